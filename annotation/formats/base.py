@@ -1,0 +1,68 @@
+"""What a corpus format is: a reader and a writer of streams of `ImageRecord`.
+
+A format is one file in this folder. It registers an instance in FORMATS and touches
+nothing else; `import_corpus --format KEY` and `export_dataset --format KEY` find it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from annotation.protocol.terms import ImageRecord
+from annotation.registry import Registry
+
+
+class FormatError(ValueError):
+    """A source that cannot be read: names the file, the line, what was found and what was expected.
+
+    `str()` is one line, fit to be shown as it is.
+    """
+
+    def __init__(self, problem: str, *, file: Path | str, line: int | None = None, expected: str = "") -> None:
+        self.problem = problem
+        self.file = str(file)
+        self.line = line
+        self.expected = expected
+        where = self.file if line is None else f"{self.file}, line {line}"
+        hint = f"; expected {expected}" if expected else ""
+        super().__init__(f"{where}: {problem}{hint}")
+
+
+@dataclass(slots=True)
+class Written:
+    """What a writer left on disk: counts by word ("images", "captions", "boxes"), and files."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    files: list[Path] = field(default_factory=list)
+
+    def add(self, word: str, number: int = 1) -> None:
+        self.counts[word] = self.counts.get(word, 0) + number
+
+
+class Format(ABC):
+    """One corpus format. A subclass sets `key` and `title` and overrides what it can do."""
+
+    key: str
+    title: str
+    #: Which of the two directions exist; a command lists only those.
+    reads = False
+    writes = False
+
+    def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
+        """Stream the records of `path` (a file or a folder, as the format has it).
+
+        `images` is the folder of pictures where it is not given by the format itself; an
+        image's `picture` is set only where the file exists. Raises FormatError, at the
+        latest when the offending record is reached.
+        """
+        raise FormatError(f"format {self.key!r} cannot be read", file=path)
+
+    def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
+        """Write `records` under the folder `out`, which exists and is empty."""
+        raise FormatError(f"format {self.key!r} cannot be written", file=out)
+
+
+FORMATS: Registry[Format] = Registry("format")

@@ -1,0 +1,71 @@
+"""Corpora: images and what was written about them. Written by `intake`, then never edited."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class Corpus(models.Model):
+    """A named set of images with captions. Invisible until `published` is set, by one UPDATE."""
+
+    name = models.SlugField(max_length=100, unique=True)
+    format = models.CharField(max_length=40)
+    source = models.TextField(help_text="Where it was read from")
+    digest = models.CharField(max_length=64, blank=True, help_text="SHA-256 over all records read")
+    image_count = models.PositiveIntegerField(default=0)
+    caption_count = models.PositiveIntegerField(default=0)
+    published = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "corpora"
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Image(models.Model):
+    """One picture of a corpus. `picture` is the content-hash name under DATA_DIR, or empty."""
+
+    corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="images")
+    position = models.PositiveIntegerField(help_text="Order in the source, from 0")
+    key = models.CharField(max_length=255, help_text="The id by which its corpus knows it")
+    filename = models.CharField(max_length=255)
+    external_id = models.CharField(max_length=100, blank=True)
+    split = models.CharField(max_length=40, blank=True)
+    width = models.PositiveIntegerField(default=0)
+    height = models.PositiveIntegerField(default=0)
+    picture = models.CharField(max_length=80, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["corpus", "key"], name="image_key_once_per_corpus"),
+            models.UniqueConstraint(fields=["corpus", "position"], name="image_position_once_per_corpus"),
+        ]
+
+    def __str__(self) -> str:
+        return self.filename
+
+
+class Caption(models.Model):
+    """One sentence about one image. `tokens` is set only where words are not cut at white space."""
+
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="captions")
+    number = models.PositiveSmallIntegerField(help_text="From 0")
+    text = models.TextField()
+    tokens = models.TextField(blank=True, help_text="Words separated by single spaces")
+    external_id = models.CharField(max_length=100, blank=True)
+    unrelated = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["image", "number"], name="caption_number_once_per_image"),
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def words(self) -> list[str]:
+        return (self.tokens or self.text).split()

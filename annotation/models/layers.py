@@ -1,0 +1,123 @@
+"""Layers: mentions, chains and boxes over a corpus, from an import or from a campaign."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.models.corpus import Caption, Corpus, Image
+
+
+class Layer(models.Model):
+    """One set of mentions, chains and boxes. Invisible until `published`."""
+
+    corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="layers")
+    name = models.SlugField(max_length=100)
+    source = models.CharField(max_length=40, help_text="import, gold, campaign, simulation")
+    settings = models.JSONField(default=dict, blank=True, help_text="The protocol's settings, frozen")
+    cost = models.JSONField(default=dict, blank=True, help_text="Judgments by question and the like")
+    published = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["corpus", "name"], name="layer_name_once_per_corpus"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.corpus}/{self.name}"
+
+
+class Chain(models.Model):
+    """Coreferent mentions. Closed chains without a box carry the two flags of the Entities notation.
+
+    `object_position` is the place of the chain's box-less object among its image's objects;
+    null where it has boxes, or where nothing is known about it.
+    """
+
+    layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="chains")
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
+    label = models.CharField(max_length=40, help_text="The id it is printed with")
+    position = models.PositiveIntegerField(help_text="Order in its image, from 0")
+    stage = models.CharField(max_length=40, blank=True, help_text="Where the box loop left it")
+    scene = models.BooleanField(default=False)
+    nobndbox = models.BooleanField(default=False)
+    object_position = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["layer", "image", "label"], name="chain_label_once_per_image"),
+            models.CheckConstraint(
+                condition=Q(object_position__isnull=False) | Q(scene=False, nobndbox=False),
+                name="chain_flags_belong_to_an_object",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.label
+
+
+class Mention(models.Model):
+    """A noun phrase: words `start` to `end` (exclusive) of a caption. Without chain: not visual."""
+
+    layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="mentions")
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
+    caption = models.ForeignKey(Caption, on_delete=models.CASCADE, related_name="+")
+    start = models.PositiveSmallIntegerField()
+    end = models.PositiveSmallIntegerField()
+    categories = models.CharField(max_length=120, help_text="Separated by slashes, in the order they came")
+    chain = models.ForeignKey(Chain, on_delete=models.CASCADE, null=True, blank=True, related_name="mentions")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["layer", "caption", "start"], name="mention_start_once_per_caption"),
+            models.CheckConstraint(condition=Q(end__gt=F("start")), name="mention_is_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.start}-{self.end}"
+
+
+class Box(models.Model):
+    """A rectangle, 1-based inclusive pixels, depicting one chain or more."""
+
+    layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="boxes")
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
+    position = models.PositiveIntegerField(help_text="Order among the image's objects, from 0")
+    xmin = models.PositiveIntegerField()
+    ymin = models.PositiveIntegerField()
+    xmax = models.PositiveIntegerField()
+    ymax = models.PositiveIntegerField()
+    chains: models.ManyToManyField[Chain, BoxChain] = models.ManyToManyField(
+        Chain, through="BoxChain", related_name="boxes"
+    )
+
+    class Meta:
+        verbose_name_plural = "boxes"
+        constraints = [
+            models.UniqueConstraint(fields=["layer", "image", "position"], name="box_position_once_per_image"),
+            models.CheckConstraint(
+                condition=Q(xmin__gte=1, ymin__gte=1, xmax__gte=F("xmin"), ymax__gte=F("ymin")),
+                name="box_corners_in_order",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.xmin},{self.ymin},{self.xmax},{self.ymax}"
+
+
+class BoxChain(models.Model):
+    """Which chains a box depicts, in the order they are named."""
+
+    box = models.ForeignKey(Box, on_delete=models.CASCADE, related_name="links")
+    chain = models.ForeignKey(Chain, on_delete=models.CASCADE, related_name="links")
+    position = models.PositiveSmallIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["box", "chain"], name="chain_once_per_box"),
+            models.UniqueConstraint(fields=["box", "position"], name="position_once_per_box"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.box_id} depicts {self.chain_id}"

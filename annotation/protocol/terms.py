@@ -1,0 +1,233 @@
+"""The nouns of the protocol, as frozen records: mention, chain, box, layer, image.
+
+Everything pure in `annotation` speaks in these. They hold no ids of database rows: a
+mention is known by where it stands, a box by its corners, a chain by the id it is
+printed with, so the same records come from a file, from the database, from the sample
+generator and from the simulator.
+
+Source: Plummer et al. 2015, section 2.1 (mentions, chains, categories) and 2.2 (boxes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PEOPLE = "people"
+CLOTHING = "clothing"
+BODYPARTS = "bodyparts"
+ANIMALS = "animals"
+VEHICLES = "vehicles"
+INSTRUMENTS = "instruments"
+SCENE = "scene"
+OTHER = "other"
+
+#: The eight coarse types of section 2.1, in the order of Table 1.
+CATEGORIES = (PEOPLE, CLOTHING, BODYPARTS, ANIMALS, VEHICLES, INSTRUMENTS, SCENE, OTHER)
+
+#: The printed chain id of a mention that refers to nothing one can see. Import only.
+NOT_VISUAL = "0"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Box:
+    """A rectangle in pixels, 1-based and inclusive on all four sides.
+
+    Raises ValueError where a side is not positive or the corners are crossed.
+    """
+
+    xmin: int
+    ymin: int
+    xmax: int
+    ymax: int
+
+    def __post_init__(self) -> None:
+        if self.xmin < 1 or self.ymin < 1 or self.xmax < self.xmin or self.ymax < self.ymin:
+            raise ValueError(
+                f"box {self.xmin},{self.ymin},{self.xmax},{self.ymax} is none: expected "
+                "1 <= xmin <= xmax and 1 <= ymin <= ymax"
+            )
+
+    @property
+    def width(self) -> int:
+        return self.xmax - self.xmin + 1
+
+    @property
+    def height(self) -> int:
+        return self.ymax - self.ymin + 1
+
+    @property
+    def area(self) -> int:
+        return self.width * self.height
+
+    def intersection(self, other: Box) -> int:
+        """Pixels that both boxes hold."""
+        wide = min(self.xmax, other.xmax) - max(self.xmin, other.xmin) + 1
+        high = min(self.ymax, other.ymax) - max(self.ymin, other.ymin) + 1
+        return wide * high if wide > 0 and high > 0 else 0
+
+    def iou(self, other: Box) -> float:
+        """Intersection over union of the two pixel sets, in 0..1."""
+        shared = self.intersection(other)
+        return shared / (self.area + other.area - shared) if shared else 0.0
+
+
+def mention_id(caption: int, start: int, end: int) -> str:
+    """A mention's name within its image: `caption:start-end`, all counted from 0, end exclusive."""
+    return f"{caption}:{start}-{end}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A noun phrase: tokens `start` to `end` (exclusive) of caption number `caption` (from 0).
+
+    `categories` keeps the order it came in; it holds at least one entry of CATEGORIES, or
+    what an import brought. Equality is by place, words and categories.
+    """
+
+    caption: int
+    start: int
+    end: int
+    tokens: tuple[str, ...]
+    categories: tuple[str, ...]
+    id: str = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end or self.caption < 0:
+            raise ValueError(
+                f"mention {self.caption}:{self.start}-{self.end} is empty or out of order: "
+                "expected caption >= 0 and 0 <= start < end"
+            )
+        if len(self.tokens) != self.end - self.start:
+            raise ValueError(
+                f"mention {self.caption}:{self.start}-{self.end} spans {self.end - self.start} "
+                f"tokens but holds {len(self.tokens)}: {' '.join(self.tokens)!r}"
+            )
+        object.__setattr__(self, "id", mention_id(self.caption, self.start, self.end))
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.tokens)
+
+    @property
+    def head(self) -> str:
+        """The head noun: the last word of the chunk (section 2.1), case-folded."""
+        return self.tokens[-1].casefold()
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Sort key: caption order, then position in the caption."""
+        return (self.caption, self.start, self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Coreferent mentions under the id they are printed with, in caption order.
+
+    Several chains may bear the id NOT_VISUAL; each then holds one mention. A chain that
+    only an annotation file names has no mentions.
+    """
+
+    id: str
+    mentions: tuple[Mention, ...]
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The union of the mentions' categories, in the order of CATEGORIES, unknown ones last."""
+        held = {c: None for m in self.mentions for c in m.categories}
+        known = [c for c in CATEGORIES if c in held]
+        return tuple(known + [c for c in held if c not in CATEGORIES])
+
+
+@dataclass(frozen=True, slots=True)
+class LayerObject:
+    """One object of an annotation: a box with the chains it depicts, or one chain without a box.
+
+    Exactly as the Entities notation has it: with a `box`, `chains` names one chain or more
+    and both flags are False; without one, `chains` names one chain and the flags say why
+    (`scene`: a place; `nobndbox`: nothing that can be boxed).
+    """
+
+    chains: tuple[str, ...]
+    box: Box | None = None
+    scene: bool = False
+    nobndbox: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRecord:
+    """One image's share of a layer: its chains (with their mentions) and its objects.
+
+    `chains` stand in the order of their first mention; `objects` keep the order they came
+    in, so that import then export is the identity.
+    """
+
+    chains: tuple[Chain, ...] = ()
+    objects: tuple[LayerObject, ...] = ()
+
+    @property
+    def mentions(self) -> tuple[Mention, ...]:
+        """All mentions in caption order."""
+        return tuple(sorted((m for c in self.chains for m in c.mentions), key=lambda m: m.place))
+
+    def boxes_of(self, chain: str) -> tuple[Box, ...]:
+        """The boxes that depict `chain`, in file order."""
+        return tuple(o.box for o in self.objects if o.box is not None and chain in o.chains)
+
+    def depicted(self) -> dict[str, tuple[Box, ...]]:
+        """Chain id -> its boxes, for every chain that has one."""
+        found: dict[str, list[Box]] = {}
+        for obj in self.objects:
+            if obj.box is not None:
+                for chain in obj.chains:
+                    found.setdefault(chain, []).append(obj.box)
+        return {chain: tuple(boxes) for chain, boxes in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionRecord:
+    """One sentence about an image.
+
+    `text` is the caption as it came. `tokens` are its words where the source (or our
+    tokeniser) cut them otherwise than at white space, else None.
+    `id` is the id the source gave it, if any. `unrelated`: its authors say it does not
+    describe the image.
+    """
+
+    text: str
+    tokens: tuple[str, ...] | None = None
+    id: str = ""
+    unrelated: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return self.tokens if self.tokens is not None else tuple(self.text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRecord:
+    """An image with its captions, and its layer where the source has mentions.
+
+    `id` names it within its corpus (the file name without a known picture extension).
+    `width` and `height` are in pixels, 0 where unknown. `picture` is the file on disk, or
+    None where the corpus comes without pictures. `split` is "train", "val", "test", ... or "".
+    """
+
+    id: str
+    filename: str
+    captions: tuple[CaptionRecord, ...]
+    split: str = ""
+    width: int = 0
+    height: int = 0
+    picture: Path | None = None
+    layer: LayerRecord | None = None
+    external_id: str = ""
+
+
+def representative(mentions: Iterable[Mention]) -> Mention:
+    """The mention shown for a chain: most tokens, then most characters, then the earliest.
+
+    Section 2.2 takes "the longest mention, since we assume that it is the most specific".
+    """
+    return min(mentions, key=lambda m: (-len(m.tokens), -len(m.text), m.place))
