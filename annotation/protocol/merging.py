@@ -1,0 +1,227 @@
+"""The last step on an image: boxes that coincide become one, then chains with the same boxes.
+
+Source: Plummer et al. 2015, section 2.3, "Box and Coreference Chain Merging": boxes merge at
+an IoU of at least 0.8, or 0.9 for `other`; people and clothing never. What print leaves
+open is decided here: bodyparts never with people either; pairs are taken in descending IoU
+and transitively, but never so that one box would stand for two boxes of a chain or for a
+forbidden pair; the survivor is the box of the chain with more mentions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+
+from annotation.protocol.terms import (
+    BODYPARTS,
+    CLOTHING,
+    NOT_VISUAL,
+    OTHER,
+    PEOPLE,
+    Box,
+    Chain,
+    LayerObject,
+    LayerRecord,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRules:
+    """When two boxes of different chains are taken for one (IoU in 0..1)."""
+
+    iou: float = 0.8
+    iou_other: float = 0.9
+    never: tuple[tuple[str, str], ...] = ((PEOPLE, CLOTHING), (PEOPLE, BODYPARTS))
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """One line of the merge log.
+
+    `what` is "boxes" or "chains"; `chains` are the ids concerned, the survivor's first; `boxes`
+    the boxes that became one (survivor first), or the set that both chains point to; `iou` is
+    the overlap that joined them (1.0 for chains).
+    """
+
+    what: str
+    chains: tuple[str, ...]
+    boxes: tuple[Box, ...]
+    iou: float
+
+
+DEFAULT_RULES = MergeRules()
+
+
+class _Cluster:
+    """Objects that are taken for one box: their chains (never overlapping) and members."""
+
+    __slots__ = ("chains", "members", "survivor")
+
+    def __init__(self, member: int, chains: Iterable[str]) -> None:
+        self.members = [member]
+        self.chains = set(chains)
+        self.survivor = member
+
+
+def merge_layer(
+    record: LayerRecord,
+    *,
+    rules: MergeRules = DEFAULT_RULES,
+    apart: frozenset[frozenset[str]] = frozenset(),
+    distinct: frozenset[frozenset[str]] = frozenset(),
+) -> tuple[LayerRecord, tuple[Merged, ...]]:
+    """Merge boxes, then chains, of one image whose chains are all closed.
+
+    `apart` holds pairs of chain ids whose boxes must not merge; pairs in `distinct` may share
+    boxes but stay two chains. Returns the new record and the log; where the log is empty, the
+    record is the one that came in.
+    """
+    chains = {chain.id: chain for chain in record.chains if chain.id != NOT_VISUAL}
+    for obj in record.objects:
+        for name in obj.chains:
+            chains.setdefault(name, Chain(name, ()))
+    log: list[Merged] = []
+    clusters = _merge_boxes(record.objects, chains, rules, apart, log)
+    groups = _merge_chains(chains, clusters, rules, apart | distinct, log)
+    if not log:
+        return record, ()
+    return _rebuilt(record, chains, clusters, groups), tuple(log)
+
+
+def _forbidden(a: Chain, b: Chain, rules: MergeRules, apart: frozenset[frozenset[str]]) -> bool:
+    if apart and frozenset((a.id, b.id)) in apart:
+        return True
+    mine, theirs = a.categories, b.categories
+    return any((x in mine and y in theirs) or (y in mine and x in theirs) for x, y in rules.never)
+
+
+def _merge_boxes(
+    objects: tuple[LayerObject, ...],
+    chains: dict[str, Chain],
+    rules: MergeRules,
+    apart: frozenset[frozenset[str]],
+    log: list[Merged],
+) -> dict[int, _Cluster]:
+    """Index of each boxed object -> its cluster."""
+    boxed = [i for i, obj in enumerate(objects) if obj.box is not None]
+    cluster = {i: _Cluster(i, objects[i].chains) for i in boxed}
+    pairs = []
+    for i, j in combinations(boxed, 2):
+        left, right = objects[i], objects[j]
+        assert left.box is not None and right.box is not None
+        overlap = left.box.iou(right.box)
+        if overlap < min(rules.iou, rules.iou_other):
+            continue
+        loose = any(OTHER in chains[name].categories for name in (*left.chains, *right.chains))
+        if overlap >= (rules.iou_other if loose else rules.iou):
+            pairs.append((-overlap, i, j))
+    for negative, i, j in sorted(pairs):
+        one, two = cluster[i], cluster[j]
+        if one is two or one.chains & two.chains:
+            continue
+        if any(_forbidden(chains[a], chains[b], rules, apart) for a in one.chains for b in two.chains):
+            continue
+        keep = min((one, two), key=lambda c: _weight(c.survivor, objects, chains))
+        lose = two if keep is one else one
+        first, second = objects[keep.survivor], objects[lose.survivor]
+        assert first.box is not None and second.box is not None
+        log.append(
+            Merged("boxes", tuple(dict.fromkeys((*first.chains, *second.chains))), (first.box, second.box), -negative)
+        )
+        keep.members.extend(lose.members)
+        keep.chains |= lose.chains
+        for member in lose.members:
+            cluster[member] = keep
+    return cluster
+
+
+def _weight(index: int, objects: tuple[LayerObject, ...], chains: dict[str, Chain]) -> tuple[int, int]:
+    """Sort key of a surviving box: most mentions first, then file order."""
+    return (-max(len(chains[name].mentions) for name in objects[index].chains), index)
+
+
+def _merge_chains(
+    chains: dict[str, Chain],
+    clusters: dict[int, _Cluster],
+    rules: MergeRules,
+    apart: frozenset[frozenset[str]],
+    log: list[Merged],
+) -> dict[str, list[str]]:
+    """Chain id -> the group it belongs to, most mentions first; every chain is in one group.
+
+    "The same set of boxes" is the same set of merged boxes, not of equal corners: a coat and
+    its wearer boxed alike stay two.
+    """
+    depicted: dict[str, list[int]] = {}
+    for cluster in {id(c): c for c in clusters.values()}.values():
+        for name in cluster.chains:
+            depicted.setdefault(name, []).append(cluster.survivor)
+    alike: dict[frozenset[int], list[list[str]]] = {}
+    group_of: dict[str, list[str]] = {}
+    for name in sorted(depicted, key=lambda n: (-len(chains[n].mentions), list(chains).index(n))):
+        groups = alike.setdefault(frozenset(depicted[name]), [])
+        for group in groups:
+            if not any(_forbidden(chains[name], chains[other], rules, apart) for other in group):
+                group.append(name)
+                break
+        else:
+            group = [name]
+            groups.append(group)
+        group_of[name] = group
+    for seen in {id(g): g for g in group_of.values()}.values():
+        if len(seen) > 1:
+            log.append(Merged("chains", tuple(seen), (), 1.0))
+    for name in chains:
+        group_of.setdefault(name, [name])
+    return group_of
+
+
+def _rebuilt(
+    record: LayerRecord,
+    chains: dict[str, Chain],
+    clusters: dict[int, _Cluster],
+    group_of: dict[str, list[str]],
+) -> LayerRecord:
+    merged: list[Chain] = []
+    done: set[str] = set()
+    for chain in record.chains:
+        if chain.id == NOT_VISUAL:
+            merged.append(chain)
+            continue
+        group = group_of[chain.id]
+        if group[0] not in done:
+            done.add(group[0])
+            mentions = sorted((m for name in group for m in chains[name].mentions), key=lambda m: m.place)
+            merged.append(Chain(group[0], tuple(mentions)))
+    order = {chain.id: i for i, chain in enumerate(merged)}
+    objects: dict[int, LayerObject] = {}
+    for i, obj in enumerate(record.objects):
+        if obj.box is None:
+            objects[i] = obj
+            continue
+        cluster = clusters[i]
+        if any(member in objects for member in cluster.members):
+            continue
+        names = {group_of[name][0] for name in cluster.chains}
+        box = record.objects[cluster.survivor].box
+        objects[i] = LayerObject(tuple(sorted(names, key=lambda n: order.get(n, len(order)))), box)
+    return LayerRecord(tuple(merged), tuple(objects.values()))
+
+
+def canonical_layer(
+    chains: Iterable[tuple[Chain, tuple[Box, ...], str]],
+) -> LayerRecord:
+    """A record from (chain, its boxes, its kind) triples, in canonical order.
+
+    Chains stand by first mention; objects follow chain by chain, a chain's boxes in the order
+    given. A chain without boxes becomes one object: `scene` where its kind is "scene", else
+    `nobndbox`; with kind "" it has none (nothing is known yet).
+    """
+    ordered = sorted(chains, key=lambda triple: (triple[0].mentions[0].place, triple[0].id))
+    objects: list[LayerObject] = []
+    for chain, boxes, kind in ordered:
+        objects.extend(LayerObject((chain.id,), box) for box in boxes)
+        if not boxes and kind:
+            objects.append(LayerObject((chain.id,), None, kind == "scene", kind != "scene"))
+    return LayerRecord(tuple(chain for chain, _, _ in ordered), tuple(objects))
