@@ -2,7 +2,7 @@
 
 from annotation.models.corpus import Caption, Corpus, Image
 from annotation.models.crowd import Account, RoleGrant
-from annotation.models.layers import Box, BoxChain, Chain, Layer, Mention
+from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
 from annotation.models.work import Campaign, Job
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Image",
     "Job",
     "Layer",
+    "LayerImage",
     "Mention",
     "RoleGrant",
 ]

@@ -1,4 +1,7 @@
-"""Corpora: images and what was written about them. Written by `intake`, then never edited."""
+"""Corpora: images and what was written about them. Written by `intake`, then never edited.
+
+A foreign key that opens a unique constraint has no index of its own: the constraint's serves.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ class Corpus(models.Model):
 class Image(models.Model):
     """One picture of a corpus. `picture` is the content-hash name under DATA_DIR, or empty."""
 
-    corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="images")
+    corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="images", db_index=False)
     position = models.PositiveIntegerField(help_text="Order in the source, from 0")
     key = models.CharField(max_length=255, help_text="The id by which its corpus knows it")
     filename = models.CharField(max_length=255)
@@ -51,7 +54,7 @@ class Image(models.Model):
 class Caption(models.Model):
     """One sentence about one image. `tokens` is set only where words are not cut at white space."""
 
-    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="captions")
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="captions", db_index=False)
     number = models.PositiveSmallIntegerField(help_text="From 0")
     text = models.TextField()
     tokens = models.TextField(blank=True, help_text="Words separated by single spaces")

@@ -28,9 +28,11 @@ class Account(AbstractUser):
 class RoleGrant(models.Model):
     """One role of one account, who gave it and when."""
 
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="roles")
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="roles", db_index=False)
     role = models.CharField(max_length=40, choices=[(role, role) for role in ROLES])
-    granted_by = models.ForeignKey(Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    granted_by = models.ForeignKey(
+        Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
     granted_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

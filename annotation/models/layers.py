@@ -1,4 +1,8 @@
-"""Layers: mentions, chains and boxes over a corpus, from an import or from a campaign."""
+"""Layers: mentions, chains and boxes over a corpus, from an import or from a campaign.
+
+`rebuild` is their only writer. A foreign key that opens a unique constraint has no index of
+its own: the constraint's serves.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from annotation.models.corpus import Caption, Corpus, Image
 class Layer(models.Model):
     """One set of mentions, chains and boxes. Invisible until `published`."""
 
-    corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="layers")
+    corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="layers", db_index=False)
     name = models.SlugField(max_length=100)
     source = models.CharField(max_length=40, help_text="import, gold, campaign, simulation")
     settings = models.JSONField(default=dict, blank=True, help_text="The protocol's settings, frozen")
@@ -28,17 +32,37 @@ class Layer(models.Model):
         return f"{self.corpus}/{self.name}"
 
 
+class LayerImage(models.Model):
+    """That a layer covers an image.
+
+    Tells an image that was looked at and holds no mention from one that was not looked at:
+    the first counts in the layer's figures, the second does not.
+    """
+
+    layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="covers", db_index=False)
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["layer", "image"], name="image_once_per_layer"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.layer_id} covers {self.image_id}"
+
+
 class Chain(models.Model):
     """Coreferent mentions. Closed chains without a box carry the two flags of the Entities notation.
 
-    `object_position` is the place of the chain's box-less object among its image's objects;
-    null where it has boxes, or where nothing is known about it.
+    `position` is the chain's place among all chains of its image; the places that no chain
+    takes are those of the mentions without chain. `object_position` is the place of the
+    chain's box-less object among its image's objects; null where it has none.
     """
 
-    layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="chains")
+    layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="chains", db_index=False)
     image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
     label = models.CharField(max_length=40, help_text="The id it is printed with")
-    position = models.PositiveIntegerField(help_text="Order in its image, from 0")
+    position = models.PositiveIntegerField(help_text="Place among its image's chains, from 0")
     stage = models.CharField(max_length=40, blank=True, help_text="Where the box loop left it")
     scene = models.BooleanField(default=False)
     nobndbox = models.BooleanField(default=False)
@@ -60,7 +84,7 @@ class Chain(models.Model):
 class Mention(models.Model):
     """A noun phrase: words `start` to `end` (exclusive) of a caption. Without chain: not visual."""
 
-    layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="mentions")
+    layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="mentions", db_index=False)
     image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
     caption = models.ForeignKey(Caption, on_delete=models.CASCADE, related_name="+")
     start = models.PositiveSmallIntegerField()
@@ -70,7 +94,9 @@ class Mention(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["layer", "caption", "start"], name="mention_start_once_per_caption"),
+            models.UniqueConstraint(
+                fields=["layer", "caption", "start", "end"], name="mention_span_once_per_caption"
+            ),
             models.CheckConstraint(condition=Q(end__gt=F("start")), name="mention_is_not_empty"),
         ]
 
@@ -81,7 +107,7 @@ class Mention(models.Model):
 class Box(models.Model):
     """A rectangle, 1-based inclusive pixels, depicting one chain or more."""
 
-    layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="boxes")
+    layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="boxes", db_index=False)
     image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
     position = models.PositiveIntegerField(help_text="Order among the image's objects, from 0")
     xmin = models.PositiveIntegerField()
@@ -95,7 +121,9 @@ class Box(models.Model):
     class Meta:
         verbose_name_plural = "boxes"
         constraints = [
-            models.UniqueConstraint(fields=["layer", "image", "position"], name="box_position_once_per_image"),
+            models.UniqueConstraint(
+                fields=["layer", "image", "position"], name="box_position_once_per_image"
+            ),
             models.CheckConstraint(
                 condition=Q(xmin__gte=1, ymin__gte=1, xmax__gte=F("xmin"), ymax__gte=F("ymin")),
                 name="box_corners_in_order",
@@ -109,7 +137,7 @@ class Box(models.Model):
 class BoxChain(models.Model):
     """Which chains a box depicts, in the order they are named."""
 
-    box = models.ForeignKey(Box, on_delete=models.CASCADE, related_name="links")
+    box = models.ForeignKey(Box, on_delete=models.CASCADE, related_name="links", db_index=False)
     chain = models.ForeignKey(Chain, on_delete=models.CASCADE, related_name="links")
     position = models.PositiveSmallIntegerField()
 
