@@ -127,7 +127,12 @@ def _merge_boxes(
         first, second = objects[keep.survivor], objects[lose.survivor]
         assert first.box is not None and second.box is not None
         log.append(
-            Merged("boxes", tuple(dict.fromkeys((*first.chains, *second.chains))), (first.box, second.box), -negative)
+            Merged(
+                "boxes",
+                tuple(dict.fromkeys((*first.chains, *second.chains))),
+                (first.box, second.box),
+                -negative,
+            )
         )
         keep.members.extend(lose.members)
         keep.chains |= lose.chains

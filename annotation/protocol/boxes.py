@@ -1,0 +1,206 @@
+"""The box loop of one chain, as a table: (stage, outcome) -> ordered (guard, next, effect).
+
+`TABLE` is the specification and the program: `apply` walks it, `mermaid` draws it. The first
+row whose guard holds wins; a pair without such a row raises `IllegalMove`.
+
+Source: Plummer et al. 2015, section 2.2 (the four questions) and section 2.3 ("Additional
+Review" for chains that cycle). How often a chain may cycle (3 fruitless rounds), how many
+boxes it may have (30) and what a reviewer may do are decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from annotation.protocol.terms import BODYPARTS, CLOTHING, PEOPLE, Box
+
+REQUIREMENT = "REQUIREMENT"
+DRAWING = "DRAWING"
+QUALITY = "QUALITY"
+COVERAGE = "COVERAGE"
+REVIEW = "REVIEW"
+BOXED = "BOXED"
+NON_VISUAL = "NON_VISUAL"
+EXCLUDED = "EXCLUDED"
+
+#: Stages at which workers are asked, in the order of section 2.2.
+ASKING = (REQUIREMENT, DRAWING, QUALITY, COVERAGE)
+#: Stages that only a rebuild leaves.
+CLOSED = (BOXED, NON_VISUAL, EXCLUDED)
+STAGES = (*ASKING, REVIEW, *CLOSED)
+
+#: Section 2.2: these "so frequently required boxes that they immediately proceeded to Box Drawing".
+DRAWN_AT_ONCE = frozenset((PEOPLE, CLOTHING, BODYPARTS))
+
+BOX, NO_BOX = "BOX", "NO_BOX"
+DRAWN, NONE = "DRAWN", "NONE"
+GOOD, BAD = "GOOD", "BAD"
+MORE, COMPLETE = "MORE", "COMPLETE"
+FLAGGED = "FLAGGED"
+CLOSE_BOXED, CLOSE_NON_VISUAL = "CLOSE_BOXED", "CLOSE_NON_VISUAL"
+RESUME, EXCLUDE = "RESUME", "EXCLUDE"
+
+
+class IllegalMove(ValueError):
+    """An outcome that a stage does not know, or whose guards all fail."""
+
+    def __init__(self, chain: str, stage: str, outcome: str, legal: Iterable[str]) -> None:
+        self.chain, self.stage, self.outcome = chain, stage, outcome
+        allowed = ", ".join(legal) or "nothing: the stage is closed"
+        super().__init__(f"chain {chain}: outcome {outcome} is illegal at {stage}; legal: {allowed}")
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A box with the judgment that drew it and who gave that."""
+
+    box: Box
+    judgment: str
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a chain stops cycling: L fruitless rounds, and the cap on boxes."""
+
+    fruitless: int = 3
+    boxes: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class BoxState:
+    """Where a chain stands in the loop.
+
+    `opening` are the votes with which the present round opens; `flags` the workers who flagged
+    the chain; `kind` is "scene" or "none" once it is closed without boxes.
+    """
+
+    chain: str
+    stage: str
+    boxes: tuple[Drawn, ...] = ()
+    pending: Drawn | None = None
+    fruitless: int = 0
+    kind: str = ""
+    opening: tuple[str, ...] = ()
+    flags: frozenset[str] = frozenset()
+
+    @property
+    def closed(self) -> bool:
+        return self.stage in CLOSED
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a stage settled on: `drawn` comes with DRAWN, `kind` with NO_BOX and CLOSE_NON_VISUAL."""
+
+    name: str
+    drawn: Drawn | None = None
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table. Empty guard: always. Effects are applied from left to right."""
+
+    stage: str
+    outcome: str
+    guard: str
+    next: str
+    effects: tuple[str, ...] = ()
+
+
+GUARDS: dict[str, Callable[[BoxState, Limits], bool]] = {
+    "": lambda state, limits: True,
+    "f = L": lambda state, limits: state.fruitless >= limits.fruitless,
+    "n = 0": lambda state, limits: not state.boxes,
+    "n > 0": lambda state, limits: bool(state.boxes),
+    "n < cap": lambda state, limits: len(state.boxes) < limits.boxes,
+    "n > 0, none pending": lambda state, limits: bool(state.boxes) and state.pending is None,
+    "n = 0, none pending": lambda state, limits: not state.boxes and state.pending is None,
+    "pending": lambda state, limits: state.pending is not None,
+}
+
+
+def _accept(state: BoxState, outcome: Outcome) -> BoxState:
+    assert state.pending is not None
+    return replace(state, boxes=(*state.boxes, state.pending), pending=None, fruitless=0)
+
+
+EFFECTS: dict[str, Callable[[BoxState, Outcome], BoxState]] = {
+    "pending := box": lambda state, outcome: replace(state, pending=outcome.drawn),
+    "f + 1": lambda state, outcome: replace(state, fruitless=state.fruitless + 1),
+    "open with one no": lambda state, outcome: replace(state, opening=("no",)),
+    "accept, f := 0": _accept,
+    "discard pending": lambda state, outcome: replace(state, pending=None),
+    "kind": lambda state, outcome: replace(state, kind=outcome.kind),
+    "f := 0, flags cleared": lambda state, outcome: replace(state, fruitless=0, flags=frozenset()),
+}
+
+TABLE: tuple[Row, ...] = (
+    Row(REQUIREMENT, BOX, "", DRAWING),
+    Row(REQUIREMENT, NO_BOX, "", NON_VISUAL, ("kind",)),
+    Row(DRAWING, DRAWN, "", QUALITY, ("pending := box",)),
+    Row(DRAWING, NONE, "f = L", REVIEW),
+    Row(DRAWING, NONE, "n = 0", REQUIREMENT, ("f + 1", "open with one no")),
+    Row(DRAWING, NONE, "n > 0", COVERAGE, ("f + 1",)),
+    Row(QUALITY, GOOD, "", COVERAGE, ("accept, f := 0",)),
+    Row(QUALITY, BAD, "f = L", REVIEW, ("discard pending",)),
+    Row(QUALITY, BAD, "", DRAWING, ("discard pending", "f + 1")),
+    Row(COVERAGE, MORE, "n < cap", DRAWING),
+    Row(COVERAGE, MORE, "", REVIEW),
+    Row(COVERAGE, COMPLETE, "", BOXED),
+    *(Row(stage, FLAGGED, "", REVIEW) for stage in ASKING),
+    Row(REVIEW, CLOSE_BOXED, "n > 0, none pending", BOXED),
+    Row(REVIEW, CLOSE_NON_VISUAL, "n = 0, none pending", NON_VISUAL, ("kind",)),
+    Row(REVIEW, RESUME, "pending", QUALITY, ("f := 0, flags cleared",)),
+    Row(REVIEW, RESUME, "n > 0", COVERAGE, ("f := 0, flags cleared",)),
+    Row(REVIEW, RESUME, "", REQUIREMENT, ("f := 0, flags cleared",)),
+    Row(REVIEW, EXCLUDE, "", EXCLUDED),
+)
+
+_ROWS: dict[tuple[str, str], tuple[Row, ...]] = {}
+for _row in TABLE:
+    _ROWS[_row.stage, _row.outcome] = (*_ROWS.get((_row.stage, _row.outcome), ()), _row)
+
+
+def entry(chain: str, categories: Iterable[str]) -> BoxState:
+    """The state in which a chain enters the loop (section 2.2)."""
+    return BoxState(chain, DRAWING if DRAWN_AT_ONCE.intersection(categories) else REQUIREMENT)
+
+
+def legal(state: BoxState, limits: Limits) -> tuple[str, ...]:
+    """The outcomes that `apply` would take from `state`."""
+    names = [row.outcome for row in TABLE if row.stage == state.stage and GUARDS[row.guard](state, limits)]
+    return tuple(dict.fromkeys(names))
+
+
+def apply(state: BoxState, outcome: Outcome, limits: Limits) -> tuple[BoxState, Row]:
+    """The state after `outcome`, and the row of the table that led there.
+
+    Raises IllegalMove, naming chain, stage and outcome, where no row applies.
+    """
+    for row in _ROWS.get((state.stage, outcome.name), ()):
+        if GUARDS[row.guard](state, limits):
+            state = replace(state, stage=row.next, opening=())
+            for effect in row.effects:
+                state = EFFECTS[effect](state, outcome)
+            return state, row
+    raise IllegalMove(state.chain, state.stage, outcome.name, legal(state, limits))
+
+
+def non_visual_kind(votes: Iterable[str]) -> str:
+    """ "scene" or "none" from the requirement votes of a round: scene where it is not outvoted."""
+    named = list(votes)
+    return "scene" if named.count("scene") >= named.count("none") else "none"
+
+
+def mermaid() -> str:
+    """The table as a Mermaid state diagram."""
+    lines = ["stateDiagram-v2", "    [*] --> REQUIREMENT", "    [*] --> DRAWING: people, clothing, bodyparts"]
+    for row in TABLE:
+        guard = f" [{row.guard}]" if row.guard else ""
+        effects = f" / {', '.join(row.effects)}" if row.effects else ""
+        label = f"{row.outcome}{guard}{effects}".replace(":=", "=").replace(";", ",")
+        lines.append(f"    {row.stage} --> {row.next}: {label}")
+    return "\n".join([*lines, *(f"    {stage} --> [*]" for stage in CLOSED)])

@@ -1,0 +1,430 @@
+"""An image's state is a fold over its judgments.
+
+`Fold` is opened once per image (mentions, settings, rulings) and applied to whatever
+judgments there are: it asks its questions in a fixed order, answers each from the judgments
+of that question's key in arrival order, and stops where they run out. What it still lacks is
+an open question; what it never needed is moot. Nothing else is remembered, so submitting,
+discarding a worker, reviewing and merging are one path: fold again.
+
+Because judgments are only ever read key by key, the result does not depend on the order in
+which different keys were answered.
+
+Source: Plummer et al. 2015, sections 2.1 to 2.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from annotation.protocol import boxes as loop
+from annotation.protocol import questions as q
+from annotation.protocol.boxes import BoxState, Drawn, Limits, Outcome
+from annotation.protocol.coreference import LIKELY_FIRST, ORDERS, Likeness, candidates, lanes, split_by_head
+from annotation.protocol.merging import DEFAULT_RULES, Merged, MergeRules, canonical_layer, merge_layer
+from annotation.protocol.questions import Judgment, Question
+from annotation.protocol.redundancy import Agreement, One, Rule, best_of
+from annotation.protocol.rulings import Boxes, Closure, Ruling, Rulings
+from annotation.protocol.terms import Chain, LayerRecord, Mention
+
+#: Stages before the box loop.
+LINKING = "LINKING"
+VERIFICATION = "VERIFICATION"
+
+_REQUIREMENT = Agreement(
+    {"box": loop.BOX, "scene": loop.NO_BOX, "none": loop.NO_BOX, "no": loop.NO_BOX}, loop.BOX
+)
+_COVERAGE = Agreement({"more": loop.MORE, "complete": loop.COMPLETE}, loop.MORE)
+_ONE = One()
+_NAMES = {"drawn": loop.DRAWN, "none": loop.NONE, "good": loop.GOOD, "bad": loop.BAD}
+_KINDS = {
+    loop.REQUIREMENT: q.BOX_REQUIREMENT,
+    loop.DRAWING: q.BOX_DRAWING,
+    loop.QUALITY: q.BOX_QUALITY,
+    loop.COVERAGE: q.BOX_COVERAGE,
+}
+_RULES: dict[str, Rule] = {
+    loop.REQUIREMENT: _REQUIREMENT,
+    loop.DRAWING: _ONE,
+    loop.QUALITY: _ONE,
+    loop.COVERAGE: _COVERAGE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How an image is asked about; frozen when the image opens.
+
+    `link_votes` and `verification_votes`: 1 as printed, or an odd number of which the majority
+    decides. `flags_to_review`: workers who must flag before a reviewer looks.
+    """
+
+    order: str = LIKELY_FIRST
+    link_votes: int = 1
+    verification_votes: int = 1
+    limits: Limits = Limits()
+    merging: MergeRules = DEFAULT_RULES
+    flags_to_review: int = 2
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            raise ValueError(f"order of candidates {self.order!r} is none of {', '.join(ORDERS)}")
+        best_of(self.link_votes, ("yes", "no"))
+        best_of(self.verification_votes, ("true", "false"))
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One step of a chain: which stage settled on what, and where that led."""
+
+    stage: str
+    outcome: str
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChainState:
+    """A chain and where it stands. `stage` is LINKING, VERIFICATION or a stage of the box loop.
+
+    `kind` is "scene" or "none" for a chain closed without boxes; `reason` says why it is in
+    review: refused, flagged, fruitless, crowded.
+    """
+
+    mentions: tuple[Mention, ...]
+    stage: str
+    boxes: tuple[Drawn, ...] = ()
+    pending: Drawn | None = None
+    kind: str = ""
+    reason: str = ""
+    moves: tuple[Move, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """A chain is called after its first mention until it is printed."""
+        return self.mentions[0].id
+
+    @property
+    def closed(self) -> bool:
+        return self.stage in loop.CLOSED
+
+
+@dataclass(frozen=True, slots=True)
+class ImageState:
+    """What the judgments so far make of an image.
+
+    `questions` are open; `moot` the ids of votes that no question consumed. When `complete`
+    (every chain closed), `layer` is the merged result and `merged` says what merged and why;
+    otherwise `layer` holds the chains and accepted boxes as they stand, unmerged.
+    """
+
+    chains: tuple[ChainState, ...]
+    questions: tuple[Question, ...]
+    moot: tuple[str, ...]
+    complete: bool
+    layer: LayerRecord
+    merged: tuple[Merged, ...]
+
+
+class _Votes:
+    """The votes on one key: one per worker, in arrival order, each consumed once."""
+
+    __slots__ = ("next", "queue", "workers")
+
+    def __init__(self) -> None:
+        self.queue: list[Judgment] = []
+        self.workers: set[str] = set()
+        self.next = 0
+
+
+_NOBODY: frozenset[str] = frozenset()
+_NO_VOTES = _Votes()
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One pass over the judgments: votes by key, and the questions found open."""
+
+    votes: dict[str, _Votes]
+    skipped: list[str]
+    questions: list[Question] = field(default_factory=list)
+
+    def take(
+        self,
+        key: str,
+        rule: Rule,
+        votes: list[str],
+        flags: set[str],
+        limit: int,
+        barred: frozenset[str] = _NOBODY,
+    ) -> tuple[str | None, Judgment | None]:
+        """Consume votes of `key` until `rule` settles: (outcome, last judgment), or (None, None).
+
+        `votes` and `flags` grow by what was consumed; `limit` flags settle on FLAGGED. Votes of
+        `barred` workers are passed over.
+        """
+        outcome = rule.settle(votes)
+        last: Judgment | None = None
+        found = self.votes.get(key, _NO_VOTES)
+        while outcome is None and found.next < len(found.queue):
+            last = found.queue[found.next]
+            found.next += 1
+            if last.worker in barred:
+                self.skipped.append(last.id)
+            elif last.flag:
+                flags.add(last.worker)
+                if len(flags) >= limit:
+                    return loop.FLAGGED, last
+            else:
+                votes.append(last.answer)
+                outcome = rule.settle(votes)
+        return outcome, last
+
+    def barred(self, key: str, also: frozenset[str] = _NOBODY) -> frozenset[str]:
+        found = self.votes.get(key)
+        return also if found is None else also.union(found.workers)
+
+
+class Fold:
+    """The fold of one image; `fold(judgments)` may be called any number of times.
+
+    Raises ValueError where two mentions have one span.
+    """
+
+    def __init__(
+        self, mentions: Sequence[Mention], settings: Settings | None = None, rulings: Iterable[Ruling] = ()
+    ) -> None:
+        self.mentions = tuple(sorted(mentions, key=lambda m: m.place))
+        if len({m.id for m in self.mentions}) < len(self.mentions):
+            raise ValueError("two mentions of this image have the same span")
+        self.settings = settings if settings is not None else Settings()
+        self.rulings = Rulings.of(rulings, self.mentions)
+        self.lanes = lanes(self.mentions, self.rulings.joined())
+        self._likeness = Likeness(self.mentions)
+        self._link_rule = best_of(self.settings.link_votes, ("yes", "no"))
+        self._verification_rule = best_of(self.settings.verification_votes, ("true", "false"))
+
+    def __call__(self, judgments: Iterable[Judgment]) -> ImageState:
+        reading = _read(judgments)
+        chains: list[ChainState] = []
+        for lane in self.lanes:
+            chains.extend(self._lane(lane, reading))
+        chains.sort(key=lambda c: c.mentions[0].place)
+        complete = not reading.questions and all(c.closed for c in chains)
+        layer = canonical_layer(
+            (Chain(c.id, c.mentions), tuple(d.box for d in c.boxes), c.kind)
+            for c in chains
+            if c.stage != loop.EXCLUDED
+        )
+        merged: tuple[Merged, ...] = ()
+        if complete:
+            named = [(c.id, c.mentions) for c in chains]
+            layer, merged = merge_layer(
+                layer,
+                rules=self.settings.merging,
+                apart=self.rulings.apart(("unmergeable",), named),
+                distinct=self.rulings.apart(("apart",), named),
+            )
+        moot = [j.id for votes in reading.votes.values() for j in votes.queue[votes.next :]]
+        return ImageState(
+            tuple(chains), tuple(reading.questions), (*moot, *reading.skipped), complete, layer, merged
+        )
+
+    def _lane(self, lane: list[Mention], reading: _Reading) -> list[ChainState]:
+        """Link a lane's mentions in caption order; when none is open, take its chains further."""
+        chains: list[list[Mention]] = []
+        held: list[list[Mention]] = []
+        for mention in lane:
+            placed = self._place(mention, chains, reading)
+            if placed is None:
+                rest = lane[lane.index(mention) :]
+                started = [*chains, *held, *([m] for m in rest)]
+                return [ChainState(tuple(sorted(c, key=lambda m: m.place)), LINKING) for c in started]
+            if placed == loop.FLAGGED:
+                held.append([mention])
+        states = []
+        for chain in chains:
+            states.extend(self._verified(tuple(chain), reading))
+        for chain in held:
+            states.append(
+                self._boxed(tuple(chain), reading, "flagged", Move(LINKING, loop.FLAGGED, loop.REVIEW))
+            )
+        return states
+
+    def _place(self, mention: Mention, chains: list[list[Mention]], reading: _Reading) -> str | None:
+        """Put a mention into a chain: "joined", "started", FLAGGED (held for review), None if open."""
+        ruled = {i: said for i, chain in enumerate(chains) if (said := self.rulings.between(mention, chain))}
+        together = [(order, i) for i, (order, word) in ruled.items() if word == "together"]
+        if together:
+            chains[max(together)[1]].append(mention)
+            return "joined"
+        flags: set[str] = set()
+        for i, shown in candidates(mention, chains, order=self.settings.order, likeness=self._likeness):
+            if i in ruled:
+                continue
+            key = q.link_key(shown, mention)
+            votes: list[str] = []
+            outcome, _ = reading.take(key, self._link_rule, votes, flags, self.settings.flags_to_review)
+            if outcome is None:
+                wanted = self._link_rule.wanted(votes)
+                pair = (shown.id, mention.id) if shown.place < mention.place else (mention.id, shown.id)
+                reading.questions.append(Question(q.COREF_LINK, key, wanted, reading.barred(key), pair))
+                return None
+            if outcome == "yes":
+                chains[i].append(mention)
+                return "joined"
+            if outcome == loop.FLAGGED:
+                return outcome
+        chains.append([mention])
+        return "started"
+
+    def _verified(self, chain: tuple[Mention, ...], reading: _Reading) -> list[ChainState]:
+        """Chain verification (section 2.1), then the box loop of what it leaves."""
+        if (
+            len(chain) < 2
+            or self.rulings.covers(chain)
+            or frozenset(m.id for m in chain) in self.rulings.closed
+        ):
+            return [self._boxed(chain, reading)]
+        chain = tuple(sorted(chain, key=lambda m: m.place))
+        key = q.chain_key(q.CHAIN_VERIFICATION, chain)
+        votes: list[str] = []
+        rule = self._verification_rule
+        outcome, _ = reading.take(key, rule, votes, set(), self.settings.flags_to_review)
+        if outcome is None:
+            ids = tuple(m.id for m in chain)
+            reading.questions.append(
+                Question(q.CHAIN_VERIFICATION, key, rule.wanted(votes), reading.barred(key), ids)
+            )
+            return [ChainState(chain, VERIFICATION)]
+        if outcome == "true":
+            return [self._boxed(chain, reading)]
+        if outcome == loop.FLAGGED:
+            return [self._boxed(chain, reading, "flagged", Move(VERIFICATION, outcome, loop.REVIEW))]
+        sets = split_by_head(chain, self.rulings.joined())
+        if sets is None:
+            return [self._boxed(chain, reading, "refused", Move(VERIFICATION, "REFUSED", loop.REVIEW))]
+        return [self._boxed(subset, reading) for subset in sets]
+
+    def _boxed(
+        self, mentions: tuple[Mention, ...], reading: _Reading, held: str = "", move: Move | None = None
+    ) -> ChainState:
+        """Run a chain through the box loop as far as the judgments reach.
+
+        `held` is the reason for which it enters at review instead, by `move`.
+        """
+        mentions = tuple(sorted(mentions, key=lambda m: m.place))
+        named = frozenset(m.id for m in mentions)
+        moves = [move] if move else []
+        ruling = self.rulings.closed.get(named)
+        if ruling is not None:
+            return _ruled(mentions, ruling, moves)
+        chain = Chain(mentions[0].id, mentions)
+        state = BoxState(chain.id, loop.REVIEW) if held else loop.entry(chain.id, chain.categories)
+        resumes = self.rulings.resumes.get(named, 0)
+        reason = held
+        while not state.closed:
+            if state.stage == loop.REVIEW:
+                if not resumes:
+                    break
+                resumes -= 1
+                outcome: Outcome | None = Outcome(loop.RESUME)
+            else:
+                outcome, state = self._ask(state, mentions, reading)
+            if outcome is None:
+                break
+            state, row = loop.apply(state, outcome, self.settings.limits)
+            moves.append(Move(row.stage, row.outcome, row.next))
+            if row.next == loop.REVIEW:
+                reason = {loop.FLAGGED: "flagged", loop.MORE: "crowded"}.get(row.outcome, "fruitless")
+        return ChainState(
+            mentions,
+            state.stage,
+            state.boxes,
+            state.pending,
+            state.kind,
+            reason if state.stage == loop.REVIEW else "",
+            tuple(moves),
+        )
+
+    def _ask(
+        self, state: BoxState, mentions: tuple[Mention, ...], reading: _Reading
+    ) -> tuple[Outcome | None, BoxState]:
+        """The outcome of a chain's present stage, or None with the question left open."""
+        kind, rule = _KINDS[state.stage], _RULES[state.stage]
+        accepted = tuple(d.box for d in state.boxes)
+        barred = _NOBODY
+        if state.stage == loop.QUALITY:
+            assert state.pending is not None
+            key = q.quality_key(state.pending.judgment, accepted)
+            barred = frozenset((state.pending.worker,))
+        else:
+            key = q.chain_key(kind, mentions, accepted)
+            if state.stage == loop.COVERAGE:
+                barred = frozenset((state.boxes[-1].worker,))
+        votes = list(state.opening)
+        flags = set(state.flags)
+        name, last = reading.take(key, rule, votes, flags, self.settings.flags_to_review, barred)
+        if len(flags) != len(state.flags):
+            state = replace(state, flags=frozenset(flags))
+        if name is None:
+            pending = state.pending.box if state.pending else None
+            reading.questions.append(
+                Question(
+                    kind,
+                    key,
+                    rule.wanted(votes),
+                    reading.barred(key, barred),
+                    tuple(m.id for m in mentions),
+                    accepted,
+                    pending,
+                )
+            )
+            return None, state
+        name = _NAMES.get(name, name)
+        if name == loop.DRAWN:
+            assert last is not None and last.box is not None
+            return Outcome(name, Drawn(last.box, last.id, last.worker)), state
+        return Outcome(name, kind=loop.non_visual_kind(votes) if name == loop.NO_BOX else ""), state
+
+
+def fold(
+    mentions: Sequence[Mention],
+    judgments: Iterable[Judgment],
+    settings: Settings | None = None,
+    rulings: Iterable[Ruling] = (),
+) -> ImageState:
+    """The state of an image: `Fold(mentions, settings, rulings)(judgments)`."""
+    return Fold(mentions, settings, rulings)(judgments)
+
+
+def _read(judgments: Iterable[Judgment]) -> _Reading:
+    """Sort the votes by key. A worker's second vote on a key is surplus and never read."""
+    votes: dict[str, _Votes] = {}
+    surplus: list[str] = []
+    for judgment in judgments:
+        if judgment.void or judgment.role != q.VOTE:
+            continue
+        q.check(judgment)
+        found = votes.get(judgment.key)
+        if found is None:
+            found = votes[judgment.key] = _Votes()
+        if judgment.worker in found.workers:
+            surplus.append(judgment.id)
+        else:
+            found.workers.add(judgment.worker)
+            found.queue.append(judgment)
+    return _Reading(votes, surplus)
+
+
+def _ruled(mentions: tuple[Mention, ...], ruling: Boxes | Closure, moves: list[Move]) -> ChainState:
+    """A chain that a reviewer closed: nothing about it is asked."""
+    if isinstance(ruling, Boxes):
+        drawn = tuple(Drawn(box, "", "") for box in ruling.boxes)
+        done = Move(loop.REVIEW, loop.CLOSE_BOXED, loop.BOXED)
+        return ChainState(mentions, loop.BOXED, drawn, moves=(*moves, done))
+    if ruling.kind == "excluded":
+        return ChainState(
+            mentions, loop.EXCLUDED, moves=(*moves, Move(loop.REVIEW, loop.EXCLUDE, loop.EXCLUDED))
+        )
+    done = Move(loop.REVIEW, loop.CLOSE_NON_VISUAL, loop.NON_VISUAL)
+    return ChainState(mentions, loop.NON_VISUAL, kind=ruling.kind, moves=(*moves, done))

@@ -1,0 +1,133 @@
+"""Questions put to workers, their content keys, and the judgments given on them.
+
+A key says what a question is about, not which row asks it: two questions with one key are
+one question, whenever they come up, so an answer once given is found again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from annotation.protocol.terms import Box, Mention
+
+COREF_LINK = "coref_link"
+CHAIN_VERIFICATION = "chain_verification"
+BOX_REQUIREMENT = "box_requirement"
+BOX_DRAWING = "box_drawing"
+BOX_QUALITY = "box_quality"
+BOX_COVERAGE = "box_coverage"
+
+#: The six questions of the chain, in the order in which an image meets them, with their answers.
+ANSWERS: dict[str, tuple[str, ...]] = {
+    COREF_LINK: ("yes", "no"),
+    CHAIN_VERIFICATION: ("true", "false"),
+    BOX_REQUIREMENT: ("box", "scene", "none"),
+    BOX_DRAWING: ("drawn", "none"),
+    BOX_QUALITY: ("good", "bad"),
+    BOX_COVERAGE: ("more", "complete"),
+}
+QUESTIONS = tuple(ANSWERS)
+
+#: What a worker may flag instead of answering.
+FLAGS = ("chunk_wrong", "image_missing", "offensive")
+
+VOTE = "vote"
+CONTROL = "control"
+DOUBLE_CHECK = "double_check"
+
+
+class BadJudgment(ValueError):
+    """A judgment whose answer its question does not know; names both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """One worker's answer to one question; never edited.
+
+    `answer` is one of ANSWERS of the key's question, with `box` where it is "drawn"; or it is
+    empty and `flag` is one of FLAGS. Only votes enter the fold, and not when `void`; control
+    answers and double checks are kept beside it.
+    """
+
+    id: str
+    key: str
+    worker: str
+    answer: str = ""
+    box: Box | None = None
+    flag: str = ""
+    role: str = VOTE
+    void: bool = False
+
+    @property
+    def question(self) -> str:
+        return question_of(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question an image waits for: an open task.
+
+    `wanted`: answers needed whatever they say. `barred`: workers who may not be asked, because
+    they answered or flagged this key or drew the box in question. `mentions` are the ids
+    concerned (a link's two; a chain's all, in caption order), `boxes` those accepted so far,
+    `pending` the box whose quality is asked.
+    """
+
+    kind: str
+    key: str
+    wanted: int
+    barred: frozenset[str]
+    mentions: tuple[str, ...]
+    boxes: tuple[Box, ...] = ()
+    pending: Box | None = None
+
+
+def question_of(key: str) -> str:
+    """The question a key belongs to: the word before the first bar."""
+    return key.split("|", 1)[0]
+
+
+def _corners(boxes: Iterable[Box]) -> str:
+    return ";".join(f"{b.xmin},{b.ymin},{b.xmax},{b.ymax}" for b in boxes)
+
+
+def link_key(a: Mention, b: Mention) -> str:
+    """The key of "do these two refer to the same entities?", in either order."""
+    first, second = sorted((a, b), key=lambda m: m.place)
+    return f"{COREF_LINK}|{first.id}|{second.id}"
+
+
+def chain_key(kind: str, mentions: Sequence[Mention], boxes: Iterable[Box] = ()) -> str:
+    """The key of a question about a mention set and the boxes accepted for it."""
+    ids = " ".join(m.id for m in sorted(mentions, key=lambda m: m.place))
+    return f"{kind}|{ids}|{_corners(sorted(boxes))}"
+
+
+def quality_key(drawing: str, boxes: Iterable[Box]) -> str:
+    """The key of "is this box good?": the judgment that drew it, and the boxes beside it."""
+    return f"{BOX_QUALITY}|{drawing}|{_corners(sorted(boxes))}"
+
+
+def check(judgment: Judgment) -> None:
+    """Raise BadJudgment unless the judgment is one its question can take."""
+    kind = judgment.question
+    if kind not in ANSWERS:
+        raise BadJudgment(f"judgment {judgment.id}: key {judgment.key!r} is of no known question")
+    if judgment.flag:
+        if judgment.flag not in FLAGS or judgment.answer or judgment.box:
+            raise BadJudgment(
+                f"judgment {judgment.id}: flag {judgment.flag!r} expected one of {', '.join(FLAGS)} and no answer"
+            )
+        return
+    if judgment.answer not in ANSWERS[kind]:
+        raise BadJudgment(
+            f"judgment {judgment.id}: answer {judgment.answer!r} to {kind}; expected {', '.join(ANSWERS[kind])}"
+        )
+    if (judgment.box is not None) != (judgment.answer == "drawn"):
+        raise BadJudgment(f"judgment {judgment.id}: a box comes with the answer 'drawn' and with no other")
+
+
+def discard(judgments: Iterable[Judgment], *, worker: str, question: str) -> list[Judgment]:
+    """The judgments with those of `worker` on `question` withdrawn (void), in the same order."""
+    return [replace(j, void=True) if j.worker == worker and j.question == question else j for j in judgments]

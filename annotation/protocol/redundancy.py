@@ -1,0 +1,93 @@
+"""When votes settle: one answer, two that agree, best of three, k judgments.
+
+A rule looks at the votes of one round, in arrival order, and says what they settle on, or
+None while more are wanted. It asks for no vote that could not change the outcome.
+
+Source: Plummer et al. 2015, section 2.2 (requirement and coverage), section 2.1 (links);
+Hodosh et al. 2013, section 4.3.2 (three judgments a pair).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Rule(Protocol):
+    """How many answers a question takes."""
+
+    def settle(self, votes: Sequence[str]) -> str | None:
+        """The outcome of `votes`, or None while they do not settle."""
+
+    def wanted(self, votes: Sequence[str]) -> int:
+        """How many further votes are needed whatever they say; 0 where settled."""
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """The first answer stands."""
+
+    def settle(self, votes: Sequence[str]) -> str | None:
+        return votes[0] if votes else None
+
+    def wanted(self, votes: Sequence[str]) -> int:
+        return 0 if votes else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Two votes for the same outcome settle; a first vote for `eager` settles alone.
+
+    `outcome_of` maps a vote to the outcome it counts for; a vote not listed raises.
+    """
+
+    outcome_of: Mapping[str, str]
+    eager: str = ""
+    agreeing: int = 2
+
+    def settle(self, votes: Sequence[str]) -> str | None:
+        counted: Counter[str] = Counter()
+        for place, vote in enumerate(votes):
+            if vote not in self.outcome_of:
+                raise ValueError(f"vote {vote!r} is none of {', '.join(sorted(self.outcome_of))}")
+            outcome = self.outcome_of[vote]
+            counted[outcome] += 1
+            if counted[outcome] >= self.agreeing or (place == 0 and outcome == self.eager):
+                return outcome
+        return None
+
+    def wanted(self, votes: Sequence[str]) -> int:
+        if self.settle(votes) is not None:
+            return 0
+        if not votes and self.eager:
+            return 1
+        best = max(Counter(self.outcome_of[v] for v in votes).values(), default=0)
+        return self.agreeing - best
+
+
+def best_of(votes: int, outcomes: Sequence[str]) -> Rule:
+    """One answer (votes = 1), or a majority of an odd number of votes over two `outcomes`."""
+    if votes < 1 or votes % 2 == 0:
+        raise ValueError(f"best of {votes}: expected an odd number of votes, 1 or more")
+    if votes == 1:
+        return One()
+    return Agreement({outcome: outcome for outcome in outcomes}, agreeing=votes // 2 + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Exactly:
+    """All of k judgments are collected; the majority is the outcome, a tie goes to `tie`."""
+
+    k: int
+    tie: str
+
+    def settle(self, votes: Sequence[str]) -> str | None:
+        if len(votes) < self.k:
+            return None
+        ranked = Counter(votes[: self.k]).most_common(2)
+        return self.tie if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
+
+    def wanted(self, votes: Sequence[str]) -> int:
+        return max(0, self.k - len(votes))
