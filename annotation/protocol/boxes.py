@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from annotation.protocol.terms import BODYPARTS, CLOTHING, PEOPLE, Box
 
@@ -122,19 +123,21 @@ GUARDS: dict[str, Callable[[BoxState, Limits], bool]] = {
 }
 
 
-def _accept(state: BoxState, outcome: Outcome) -> BoxState:
-    assert state.pending is not None
-    return replace(state, boxes=(*state.boxes, state.pending), pending=None, fruitless=0)
+#: What an effect changes in the state.
+Changes = dict[str, Any]
 
-
-EFFECTS: dict[str, Callable[[BoxState, Outcome], BoxState]] = {
-    "pending := box": lambda state, outcome: replace(state, pending=outcome.drawn),
-    "f + 1": lambda state, outcome: replace(state, fruitless=state.fruitless + 1),
-    "open with one no": lambda state, outcome: replace(state, opening=("no",)),
-    "accept, f := 0": _accept,
-    "discard pending": lambda state, outcome: replace(state, pending=None),
-    "kind": lambda state, outcome: replace(state, kind=outcome.kind),
-    "f := 0, flags cleared": lambda state, outcome: replace(state, fruitless=0, flags=frozenset()),
+EFFECTS: dict[str, Callable[[BoxState, Outcome], Changes]] = {
+    "pending := box": lambda state, outcome: {"pending": outcome.drawn},
+    "f + 1": lambda state, outcome: {"fruitless": state.fruitless + 1},
+    "open with one no": lambda state, outcome: {"opening": ("no",)},
+    "accept, f := 0": lambda state, outcome: {
+        "boxes": (*state.boxes, state.pending),
+        "pending": None,
+        "fruitless": 0,
+    },
+    "discard pending": lambda state, outcome: {"pending": None},
+    "kind": lambda state, outcome: {"kind": outcome.kind},
+    "f := 0, flags cleared": lambda state, outcome: {"fruitless": 0, "flags": frozenset()},
 }
 
 TABLE: tuple[Row, ...] = (
@@ -182,10 +185,10 @@ def apply(state: BoxState, outcome: Outcome, limits: Limits) -> tuple[BoxState, 
     """
     for row in _ROWS.get((state.stage, outcome.name), ()):
         if GUARDS[row.guard](state, limits):
-            state = replace(state, stage=row.next, opening=())
+            changes: Changes = {"stage": row.next, "opening": ()}
             for effect in row.effects:
-                state = EFFECTS[effect](state, outcome)
-            return state, row
+                changes.update(EFFECTS[effect](state, outcome))
+            return replace(state, **changes), row
     raise IllegalMove(state.chain, state.stage, outcome.name, legal(state, limits))
 
 

@@ -112,17 +112,24 @@ class ChainState:
 class ImageState:
     """What the judgments so far make of an image.
 
-    `questions` are open; `moot` the ids of votes that no question consumed. When `complete`
-    (every chain closed), `layer` is the merged result and `merged` says what merged and why;
-    otherwise `layer` holds the chains and accepted boxes as they stand, unmerged.
+    `questions` are open; `moot` the ids of votes that no question consumed. When every chain is
+    closed, `result` is the merged layer and `merged` says what merged and why.
     """
 
     chains: tuple[ChainState, ...]
     questions: tuple[Question, ...]
     moot: tuple[str, ...]
-    complete: bool
-    layer: LayerRecord
+    result: LayerRecord | None
     merged: tuple[Merged, ...]
+
+    @property
+    def complete(self) -> bool:
+        return self.result is not None
+
+    @property
+    def layer(self) -> LayerRecord:
+        """The result; before there is one, chains and accepted boxes as they stand, unmerged."""
+        return self.result if self.result is not None else _unmerged(self.chains)
 
 
 class _Votes:
@@ -209,25 +216,18 @@ class Fold:
         for lane in self.lanes:
             chains.extend(self._lane(lane, reading))
         chains.sort(key=lambda c: c.mentions[0].place)
-        complete = not reading.questions and all(c.closed for c in chains)
-        layer = canonical_layer(
-            (Chain(c.id, c.mentions), tuple(d.box for d in c.boxes), c.kind)
-            for c in chains
-            if c.stage != loop.EXCLUDED
-        )
+        moot = [j.id for votes in reading.votes.values() for j in votes.queue[votes.next :]]
+        result: LayerRecord | None = None
         merged: tuple[Merged, ...] = ()
-        if complete:
+        if not reading.questions and all(c.closed for c in chains):
             named = [(c.id, c.mentions) for c in chains]
-            layer, merged = merge_layer(
-                layer,
+            result, merged = merge_layer(
+                _unmerged(chains),
                 rules=self.settings.merging,
                 apart=self.rulings.apart(("unmergeable",), named),
                 distinct=self.rulings.apart(("apart",), named),
             )
-        moot = [j.id for votes in reading.votes.values() for j in votes.queue[votes.next :]]
-        return ImageState(
-            tuple(chains), tuple(reading.questions), (*moot, *reading.skipped), complete, layer, merged
-        )
+        return ImageState(tuple(chains), tuple(reading.questions), (*moot, *reading.skipped), result, merged)
 
     def _lane(self, lane: list[Mention], reading: _Reading) -> list[ChainState]:
         """Link a lane's mentions in caption order; when none is open, take its chains further."""
@@ -414,6 +414,14 @@ def _read(judgments: Iterable[Judgment]) -> _Reading:
             found.workers.add(judgment.worker)
             found.queue.append(judgment)
     return _Reading(votes, surplus)
+
+
+def _unmerged(chains: Iterable[ChainState]) -> LayerRecord:
+    return canonical_layer(
+        (Chain(c.id, c.mentions), tuple(d.box for d in c.boxes), c.kind)
+        for c in chains
+        if c.stage != loop.EXCLUDED
+    )
 
 
 def _ruled(mentions: tuple[Mention, ...], ruling: Boxes | Closure, moves: list[Move]) -> ChainState:

@@ -1,0 +1,117 @@
+"""How close one layer comes to another: chains by B-cubed, boxes by matched IoU, kinds by accuracy.
+
+B-cubed (Bagga and Baldwin 1998): a mention's precision is the share of its found chain that is
+also in its gold chain, its recall the share of its gold chain that is also in its found chain;
+both are averaged over mentions. A mention that the other side lacks scores 0.
+
+Box score of a mention: boxes of its found chain are matched one to one with those of its gold
+chain, best IoU first; the sum of IoUs is divided by the larger number of boxes, so missing and
+superfluous boxes both cost. Mentions without a box on either side are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from annotation.protocol.terms import NOT_VISUAL, Box, LayerRecord
+
+
+@dataclass(slots=True)
+class Scores:
+    """Sums over mentions; add images up with `add`, read the shares at the end."""
+
+    found: int = 0
+    gold: int = 0
+    precision_sum: float = 0.0
+    recall_sum: float = 0.0
+    boxed: int = 0
+    iou_sum: float = 0.0
+    kinds: int = 0
+    kinds_right: int = 0
+
+    def add(self, other: Scores) -> None:
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    @property
+    def precision(self) -> float:
+        return self.precision_sum / self.found if self.found else 0.0
+
+    @property
+    def recall(self) -> float:
+        return self.recall_sum / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """B-cubed F1, the harmonic mean of precision and recall; 0 where both are."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
+
+    @property
+    def iou(self) -> float:
+        """Mean box score over mentions that have a box on either side; 0 where none has."""
+        return self.iou_sum / self.boxed if self.boxed else 0.0
+
+    @property
+    def kind_accuracy(self) -> float:
+        """Share of mentions whose chain is rightly boxed, scene or neither; 0 without mentions."""
+        return self.kinds_right / self.kinds if self.kinds else 0.0
+
+
+def b_cubed(found: Iterable[Sequence[str]], gold: Iterable[Sequence[str]]) -> Scores:
+    """B-cubed sums of one document; clusters are sequences of mention ids."""
+    found_of = {name: frozenset(cluster) for cluster in found for name in cluster}
+    gold_of = {name: frozenset(cluster) for cluster in gold for name in cluster}
+    scores = Scores(found=len(found_of), gold=len(gold_of))
+    for name in found_of.keys() & gold_of.keys():
+        shared = len(found_of[name] & gold_of[name])
+        scores.precision_sum += shared / len(found_of[name])
+        scores.recall_sum += shared / len(gold_of[name])
+    return scores
+
+
+def matched_iou(found: Sequence[Box], gold: Sequence[Box]) -> float:
+    """Sum of IoUs of a one-to-one matching, best first, over the larger number of boxes."""
+    if not found or not gold:
+        return 0.0
+    pairs = sorted(((-a.iou(b), i, j) for i, a in enumerate(found) for j, b in enumerate(gold)))
+    used: tuple[set[int], set[int]] = (set(), set())
+    total = 0.0
+    for negative, i, j in pairs:
+        if i not in used[0] and j not in used[1]:
+            used[0].add(i)
+            used[1].add(j)
+            total -= negative
+    return total / max(len(found), len(gold))
+
+
+def compare(found: LayerRecord, gold: LayerRecord) -> Scores:
+    """All three scores of one image."""
+    scores = b_cubed(_clusters(found), _clusters(gold))
+    ours, theirs = _by_mention(found), _by_mention(gold)
+    for name in ours.keys() & theirs.keys():
+        (boxes, kind), (gold_boxes, gold_kind) = ours[name], theirs[name]
+        scores.kinds += 1
+        scores.kinds_right += kind == gold_kind
+        if boxes or gold_boxes:
+            scores.boxed += 1
+            scores.iou_sum += matched_iou(boxes, gold_boxes)
+    return scores
+
+
+def _clusters(layer: LayerRecord) -> list[list[str]]:
+    return [[m.id for m in chain.mentions] for chain in layer.chains]
+
+
+def _by_mention(layer: LayerRecord) -> dict[str, tuple[tuple[Box, ...], str]]:
+    """Mention id -> the boxes of its chain, and whether that is boxed, a scene or neither."""
+    depicted = layer.depicted()
+    scenes = {name for obj in layer.objects if obj.scene for name in obj.chains}
+    result = {}
+    for chain in layer.chains:
+        boxes = depicted.get(chain.id, ()) if chain.id != NOT_VISUAL else ()
+        kind = "boxed" if boxes else "scene" if chain.id in scenes else "none"
+        for mention in chain.mentions:
+            result[mention.id] = (boxes, kind)
+    return result

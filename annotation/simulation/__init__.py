@@ -1,0 +1,1 @@
+"""The other driver of the protocol: a crowd of error models answering from gold."""

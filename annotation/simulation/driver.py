@@ -1,0 +1,180 @@
+"""Turning the protocol with a simulated crowd: ask, answer, fold, until an image is complete.
+
+The driver asks whatever the fold leaves open, all of it at a time, and folds again. It keeps
+no state of its own about an image, so what it produces is what the judgments say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotation.protocol.image import LINKING, VERIFICATION, Fold, ImageState, Settings
+from annotation.protocol.questions import Judgment, Question
+from annotation.protocol.rulings import Boxes, Closure, Partition, Ruling
+from annotation.protocol.terms import Chain, LayerObject, LayerRecord, Mention
+from annotation.simulation.dice import Dice
+from annotation.simulation.truth import Truth
+from annotation.simulation.workers import SECONDS, Worker
+
+
+@dataclass(slots=True)
+class Cost:
+    """What was spent: judgments and paid seconds by question, and what did not go by itself."""
+
+    images: int = 0
+    mentions: int = 0
+    judgments: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    controls: Counter[str] = field(default_factory=Counter)
+    double_checks: Counter[str] = field(default_factory=Counter)
+    moot: int = 0
+    rulings: int = 0
+    unfinished: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.judgments.total()
+
+    def add(self, other: Cost) -> None:
+        for question, seconds in other.seconds.items():
+            self.seconds[question] += seconds
+        for name in ("judgments", "controls", "double_checks"):
+            getattr(self, name).update(getattr(other, name))
+        for name in ("images", "mentions", "moot", "rulings", "unfinished"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for a layer's `cost` and for `--json`."""
+        return {
+            name: dict(value) if isinstance(value := getattr(self, name), dict) else value
+            for name in self.__slots__
+        }
+
+
+class Crowd:
+    """Simulated workers and who of them is still there. Raises ValueError where there are none."""
+
+    def __init__(self, workers: Sequence[Worker], *, seed: int) -> None:
+        if not workers:
+            raise ValueError("a crowd needs one worker or more")
+        self.workers = list(workers)
+        self.seed = seed
+        self.left = {w.name: w.leaves_after() for w in workers}
+        self.answered: Counter[str] = Counter()
+
+    def someone(self, question: Question, image: str, *, also_barred: Iterable[str] = ()) -> Worker | None:
+        """A worker who may answer, or None. Chance decides, by question and not by turn."""
+        barred = question.barred.union(also_barred)
+        start = Dice(self.seed, image, question.key, len(barred)).below(len(self.workers))
+        for step in range(len(self.workers)):
+            worker = self.workers[(start + step) % len(self.workers)]
+            if worker.name not in barred and self.answered[worker.name] < self.left[worker.name]:
+                self.answered[worker.name] += 1
+                return worker
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """An image as the crowd left it, with every judgment and ruling that led there."""
+
+    state: ImageState
+    judgments: tuple[Judgment, ...]
+    rulings: tuple[Ruling, ...]
+    cost: Cost
+
+
+def simulate_image(
+    mentions: Sequence[Mention],
+    truth: Truth,
+    crowd: Crowd,
+    settings: Settings | None = None,
+    *,
+    review: bool = True,
+) -> Simulated:
+    """Send one image through all six questions.
+
+    With `review`, a reviewer who knows the gold rules on every chain that ends in review or
+    that nobody is left to answer for; without, such chains stay open.
+    """
+    cost = Cost(images=1, mentions=len(mentions))
+    judgments: list[Judgment] = []
+    rulings: list[Ruling] = []
+    fold = Fold(mentions, settings)
+    while True:
+        state = fold(judgments)
+        before = len(judgments)
+        for question in state.questions:
+            _ask(question, truth, crowd, judgments, cost)
+        if len(judgments) > before:
+            continue
+        ruled = _rulings(state, truth) if review and not state.complete else []
+        if not ruled:
+            break
+        rulings.extend(ruled)
+        fold = Fold(mentions, settings, rulings)
+    cost.moot = len(state.moot)
+    cost.rulings = len(rulings)
+    cost.unfinished = not state.complete
+    return Simulated(state, tuple(judgments), tuple(rulings), cost)
+
+
+def _ask(question: Question, truth: Truth, crowd: Crowd, judgments: list[Judgment], cost: Cost) -> None:
+    """Have as many workers answer `question` as it surely needs, as far as there are any."""
+    asked: list[str] = []
+    for _ in range(question.wanted):
+        worker = crowd.someone(question, truth.image, also_barred=asked)
+        if worker is None:
+            return
+        asked.append(worker.name)
+        answer, box = worker.answer(question, truth)
+        judgments.append(Judgment(str(len(judgments)), question.key, worker.name, answer, box))
+        cost.judgments[question.kind] += 1
+        cost.seconds[question.kind] += SECONDS[question.kind]
+
+
+def _rulings(state: ImageState, truth: Truth) -> list[Ruling]:
+    """What a reviewer who knows the gold asserts about the chains that did not close by themselves.
+
+    Every round either settles pairs of mentions or closes chains for good, so rounds end.
+    """
+    unlinked = [m.id for chain in state.chains if chain.stage == LINKING for m in chain.mentions]
+    rulings: list[Ruling] = [_partition(unlinked, truth)] if unlinked else []
+    for chain in state.chains:
+        if chain.closed or chain.stage == LINKING:
+            continue
+        ids = tuple(m.id for m in chain.mentions)
+        mixed = len({truth.chain_of[name] for name in ids}) > 1
+        if mixed or chain.stage == VERIFICATION or chain.reason == "refused":
+            rulings.append(_partition(ids, truth))
+        else:
+            gold = truth.chain_of[ids[0]]
+            boxes = truth.boxes[gold]
+            rulings.append(Boxes(ids, boxes) if boxes else Closure(ids, truth.kinds[gold]))
+    return rulings
+
+
+def _partition(mentions: Iterable[str], truth: Truth) -> Partition:
+    groups: dict[str, list[str]] = {}
+    for name in mentions:
+        groups.setdefault(truth.chain_of[name], []).append(name)
+    return Partition(tuple(tuple(group) for group in groups.values()))
+
+
+def numbered(layer: LayerRecord, first: int) -> tuple[LayerRecord, int]:
+    """The layer with its chains called `first`, `first + 1`, ... and the next free number."""
+    names = {chain.id: str(first + i) for i, chain in enumerate(layer.chains)}
+    return renamed(layer, names), first + len(names)
+
+
+def renamed(layer: LayerRecord, names: dict[str, str]) -> LayerRecord:
+    """The layer with its chains called by `names` (old id -> new id)."""
+    return LayerRecord(
+        tuple(Chain(names[chain.id], chain.mentions) for chain in layer.chains),
+        tuple(
+            LayerObject(tuple(names[n] for n in o.chains), o.box, o.scene, o.nobndbox) for o in layer.objects
+        ),
+    )
