@@ -1,7 +1,8 @@
 """All settings, read from the environment. Nothing else in the project reads it.
 
-`DATABASE_URL`, `REDIS_URL` and `DATA_DIR` say where things are; without them the product
-runs embedded: SQLite under `var/`, no Redis, one machine.
+`DATABASE_URL`, `REDIS_URL` and `DATA_DIR` say where things are; without them the product runs
+embedded: SQLite under `var/`, no Redis, one machine. `PHRASEBOX_ENV=production` turns the strict
+half on and refuses to start where something is left open. docs/operation.md lists every name.
 """
 
 from __future__ import annotations
@@ -10,25 +11,254 @@ import os
 from pathlib import Path
 
 import dj_database_url
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+
+def _one_of(name: str, allowed: tuple[str, ...]) -> str:
+    """The variable `name`, which must be one of `allowed`; the first of them where it is unset."""
+    value = os.environ.get(name) or allowed[0]
+    if value not in allowed:
+        raise ImproperlyConfigured(f"{name}={value!r} is unknown; use one of: {', '.join(allowed)}")
+    return value
+
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = Path(os.environ.get("DATA_DIR", BASE_DIR / "var")).resolve()
+DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
+PRODUCTION = _one_of("PHRASEBOX_ENV", ("development", "production")) == "production"
+
+# Who may talk to us, and what we are keyed with ------------------------------------------------
 
 DEFAULT_SECRET = "insecure-key-for-development-only"
-SECRET_KEY = os.environ.get("SECRET_KEY", DEFAULT_SECRET)
-DEBUG = os.environ.get("DEBUG", "0") == "1"
-ALLOWED_HOSTS = os.environ.get("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
+SHORTEST_SECRET = 50
+SECRET_KEY = os.environ.get("SECRET_KEY") or DEFAULT_SECRET
+DEBUG = _one_of("DEBUG", ("0", "1")) == "1"
+ALLOWED_HOSTS = [
+    host.strip()
+    for host in (os.environ.get("ALLOWED_HOSTS") or "127.0.0.1,localhost,[::1]").split(",")
+    if host.strip()
+]
+#: Whether browsers reach us by TLS. A proxy ends it and says so in X-Forwarded-Proto.
+HTTPS = _one_of("HTTPS", ("1", "0") if PRODUCTION else ("0", "1")) == "1"
+
+
+def _refusals() -> list[str]:
+    """What must not be so in production, one line each with its remedy."""
+    found = []
+    if SECRET_KEY == DEFAULT_SECRET:
+        found.append("SECRET_KEY is unset; set it to a long random string that stays the same")
+    elif len(SECRET_KEY) < SHORTEST_SECRET:
+        found.append(f"SECRET_KEY has {len(SECRET_KEY)} characters; use at least {SHORTEST_SECRET}")
+    if DEBUG:
+        found.append("DEBUG=1 shows our insides to strangers; unset it")
+    if not os.environ.get("ALLOWED_HOSTS"):
+        found.append("ALLOWED_HOSTS is unset; name the hosts that we are reached by, separated by commas")
+    elif "*" in ALLOWED_HOSTS:
+        found.append("ALLOWED_HOSTS=* lets any name in; name the hosts that we are reached by")
+    return found
+
+
+if PRODUCTION and (refusals := _refusals()):
+    raise ImproperlyConfigured(
+        "\n".join(f"PHRASEBOX_ENV=production refuses to start: {line}" for line in refusals)
+    )
+
+# What we are made of ---------------------------------------------------------------------------
 
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
+    "csp",
+    "rest_framework",
     "annotation",
     "evaluation",
 ]
+MIDDLEWARE = [
+    "config.logs.RequestLog",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    # Every view asks for a sign-in unless it says otherwise.
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
 AUTH_USER_MODEL = "annotation.Account"
-DATABASES = {"default": dj_database_url.parse(os.environ.get("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'phrasebox.sqlite3'}")}
-DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "sign_in"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "sign_in"
+
+LANGUAGE_CODE = "en"
+USE_I18N = True
+LOCALE_PATHS = [BASE_DIR / "locale"]
+TIME_ZONE = "UTC"
 USE_TZ = True
+
+# Where things are ------------------------------------------------------------------------------
+
+
+def _database() -> dict[str, object]:
+    """The database of DATABASE_URL, or SQLite in DATA_DIR, which is made where it is not there yet."""
+    url = os.environ.get("DATABASE_URL")
+    if not url:
+        try:
+            DATA_DIR.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ImproperlyConfigured(f"DATA_DIR={DATA_DIR} cannot be made: {error.strerror}") from error
+        url = f"sqlite:///{DATA_DIR / 'phrasebox.sqlite3'}"
+    try:
+        # Threads keep their connection; a dead one is noticed before it is used again.
+        database = dict(dj_database_url.parse(url, conn_max_age=600, conn_health_checks=True))
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            "DATABASE_URL is none; expected postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH"
+        ) from error
+    if database["ENGINE"] == "django.db.backends.sqlite3":
+        database["OPTIONS"] = {
+            # A transaction that will write takes its lock at once, and waits for it, instead of
+            # failing half-way when a reader tries to become a writer.
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,  # seconds
+            # In WAL mode NORMAL loses no committed transaction when the process dies.
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        }
+    return database
+
+
+DATABASES = {"default": _database()}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+#: Nothing under DATA_DIR has an address: pictures go through a view that asks who wants them.
+MEDIA_ROOT = DATA_DIR / "media"
+#: Where the proxy serves DATA_DIR to us alone (X-Accel-Redirect); empty where we send files ourselves.
+PICTURE_PROXY_PREFIX = os.environ.get("PICTURE_PROXY_PREFIX", "")
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+#: Where `collectstatic` puts what production serves. Embedded, files are served from where they lie.
+STATIC_ROOT = Path(os.environ.get("STATIC_ROOT") or DATA_DIR / "static") if PRODUCTION else None
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if PRODUCTION
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = not PRODUCTION
+
+# What browsers may do --------------------------------------------------------------------------
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+        "upgrade-insecure-requests": HTTPS,
+    }
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_NAME = "__Host-session" if HTTPS else "session"
+SESSION_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = True
+# Lax: a link in a letter or on a crowd platform may lead in; a foreign form may not.
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_NAME = "__Host-csrf" if HTTPS else "csrf"
+CSRF_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Strict"
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
+# Whether the names below ours, and browsers' built-in lists, follow is for the domain's owner to say.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    # No browsable pages: they bring inline code, which the policy above forbids.
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+
+# Work beside the pages -------------------------------------------------------------------------
+
+REDIS_URL = os.environ.get("REDIS_URL") or None
+CELERY_BROKER_URL = REDIS_URL
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+# A Job's row is the truth about it; the broker only delivers its id.
+CELERY_TASK_IGNORE_RESULT = True
+# A delivery is done when its work is: a killed worker's task comes again, and tasks are idempotent.
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_SOFT_TIME_LIMIT = 2 * 3600  # seconds; time to write a checkpoint
+CELERY_TASK_TIME_LIMIT = CELERY_TASK_SOFT_TIME_LIMIT + 300
+# Longer than any task may take, else Redis would deliver it a second time while it runs.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": CELERY_TASK_TIME_LIMIT + 600}
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = TIME_ZONE
+
+# What we say -----------------------------------------------------------------------------------
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "json": {"()": "config.logs.JsonFormatter"},
+        "plain": {"format": "%(levelname)s %(name)s: %(message)s"},
+    },
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "json" if PRODUCTION else "plain"},
+    },
+    "root": {"handlers": ["console"], "level": "INFO" if PRODUCTION else "WARNING"},
+    "loggers": {
+        # These two come with handlers of their own; here everything goes one way.
+        "django": {"handlers": [], "propagate": True},
+        "django.server": {"handlers": [], "propagate": True},
+        "gunicorn.error": {"handlers": [], "propagate": True},
+    },
+}

@@ -1,0 +1,64 @@
+# `make` prints what there is. Everything runs from .venv, which is made on first use.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo serve test test-slow check hooks clean
+
+# Tried in this order until one is new enough; `make PYTHON=/path/to/python demo` names another.
+PYTHONS := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11
+INSTALL := .venv/bin/python -m pip install --disable-pip-version-check -c constraints.txt
+
+help: ## Print this list
+	@echo "Phrasebox: make TARGET, where TARGET is one of"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/runtime ## Captions to a dataset with a simulated crowd, then browse it (DEMO_SERVE=0: do not serve)
+	@.venv/bin/python manage.py demo
+
+serve: .venv/runtime ## Serve what is there at http://127.0.0.1:8000
+	@.venv/bin/python manage.py migrate --verbosity 0
+	@.venv/bin/python manage.py serve
+
+test: .venv/development ## All tests but the slow ones, on SQLite and on PostgreSQL (ARGS=... goes to pytest)
+	@.venv/bin/python -m tests.run $(ARGS)
+
+test-slow: .venv/development ## The slow tests, on both databases
+	@.venv/bin/python -m tests.run --slow $(ARGS)
+
+check: .venv/development ## Style, types, who imports whom, Django's checks, missing migrations
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check --quiet .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	.venv/bin/python manage.py check --fail-level WARNING
+	.venv/bin/python manage.py makemigrations --check --dry-run
+
+hooks: .venv/development ## Run the quick checks before every commit of yours
+	@.venv/bin/pre-commit install
+
+clean: ## Remove .venv and what tools remember; the data in var/ stays
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+# A stamp is newer than the lists it was installed from, so nothing is installed twice.
+.venv/runtime: requirements.txt constraints.txt | .venv/bin/python
+	$(INSTALL) -r requirements.txt
+	@touch $@
+
+.venv/development: requirements.txt requirements-dev.txt constraints.txt | .venv/bin/python
+	$(INSTALL) -r requirements-dev.txt
+	@touch $@ .venv/runtime
+
+.venv/bin/python:
+	@for candidate in $(PYTHONS); do \
+	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then break; fi; \
+	  candidate=; \
+	done; \
+	if [ -z "$$candidate" ]; then \
+	  echo "Python 3.11 or newer is needed; tried: $(strip $(PYTHONS)). Name one: make PYTHON=/path/to/python demo" >&2; \
+	  exit 1; \
+	fi; \
+	echo "Making .venv with $$("$$candidate" --version)"; \
+	"$$candidate" -m venv .venv || { \
+	  rm -rf .venv; \
+	  echo "Python could not make .venv; on Debian and Ubuntu install python3-venv first" >&2; \
+	  exit 1; \
+	}

@@ -1,0 +1,95 @@
+"""`manage.py serve`: the web server, as one process group."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.servers.basehttp import get_internal_wsgi_application
+from django.db import connections
+from gunicorn.app.base import BaseApplication
+
+HOST, PORT = "127.0.0.1", 8000
+LAST_PORT = 65535
+THREADS = 8
+#: Seconds that requests in flight have to end once the server is told to stop.
+GRACE = 20
+
+
+class Server(BaseApplication):
+    """Gunicorn, told everything by us: it reads neither a command line nor a file nor the environment."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.options = options
+        super().__init__()
+
+    def load_config(self) -> None:
+        for name, value in self.options.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Any:
+        return get_internal_wsgi_application()
+
+
+def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
+    """Serve until interrupted, saying where once it is so; CommandError where the port cannot be had.
+
+    One process with threads suits SQLite, which has one writer at a time; more processes are
+    for PostgreSQL.
+    """
+    address = _address(host, port)
+    # A connection must not be shared with the processes that are forked below.
+    connections.close_all()
+    Server(
+        {
+            "bind": address,
+            "workers": workers,
+            "worker_class": "gthread",
+            "threads": THREADS,
+            "graceful_timeout": GRACE,
+            "logconfig_dict": settings.LOGGING,
+            "loglevel": "info" if settings.PRODUCTION else "warning",
+            "when_ready": lambda arbiter: print(
+                f"Serving at http://{address}/ (Ctrl-C stops it)", flush=True
+            ),
+            # Gunicorn would put a socket for remote control into the home folder.
+            "control_socket_disable": True,
+        }
+    ).run()
+
+
+def _address(host: str, port: int) -> str:
+    """`host` and `port` as Gunicorn takes them, found free by taking them for a moment."""
+    if not 0 < port <= LAST_PORT:
+        raise CommandError(f"there is no port {port}; use one from 1 to {LAST_PORT}")
+    try:
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind(place)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise CommandError(
+                f"port {port} of {host} is taken; stop what listens there, or choose another: "
+                f"manage.py serve --port {port + 1}"
+            ) from error
+        raise CommandError(f"cannot listen on port {port} of {host}: {error.strerror}") from error
+    return f"[{host}]:{port}" if family == socket.AF_INET6 else f"{host}:{port}"
+
+
+class Command(BaseCommand):
+    help = f"Serve the pages, at {HOST}:{PORT} unless told otherwise"
+    requires_migrations_checks = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default=HOST, help=f"Address to listen on (default {HOST})")
+        parser.add_argument("--port", type=int, default=PORT, help=f"Port to listen on (default {PORT})")
+        parser.add_argument(
+            "--workers", type=int, default=1, help="Processes (default 1; more need PostgreSQL)"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        run_server(options["host"], options["port"], workers=options["workers"])

@@ -1,0 +1,24 @@
+"""The Celery application: `celery -A config.celery worker`. Its settings are Django's `CELERY_*`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from celery import Celery
+from celery.signals import celeryd_init
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("phrasebox")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks(related_name="celery_tasks")
+
+
+@celeryd_init.connect
+def refuse_without_broker(**kwargs: Any) -> None:
+    """Without a broker Celery would try one on this machine for ever, and say nothing to the point."""
+    if not settings.REDIS_URL:
+        sys.exit("REDIS_URL is unset: a worker needs the Redis that the web processes send to")

@@ -1,0 +1,69 @@
+"""One line of JSON per log record, with the ids of the request and of the task it belongs to."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+import uuid
+from collections.abc import Callable
+from contextvars import ContextVar
+from datetime import UTC, datetime
+
+from celery import current_task
+from django.http import HttpRequest, HttpResponse
+
+#: The request that is being answered in this thread, or "".
+request_id: ContextVar[str] = ContextVar("request_id", default="")
+
+access = logging.getLogger("phrasebox.access")
+
+
+class JsonFormatter(logging.Formatter):
+    """A record as one JSON object: time (ISO 8601, UTC), level, logger, message, ids, and what `extra` gave.
+
+    `extra={"fields": {...}}` adds fields of its own; they do not replace those named here.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, object] = dict(getattr(record, "fields", {}))
+        line |= {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if request_id.get():
+            line["request"] = request_id.get()
+        if current_task and current_task.request.id:
+            line["task"] = current_task.request.id
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str, ensure_ascii=False)
+
+
+class RequestLog:
+    """Names every request (header X-Request-ID, made here unless a proxy gave it) and logs how it ended."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        given = request.headers.get("X-Request-ID", "")
+        # Anything else could forge lines of the log that it ends up in.
+        name = given if given.isascii() and given.replace("-", "").isalnum() and len(given) <= 64 else ""
+        token = request_id.set(name or uuid.uuid4().hex)
+        started = time.monotonic()
+        try:
+            response = self.get_response(request)
+            response["X-Request-ID"] = request_id.get()
+            access.info(
+                "%s %s %d",
+                request.method,
+                request.path,
+                response.status_code,
+                extra={"fields": {"milliseconds": round(1000 * (time.monotonic() - started))}},
+            )
+            return response
+        finally:
+            request_id.reset(token)

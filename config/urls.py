@@ -1,0 +1,11 @@
+"""Every address: the pages of each app, and the two questions of a supervisor."""
+
+from django.urls import include, path
+
+from config import health
+
+urlpatterns = [
+    path("healthz", health.healthz),
+    path("readyz", health.readyz),
+    path("", include("annotation.web.urls")),
+]

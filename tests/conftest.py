@@ -1,0 +1,160 @@
+"""What every test has: settings of its own, real data where it lies, and real servers.
+
+Django is set up here, before anything imports a model, with DATA_DIR in a temporary folder. The
+database is SQLite in a file, as embedded, or whatever DATABASE_URL names: `python -m tests.run`
+runs the tests on both.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import django
+import hypothesis
+import pytest
+
+from tests import prepare, services
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SCRATCH = Path(tempfile.mkdtemp(prefix="phrasebox-tests-"))
+
+# The developer's own environment must not leak in: only DATABASE_URL is the tests' to choose.
+for name in ("PHRASEBOX_ENV", "SECRET_KEY", "DEBUG", "ALLOWED_HOSTS", "HTTPS", "STATIC_ROOT", "REDIS_URL"):
+    os.environ.pop(name, None)
+os.environ["DATA_DIR"] = str(SCRATCH / "data")
+os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+django.setup()
+
+# Machines differ and are shared; how long an example takes is no property of the code.
+hypothesis.settings.register_profile("phrasebox", deadline=None)
+hypothesis.settings.load_profile("phrasebox")
+
+#: A test may be left out for want of these files, which cannot be installed; for nothing else.
+REAL_DATA = "real data"
+
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--only-database", action="store_true", help="Leave out tests that use no database")
+    parser.addoption(
+        "--nothing-left-out",
+        action="store_true",
+        help=f"Fail where a test was skipped for any reason but absent {REAL_DATA}",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--only-database"):
+        chosen = [item for item in items if _uses_database(item)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+        items[:] = chosen
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    unexcused = _unexcused(terminalreporter)
+    if config.getoption("--nothing-left-out") and unexcused:
+        terminalreporter.section("left out, and must not be")
+        for test, reason in unexcused:
+            terminalreporter.line(f"{test}: {reason}")
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if session.config.getoption("--nothing-left-out") and exitstatus == 0 and _unexcused(reporter):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(SCRATCH, ignore_errors=True)
+
+
+def _uses_database(item: pytest.Item) -> bool:
+    fixtures = set(getattr(item, "fixturenames", ()))
+    return "django_db" in {mark.name for mark in item.iter_markers()} or bool(
+        fixtures & {"db", "transactional_db", "live_server"}
+    )
+
+
+def _unexcused(reporter: Any) -> list[tuple[str, str]]:
+    """(test, reason) of every skipped test, save those that lack real data."""
+    skipped = [(report.nodeid, str(report.longrepr[2])) for report in reporter.stats.get("skipped", ())]
+    return [(test, reason) for test, reason in skipped if REAL_DATA not in reason.lower()]
+
+
+def _need(key: str) -> Path:
+    """Where the component is; leaves the test out, saying what to install, where it is missing."""
+    found = prepare.find(key)
+    if found is None:
+        component = next(c for c in prepare.COMPONENTS if c.key == key)
+        pytest.skip(prepare.left_out(component))
+    return found
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings() -> None:
+    """SQLite in a file, as the product has it: threads and processes get connections of their own."""
+    from django.db import connections
+
+    chosen = connections["default"].settings_dict
+    if chosen["ENGINE"] == "django.db.backends.sqlite3":
+        chosen["TEST"]["NAME"] = str(SCRATCH / "test.sqlite3")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_passwords() -> None:
+    """Hash passwords in no time: their strength is Django's affair."""
+    from django.conf import settings
+
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real data: REAL_DATA_DIR, or ../shared/data beside the repository."""
+    folder = Path(os.environ.get("REAL_DATA_DIR") or REPOSITORY.parent / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip(f"{REAL_DATA} absent: no folder {folder} (REAL_DATA_DIR can name another)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """A Redis of this test run's own."""
+    with services.redis_server(_need("redis")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def wordnet() -> Path:
+    """The folder of WordNet's noun files."""
+    return _need("wordnet")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium with a fresh profile; open a context in it for every test."""
+    from playwright.sync_api import sync_playwright
+
+    executable = _need("chromium")
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        # Playwright keeps an event loop in this thread, which Django takes for asynchronous code.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        chromium = playwright.chromium.launch(executable_path=executable, headless=True, args=CHROMIUM_FLAGS)
+        yield chromium
+        chromium.close()

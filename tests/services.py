@@ -1,0 +1,181 @@
+"""Throw-away servers for the tests: PostgreSQL and Redis on free ports of 127.0.0.1, gone afterwards.
+
+Each is a context manager that yields the server's address. It runs the server as a child in the
+foreground, in a session of its own (Ctrl-C stops the tests first, then the servers), and asks the
+kernel to end it should this process be killed. Nothing outside one temporary folder is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import redis
+
+PATIENCE = 30.0  # seconds until a server must answer, or must have stopped
+
+
+class ServerFailed(RuntimeError):
+    """A server did not come up; the message ends with what it wrote."""
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextlib.contextmanager
+def postgres(binaries: Path) -> Iterator[str]:
+    """A fresh cluster of the server in `binaries`; yields its DATABASE_URL.
+
+    PostgreSQL refuses to run as root, so there it runs as the user postgres or nobody. It never
+    syncs: what it holds is worth nothing once the tests are over.
+    """
+    with _folder("postgres") as (folder, user):
+        data, password_file = folder / "data", folder / "password"
+        password = secrets.token_hex(16)
+        password_file.write_text(password)
+        if user:
+            shutil.chown(password_file, *user)
+        log = folder / "log"
+        initialise = [str(binaries / "initdb"), "--pgdata", str(data), "--username=phrasebox", "--no-sync"]
+        initialise += ["--auth=scram-sha-256", f"--pwfile={password_file}", "--encoding=UTF8", "--locale=C"]
+        with log.open("wb") as out:
+            done = subprocess.run(initialise, stdout=out, stderr=out, **_as(user, folder))
+        if done.returncode != 0:
+            raise ServerFailed(f"initdb ended with status {done.returncode}:\n{_tail(log)}")
+        port = free_port()
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "port": port,
+            "unix_socket_directories": folder,
+            "fsync": "off",
+            "full_page_writes": "off",
+            "synchronous_commit": "off",
+            "max_connections": 60,
+        }
+        command = [str(binaries / "postgres"), "-D", str(data)]
+        command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        url = f"postgresql://phrasebox:{password}@127.0.0.1:{port}/postgres"
+        with _server(command, log, stop=signal.SIGINT, user=user, answers=lambda: _postgres_answers(url)):
+            yield url
+
+
+@contextlib.contextmanager
+def redis_server(binary: Path) -> Iterator[str]:
+    """A Redis that keeps nothing; yields its REDIS_URL."""
+    with _folder("redis") as (folder, user):
+        port = free_port()
+        command = [str(binary), "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder)]
+        command += ["--save", "", "--appendonly", "no", "--daemonize", "no"]
+        url = f"redis://127.0.0.1:{port}/0"
+        with _server(
+            command, folder / "log", stop=signal.SIGTERM, user=user, answers=lambda: _redis_answers(url)
+        ):
+            yield url
+
+
+@contextlib.contextmanager
+def _folder(name: str) -> Iterator[tuple[Path, tuple[str, int] | None]]:
+    """A temporary folder and, where we are root, the (user, group) that servers run as and own it."""
+    folder = Path(tempfile.mkdtemp(prefix=f"phrasebox-{name}-"))
+    user = None
+    if os.geteuid() == 0:
+        known = {entry.pw_name: entry for entry in pwd.getpwall()}
+        entry = known.get("postgres") or known["nobody"]
+        user = (entry.pw_name, entry.pw_gid)
+        shutil.chown(folder, *user)
+    try:
+        yield folder, user
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _server(
+    command: list[str],
+    log: Path,
+    *,
+    stop: signal.Signals,
+    user: tuple[str, int] | None,
+    answers: Callable[[], bool],
+) -> Iterator[None]:
+    """`command` as a child, from the moment it `answers` to the signal `stop`."""
+    with log.open("ab") as out:
+        child = subprocess.Popen(
+            command,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+            preexec_fn=_die_with_parent(stop),
+            **_as(user, log.parent),
+        )
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not answers():
+            if child.poll() is not None:
+                raise ServerFailed(f"{command[0]} ended with status {child.returncode}:\n{_tail(log)}")
+            if time.monotonic() > deadline:
+                raise ServerFailed(f"{command[0]} did not answer in {PATIENCE:.0f} s:\n{_tail(log)}")
+            time.sleep(0.05)
+        yield
+    finally:
+        child.send_signal(stop)
+        try:
+            child.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+def _as(user: tuple[str, int] | None, folder: Path) -> dict[str, Any]:
+    """Arguments of Popen: from `folder` (which the server may enter), as `user`, without our environment."""
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+    common: dict[str, Any] = {"cwd": folder, "env": environment, "stdin": subprocess.DEVNULL}
+    if user:
+        common |= {"user": user[0], "group": user[1], "extra_groups": []}
+    return common
+
+
+def _die_with_parent(stop: signal.Signals) -> Callable[[], None] | None:
+    """Linux can send `stop` to a child whose parent was killed; elsewhere there is no such thing."""
+    if not sys.platform.startswith("linux"):
+        return None
+    libc, set_death_signal = ctypes.CDLL(None), 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
+    return lambda: libc.prctl(set_death_signal, int(stop))
+
+
+def _postgres_answers(url: str) -> bool:
+    try:
+        psycopg2.connect(url, connect_timeout=2).close()
+    except psycopg2.OperationalError:
+        return False
+    return True
+
+
+def _redis_answers(url: str) -> bool:
+    try:
+        with redis.Redis.from_url(url, socket_connect_timeout=2) as client:
+            return bool(client.ping())
+    except redis.ConnectionError:
+        return False
+
+
+def _tail(log: Path) -> str:
+    return log.read_text(errors="replace")[-2000:]
