@@ -1,0 +1,54 @@
+"""Random images and random crowds' judgments on them, for properties of the fold."""
+
+from hypothesis import strategies as st
+
+from annotation.protocol.image import Settings
+from annotation.protocol.terms import CATEGORIES, Mention
+from annotation.simulation.driver import Crowd, simulate_image
+from annotation.simulation.standin import stand_in
+from annotation.simulation.truth import Truth
+from annotation.simulation.workers import crowd
+
+WORDS = ("man", "dog", "hat", "park", "ball")
+
+
+@st.composite
+def images(draw):
+    """Up to twelve mentions in up to four captions, of few words and categories, so that they meet."""
+    found = []
+    for caption in range(draw(st.integers(1, 4))):
+        start = 0
+        for _ in range(draw(st.integers(0, 3))):
+            head = draw(st.sampled_from(WORDS))
+            tokens = (*draw(st.sampled_from([("a",), ("the", "red"), ()])), head)
+            categories = draw(st.lists(st.sampled_from(CATEGORIES), min_size=1, max_size=2, unique=True))
+            found.append(Mention(caption, start, start + len(tokens), tokens, tuple(categories)))
+            start += len(tokens) + 1
+    return found
+
+
+settings_of_images = st.builds(
+    Settings,
+    order=st.sampled_from(["likely_first", "as_printed"]),
+    link_votes=st.sampled_from([1, 3]),
+    verification_votes=st.sampled_from([1, 3]),
+)
+
+
+@st.composite
+def played(draw):
+    """(mentions, settings, the judgments and rulings of a random crowd, its truth)."""
+    mentions = draw(images())
+    settings = draw(settings_of_images)
+    seed = draw(st.integers(0, 10**6))
+    truth = Truth(stand_in(mentions, size=(200, 100), seed=seed, image="x"), image="x", size=(200, 100))
+    mix = draw(
+        st.dictionaries(
+            st.sampled_from(["perfect", "careful", "sloppy", "random", "always_yes", "jittered", "leaver"]),
+            st.integers(1, 4),
+            min_size=1,
+        )
+    )
+    people = Crowd(crowd(mix, seed=seed), seed=seed)
+    simulated = simulate_image(mentions, truth, people, settings, review=draw(st.booleans()))
+    return mentions, settings, simulated, truth

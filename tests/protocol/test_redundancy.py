@@ -1,0 +1,57 @@
+"""When votes settle."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation.protocol.redundancy import Agreement, Exactly, One, best_of
+
+COVERAGE = Agreement({"more": "MORE", "complete": "COMPLETE"}, "MORE")
+
+
+@pytest.mark.parametrize(
+    ("votes", "outcome", "wanted"),
+    [
+        ([], None, 1), (["more"], "MORE", 0), (["complete"], None, 1),
+        (["complete", "complete"], "COMPLETE", 0),
+        (["complete", "more"], None, 1), (["complete", "more", "more"], "MORE", 0),
+        (["complete", "more", "complete"], "COMPLETE", 0),
+    ],
+)  # fmt: skip
+def test_coverage_wants_two_to_stop_and_one_to_go_on(votes, outcome, wanted):
+    assert (COVERAGE.settle(votes), COVERAGE.wanted(votes)) == (outcome, wanted)
+
+
+def test_a_vote_no_outcome_knows_is_refused():
+    with pytest.raises(ValueError, match="'perhaps'"):
+        COVERAGE.settle(["perhaps"])
+
+
+@pytest.mark.parametrize("votes", [0, 2, -1])
+def test_best_of_an_even_number_is_refused(votes):
+    with pytest.raises(ValueError, match="odd"):
+        best_of(votes, ("yes", "no"))
+
+
+BOTH = ("more", "complete")
+RULES = (One(), COVERAGE, best_of(3, BOTH), best_of(5, BOTH), Exactly(3, "more"))
+
+
+@given(st.sampled_from(RULES), st.lists(st.sampled_from(BOTH), max_size=7))
+def test_votes_are_wanted_exactly_while_unsettled_and_what_is_wanted_is_needed(rule, votes):
+    settled = rule.settle(votes)
+    wanted = rule.wanted(votes)
+    assert (settled is None) == (wanted > 0)
+    if settled is None and wanted > 1:
+        for said in ("more", "complete"):
+            assert rule.settle([*votes, *[said] * (wanted - 1)]) is None
+
+
+@given(st.lists(st.sampled_from(["yes", "no"]), min_size=3, max_size=3))
+def test_best_of_three_is_the_majority_and_three_judgments_too(votes):
+    majority = max(("yes", "no"), key=votes.count)
+    assert best_of(3, ("yes", "no")).settle(votes) == majority == Exactly(3, "no").settle(votes)
+
+
+def test_an_even_number_of_judgments_may_tie():
+    assert Exactly(2, "no").settle(["yes", "no"]) == "no"
