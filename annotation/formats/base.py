@@ -21,7 +21,9 @@ class FormatError(ValueError):
     `str()` is one line, fit to be shown as it is.
     """
 
-    def __init__(self, problem: str, *, file: Path | str, line: int | None = None, expected: str = "") -> None:
+    def __init__(
+        self, problem: str, *, file: Path | str, line: int | None = None, expected: str = ""
+    ) -> None:
         self.problem = problem
         self.file = str(file)
         self.line = line

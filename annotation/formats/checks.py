@@ -1,0 +1,174 @@
+"""What every record must hold, whichever format it came from; the rows of the database demand the same.
+
+Readers pass their records through `checked`, writers through `writable`, so that a file
+which one of our formats wrote can be read again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from annotation.formats.base import FormatError
+from annotation.formats.names import PLAIN_NAME, is_plain_name
+from annotation.formats.text import shown
+from annotation.protocol.terms import NOT_VISUAL, CaptionRecord, ImageRecord, LayerRecord
+
+#: A record, the file it stands in, and its line where the format has lines.
+Found = tuple[ImageRecord, Path, int | None]
+
+LONGEST_EXTERNAL_ID = 100
+LONGEST_CATEGORIES = 120
+LARGEST_SIDE = 2**31 - 1
+MOST_PER_IMAGE = 2**15 - 1
+
+_SPLIT = re.compile(r"[A-Za-z0-9_-]{0,40}")
+_CHAIN = re.compile(r"[A-Za-z0-9_.:-]{1,40}")
+_CATEGORY = re.compile(r"[^\s/\[\]\x00]+")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def checked(found: Iterable[Found], *, source: Path, expected: str) -> Iterator[ImageRecord]:
+    """The records of `found`, each valid, no id twice, and at least one.
+
+    `expected` says what the format looks like, for a source that holds nothing. Keeps the
+    ids seen, nothing else.
+    """
+    seen: set[str] = set()
+    for record, file, line in found:
+        check_record(record, file=file, line=line)
+        if record.id in seen:
+            raise FormatError(
+                f"image {shown(record.id)} stands here a second time",
+                file=file,
+                line=line,
+                expected="each image once",
+            )
+        seen.add(record.id)
+        yield record
+    if not seen:
+        raise FormatError("holds no images", file=source, expected=expected)
+
+
+def writable(records: Iterable[ImageRecord], out: Path) -> Iterator[ImageRecord]:
+    """The records, each checked as on reading."""
+    for record in records:
+        check_record(record, file=out)
+        yield record
+
+
+def check_record(record: ImageRecord, *, file: Path, line: int | None = None) -> None:
+    """Raise FormatError where `record` breaks a rule, naming the image and the rule."""
+
+    def refuse(problem: str, expected: str) -> FormatError:
+        return FormatError(f"image {shown(record.id)}: {problem}", file=file, line=line, expected=expected)
+
+    for word, name in (("id", record.id), ("file name", record.filename)):
+        if not is_plain_name(name):
+            raise refuse(f"the {word} {shown(name)} is refused", PLAIN_NAME)
+    if not _SPLIT.fullmatch(record.split):
+        raise refuse(
+            f"the split {shown(record.split)} is refused",
+            "at most 40 letters, digits, hyphens or underscores",
+        )
+    for word, side in (("width", record.width), ("height", record.height)):
+        if not 0 <= side <= LARGEST_SIDE:
+            raise refuse(f"the {word} {side} is refused", "pixels, 0 where unknown")
+    if problem := _bad_text(record.external_id, LONGEST_EXTERNAL_ID):
+        raise refuse(f"the external id {shown(record.external_id)} {problem}", "a short text")
+    if len(record.captions) > MOST_PER_IMAGE:
+        raise refuse(f"has {len(record.captions)} captions", f"at most {MOST_PER_IMAGE}")
+    for number, caption in enumerate(record.captions):
+        if problem := _bad_caption(caption):
+            raise refuse(f"caption {number + 1} {problem}", "a sentence of storable text")
+    ids = [caption.id for caption in record.captions if caption.id]
+    if len(set(ids)) < len(ids):
+        twice = next(name for name in ids if ids.count(name) > 1)
+        raise refuse(f"two captions have the id {shown(twice)}", "each caption once")
+    if record.layer is not None and (problem := _bad_layer(record.layer, record)):
+        raise refuse(problem, "a layer that fits its captions and its picture")
+
+
+def _bad_text(text: str, limit: int | None = None) -> str:
+    """What is wrong with a text, or ""; PostgreSQL stores no NUL, UTF-8 no lone surrogate."""
+    if bad := _UNSTORABLE.search(text):
+        return f"holds U+{ord(bad.group()):04X}, which cannot be stored"
+    if limit is not None and len(text) > limit:
+        return f"is longer than {limit} characters"
+    return ""
+
+
+def _bad_caption(caption: CaptionRecord) -> str:
+    if not caption.text.strip():
+        return "is empty"
+    if problem := _bad_text(caption.text):
+        return problem
+    if problem := _bad_text(caption.id, LONGEST_EXTERNAL_ID):
+        return f"has an id that {problem}"
+    if caption.tokens is not None:
+        if not caption.tokens:
+            return "has no words"
+        for word in caption.tokens:
+            if word.split() != [word] or _UNSTORABLE.search(word):
+                return f"has the word {shown(word)}, which is empty or holds white space"
+    if len(caption.words) > MOST_PER_IMAGE:
+        return f"has {len(caption.words)} words, more than {MOST_PER_IMAGE}"
+    return ""
+
+
+def _bad_layer(layer: LayerRecord, record: ImageRecord) -> str:
+    """What is wrong with a layer, or ""."""
+    named: set[str] = set()
+    spans: set[tuple[int, int, int]] = set()
+    words = [caption.words for caption in record.captions]
+    for chain in layer.chains:
+        if not _CHAIN.fullmatch(chain.id):
+            return f"the chain id {shown(chain.id)} is none (letters, digits and _ . : - only)"
+        if chain.id == NOT_VISUAL:
+            if len(chain.mentions) != 1:
+                return f"a chain {NOT_VISUAL} (not visual) holds {len(chain.mentions)} mentions, not one"
+        elif chain.id in named:
+            return f"chain {chain.id} stands twice"
+        named.add(chain.id)
+        for mention in chain.mentions:
+            if mention.caption >= len(words):
+                return f"mention {mention.id} is of a caption that does not exist"
+            if mention.tokens != words[mention.caption][mention.start : mention.end]:
+                return f"mention {mention.id} {shown(mention.text)} is not what its caption says there"
+            if mention.place in spans:
+                return f"mention {mention.id} {shown(mention.text)} stands twice"
+            spans.add(mention.place)
+            if not mention.categories:
+                return f"mention {mention.id} has no category"
+            for category in mention.categories:
+                if not _CATEGORY.fullmatch(category):
+                    return f"mention {mention.id} has the category {shown(category)}"
+            if len("/".join(mention.categories)) > LONGEST_CATEGORIES:
+                return f"mention {mention.id} has more categories than fit {LONGEST_CATEGORIES} characters"
+    return _bad_objects(layer, named - {NOT_VISUAL}, record)
+
+
+def _bad_objects(layer: LayerRecord, named: set[str], record: ImageRecord) -> str:
+    boxless: set[str] = set()
+    for obj in layer.objects:
+        if not obj.chains or len(set(obj.chains)) < len(obj.chains):
+            return f"an object names {' '.join(obj.chains) or 'no chain'}; each chain once"
+        for chain in obj.chains:
+            if chain not in named:
+                return f"an object names chain {shown(chain)}, which is not among the visual chains"
+        if obj.box is None:
+            if len(obj.chains) > 1 or obj.chains[0] in boxless:
+                return f"an object without box for {' '.join(obj.chains)}; one such object for one chain"
+            boxless.add(obj.chains[0])
+        elif obj.scene or obj.nobndbox:
+            return f"an object of chain {obj.chains[0]} has both a box and a flag"
+        elif (record.width and obj.box.xmax > record.width) or (
+            record.height and obj.box.ymax > record.height
+        ):
+            box = obj.box
+            return (
+                f"the box {box.xmin},{box.ymin},{box.xmax},{box.ymax} reaches outside the picture "
+                f"of {record.width} x {record.height}"
+            )
+    return ""

@@ -1,0 +1,191 @@
+"""COCO: captions read and written, and chains with their boxes written as COCO detection.
+
+Source of the notation: the COCO data format (captions and object instances).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats.checks import Found, checked, writable
+from annotation.formats.json_stream import Fields, has_list, items
+from annotation.formats.names import find_picture, image_id, only_file, printed_name
+from annotation.formats.numbering import Numbering
+from annotation.formats.spool import Spool
+from annotation.formats.text import open_new, shown
+from annotation.protocol.terms import CATEGORIES, OTHER, CaptionRecord, Chain, ImageRecord, LayerRecord
+from models_core.text.tokens import tokenise
+
+SHAPE = '{"images": [{"id": 1, "file_name": ...}], "annotations": [{"id": 1, "image_id": 1, "caption": ...}]}'
+CAPTIONS = "captions.json"
+INSTANCES = "instances.json"
+_INFO = {"description": "Exported by Phrasebox"}
+
+
+class Coco(Format):
+    """Captions, sizes and ids are read and written; boxes are written, one annotation per box and chain."""
+
+    key = "coco"
+    title = "COCO captions JSON; writes COCO detection beside it"
+    reads = True
+    writes = True
+
+    def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
+        """Stream a captions file in the order of its images; captions are cut into words by our tokeniser."""
+        return checked(self._found(path, images), source=path, expected=SHAPE)
+
+    def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
+        file = path / CAPTIONS if (path / CAPTIONS).is_file() else only_file(path, "captions*.json")
+        with Spool(file) as spool:
+            self._fill(spool, file)
+            for key, data, _, captions in spool:
+                filename, width, height = json.loads(data)
+                record = ImageRecord(
+                    id=image_id(filename),
+                    filename=filename,
+                    captions=tuple(_caption(caption.text, caption.id or "") for caption in captions),
+                    width=width,
+                    height=height,
+                    picture=find_picture(images, filename),
+                    external_id=key,
+                )
+                yield record, file, None
+
+    @staticmethod
+    def _fill(spool: Spool, file: Path) -> None:
+        for name in ("images", "annotations"):
+            number = 0
+            for number, item in enumerate(items(file, f"{name}.item"), 1):
+                entry = Fields(item, what=f"{name.removesuffix('s')} {number}", file=file)
+                if name == "images":
+                    size = (entry.integer("width", 0), entry.integer("height", 0))
+                    data = json.dumps((entry.text("file_name"), *size))
+                    if spool.add_image(entry.identifier("id"), data) is not None:
+                        raise entry.refuse(f"the id {entry.identifier('id')} is taken", "each id once")
+                    continue
+                text = entry.text("caption").strip()
+                if not text:
+                    raise entry.refuse("the caption is empty", "a sentence")
+                image, id = entry.identifier("image_id"), entry.identifier("id", "")
+                spool.add_caption(image, number, text, id=id or None)
+            if not number and not has_list(file, name):
+                raise FormatError(f'has no list "{name}"', file=file, expected=SHAPE)
+        if orphan := spool.orphan():
+            image, caption = orphan
+            raise FormatError(
+                f"annotation {caption or '?'} is of the image {image}, which is not among the images",
+                file=file,
+                expected='an "id" of "images" in every "image_id"',
+            )
+
+    def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
+        """Write `captions.json`, and `instances.json` where a record has a layer.
+
+        Ids that are no whole numbers are replaced by running ones.
+        """
+        written = Written(files=[out / CAPTIONS])
+        kinds = [{"id": n, "name": name, "supercategory": "entity"} for n, name in enumerate(CATEGORIES, 1)]
+        image_numbers, caption_numbers = Numbering(), Numbering()
+        layers = False
+        with (
+            _Document(out / CAPTIONS, {"info": _INFO}) as captions,
+            _Document(out / INSTANCES, {"info": _INFO, "categories": kinds}) as instances,
+        ):
+            for record in writable(records, out):
+                try:
+                    number = image_numbers.number(record.external_id)
+                    ids = [caption_numbers.number(caption.id) for caption in record.captions]
+                except ValueError as error:
+                    raise FormatError(
+                        f"image {shown(record.id)} (or a caption of it) {error}",
+                        file=out / CAPTIONS,
+                        expected="whole numbers in all, or in none",
+                    ) from error
+                image = {
+                    "id": number,
+                    "file_name": printed_name(record),
+                    "width": record.width,
+                    "height": record.height,
+                }
+                captions.image(image)
+                instances.image(image)
+                for id, caption in zip(ids, record.captions, strict=True):
+                    captions.annotation({"id": id, "image_id": number, "caption": caption.text.strip()})
+                written.add("images")
+                written.add("captions", len(record.captions))
+                if record.layer is not None:
+                    layers = True
+                    for entry in _instances(record.layer):
+                        instances.annotation(
+                            {"id": written.counts.get("boxes", 0) + 1, "image_id": number, **entry}
+                        )
+                        written.add("boxes")
+        if layers:
+            written.files.append(out / INSTANCES)
+        else:
+            (out / INSTANCES).unlink()
+        return written
+
+
+def _caption(text: str, id: str) -> CaptionRecord:
+    words = tokenise(text)
+    return CaptionRecord(text, tokens=None if words == tuple(text.split()) else words, id=id)
+
+
+def category_number(chain: Chain) -> int:
+    """The chain's first category in the order of CATEGORIES, counted from 1; `other` where it has none."""
+    known = [name for name in CATEGORIES if name in chain.categories] or [OTHER]
+    return CATEGORIES.index(known[0]) + 1
+
+
+def _instances(layer: LayerRecord) -> Iterator[dict[str, Any]]:
+    """One detection per box and chain, in file order. `bbox` is x, y, width, height with x, y from 0."""
+    kinds = {chain.id: category_number(chain) for chain in layer.chains}
+    for obj in layer.objects:
+        if obj.box is not None:
+            box = obj.box
+            for chain in obj.chains:
+                yield {
+                    "category_id": kinds[chain],
+                    "bbox": [box.xmin - 1, box.ymin - 1, box.width, box.height],
+                    "area": box.area,
+                    "iscrowd": 0,
+                    "chain": chain,
+                }
+
+
+class _Document:
+    """A COCO file written in one go: images go straight in, annotations wait in a temporary file."""
+
+    def __init__(self, path: Path, head: dict[str, Any]) -> None:
+        self._images = open_new(path)
+        self._annotations = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")
+        self._images.write(json.dumps(head)[:-1] + ', "images": [')
+        self._separators = {"image": "\n", "annotation": "\n"}
+
+    def image(self, entry: dict[str, Any]) -> None:
+        self._images.write(self._separators["image"] + json.dumps(entry))
+        self._separators["image"] = ",\n"
+
+    def annotation(self, entry: dict[str, Any]) -> None:
+        self._annotations.write(self._separators["annotation"] + json.dumps(entry))
+        self._separators["annotation"] = ",\n"
+
+    def __enter__(self) -> _Document:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with self._images, self._annotations:
+            self._images.write('\n], "annotations": [')
+            self._annotations.seek(0)
+            shutil.copyfileobj(self._annotations, self._images)
+            self._images.write("\n]}\n")
+
+
+FORMATS.register(Coco.key, Coco())

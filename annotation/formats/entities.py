@@ -1,0 +1,265 @@
+"""Flickr30k Entities: a folder of sentences with mentions, and of annotation files with boxes.
+
+    Sentences/ID.txt     one caption per line, with mentions in brackets
+    Annotations/ID.xml   size and objects; absent for an image without objects
+    images/ID.jpg        read where present, never written
+    train.txt val.txt test.txt (restval.txt)    ids, one per line
+    UNRELATED_CAPTIONS   image and caption number, from 1
+
+Import then export is the identity on canonical files: single spaces, LF, a line end after
+the last line, annotation files laid out as `entities_xml` says, list entries in one order.
+Source: Plummer et al. 2015, the published annotation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TextIO
+
+from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats.checks import Found, checked, writable
+from annotation.formats.entities_notation import (
+    NOTATION,
+    BadNotation,
+    chains_of,
+    parse_sentence,
+    print_sentence,
+)
+from annotation.formats.entities_xml import Annotation, print_annotation, read_annotation
+from annotation.formats.names import PICTURE_EXTENSIONS, find_picture, image_id
+from annotation.formats.text import lines, open_new, shown
+from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
+
+#: The splits that have a list, in reading order; `restval` is Karpathy's.
+SPLITS = ("train", "restval", "val", "test")
+SENTENCES, ANNOTATIONS, PICTURES, UNRELATED = "Sentences", "Annotations", "images", "UNRELATED_CAPTIONS"
+_HEADER = "# format: <imageID> <sentence number>"
+SHAPE = "a folder with Sentences/ID.txt"
+
+
+class Entities(Format):
+    """Captions with mentions, chains, boxes, sizes, splits and unrelated captions."""
+
+    key = "entities"
+    title = "Flickr30k Entities (Sentences, Annotations, split lists)"
+    reads = True
+    writes = True
+
+    def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
+        """Stream a folder: first the images of the lists in their order, then the others by id."""
+        return checked(self._found(path, images), source=path, expected=SHAPE)
+
+    def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
+        root = _root(path)
+        pictures = images or (root / PICTURES if (root / PICTURES).is_dir() else None)
+        unread = _ids(root / SENTENCES, ".txt")
+        annotated = _ids(root / ANNOTATIONS, ".xml")
+        if orphans := annotated - unread:
+            raise FormatError(
+                "has no sentences beside it",
+                file=root / ANNOTATIONS / f"{min(orphans)}.xml",
+                expected=f"{SENTENCES}/{min(orphans)}.txt",
+            )
+        splits = _splits(root)
+        unrelated = _unrelated(root / UNRELATED)
+        for id in [id for id in splits if id in unread] + sorted(unread - splits.keys()):
+            yield _record(root, id, splits.get(id, ""), unrelated.get(id, {}), id in annotated, pictures)
+
+    def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
+        """Write sentences, annotation files, lists. No pictures: they are their owners'.
+
+        Raises FormatError for what the notation cannot say: mentions that overlap, chain ids that are
+        no numbers, words with brackets at their edge, images without captions, other splits.
+        """
+        (out / SENTENCES).mkdir()
+        written = Written(files=[out / SENTENCES])
+        lists: dict[str, TextIO] = {}
+        with ExitStack() as stack:
+
+            def listed(name: str) -> TextIO:
+                if name not in lists:
+                    lists[name] = stack.enter_context(open_new(out / name))
+                    written.files.append(out / name)
+                    if name == UNRELATED:
+                        lists[name].write(f"{_HEADER}\n")
+                return lists[name]
+
+            for record in writable(records, out):
+                with open_new(out / SENTENCES / f"{record.id}.txt") as file:
+                    file.writelines(f"{line}\n" for line in _sentences(record, out))
+                objects = record.layer.objects if record.layer else ()
+                if objects:
+                    _write_annotation(record, out, written)
+                if record.split:
+                    listed(f"{record.split}.txt").write(f"{record.id}\n")
+                for number, caption in enumerate(record.captions, 1):
+                    if caption.unrelated:
+                        listed(UNRELATED).write(f"{record.id} {number}\n")
+                written.add("images")
+                written.add("captions", len(record.captions))
+                written.add("mentions", len(record.layer.mentions) if record.layer else 0)
+                written.add("boxes", sum(obj.box is not None for obj in objects))
+        return written
+
+
+def _root(path: Path) -> Path:
+    """`path`, or its one subfolder that holds the sentences (archives often wrap everything in a folder)."""
+    if (path / SENTENCES).is_dir():
+        return path
+    inside = [p.parent for p in path.glob(f"*/{SENTENCES}") if p.is_dir()] if path.is_dir() else []
+    if len(inside) != 1:
+        raise FormatError(f"holds no folder {SENTENCES}", file=path, expected=SHAPE)
+    return inside[0]
+
+
+def _ids(folder: Path, suffix: str) -> set[str]:
+    """The ids of the files in `folder`; hidden files (macOS leaves some) do not count."""
+    if not folder.is_dir():
+        return set()
+    return {
+        p.name.removesuffix(suffix) for p in folder.iterdir() if p.name.endswith(suffix) and p.name[0] != "."
+    }
+
+
+def _splits(root: Path) -> dict[str, str]:
+    """Id -> split, in the order of the lists. Ids without sentences are allowed: lists outlive subsets."""
+    found: dict[str, str] = {}
+    for split in SPLITS:
+        file = root / f"{split}.txt"
+        if not file.is_file():
+            continue
+        for number, line in lines(file):
+            if not (id := line.strip()):
+                continue
+            if id in found:
+                raise FormatError(
+                    f"{shown(id)} is listed a second time (first in {found[id]}.txt)",
+                    file=file,
+                    line=number,
+                    expected="each image once",
+                )
+            found[id] = split
+    return found
+
+
+def _unrelated(file: Path) -> dict[str, dict[int, int]]:
+    """Id -> caption number (from 1) -> the line that says so."""
+    found: dict[str, dict[int, int]] = {}
+    if file.is_file():
+        for at, line in lines(file):
+            if not line.strip() or line.startswith("#"):
+                continue
+            id, _, number = line.strip().rpartition(" ")
+            if not id or not (number.isascii() and number.isdigit() and 0 < len(number) < 6):
+                raise FormatError(
+                    f"{shown(line)} is no row", file=file, line=at, expected="image caption-number"
+                )
+            found.setdefault(id.strip(), {})[int(number)] = at
+    return found
+
+
+def _record(
+    root: Path, id: str, split: str, unrelated: dict[int, int], annotated: bool, pictures: Path | None
+) -> Found:
+    file = root / SENTENCES / f"{id}.txt"
+    sentences = []
+    blank: int | None = None
+    for number, line in lines(file):
+        if not line.strip():
+            blank = blank or number
+            continue
+        if blank:
+            raise FormatError("the caption is empty", file=file, line=blank, expected="a sentence")
+        try:
+            sentences.append(parse_sentence(line))
+        except BadNotation as error:
+            raise FormatError(str(error), file=file, line=number, expected=NOTATION) from error
+    if not sentences:
+        raise FormatError("holds no caption", file=file, expected="one caption per line")
+    for number, at in unrelated.items():
+        if not 1 <= number <= len(sentences):
+            raise FormatError(
+                f"image {id} has no caption {number}",
+                file=root / UNRELATED,
+                line=at,
+                expected=f"1 to {len(sentences)}",
+            )
+    found = read_annotation(root / ANNOTATIONS / f"{id}.xml") if annotated else Annotation()
+    if found.filename and image_id(found.filename) != id:
+        raise FormatError(
+            f"<filename> is {shown(found.filename)}",
+            file=root / ANNOTATIONS / f"{id}.xml",
+            expected=f"{id}.jpg",
+        )
+    picture = find_picture(
+        pictures, *([found.filename] if found.filename else []), *(id + e for e in PICTURE_EXTENSIONS)
+    )
+    chains = chains_of(sentences)
+    known = {chain.id for chain in chains}
+    only_drawn = dict.fromkeys(c for obj in found.objects for c in obj.chains if c not in known)
+    record = ImageRecord(
+        id=id,
+        filename=found.filename or (picture.name if picture else f"{id}.jpg"),
+        captions=tuple(
+            CaptionRecord(" ".join(words), unrelated=number in unrelated)
+            for number, (words, _) in enumerate(sentences, 1)
+        ),
+        split=split,
+        width=found.width,
+        height=found.height,
+        picture=picture,
+        layer=LayerRecord((*chains, *(Chain(c, ()) for c in only_drawn)), tuple(found.objects)),
+    )
+    return record, file, None
+
+
+def _sentences(record: ImageRecord, out: Path) -> Iterator[str]:
+    """The lines of a record's sentence file."""
+    file = out / SENTENCES / f"{record.id}.txt"
+    if not record.captions:
+        raise FormatError("the image has no caption", file=file, expected="a caption, or the format jsonl")
+    if record.split not in ("", *SPLITS):
+        raise FormatError(
+            f"the split {shown(record.split)} has no list", file=file, expected=" or ".join(SPLITS)
+        )
+    placed: dict[int, list[tuple[str, Mention]]] = {}
+    for chain in record.layer.chains if record.layer else ():
+        for mention in chain.mentions:
+            placed.setdefault(mention.caption, []).append((chain.id, mention))
+    for number, caption in enumerate(record.captions):
+        try:
+            yield print_sentence(caption.words, placed.get(number, ()))
+        except BadNotation as error:
+            raise FormatError(
+                f"{error}, which the notation cannot say",
+                file=file,
+                line=number + 1,
+                expected="another format, such as jsonl",
+            ) from error
+
+
+def _write_annotation(record: ImageRecord, out: Path, written: Written) -> None:
+    folder = out / ANNOTATIONS
+    if folder not in written.files:
+        folder.mkdir()
+        written.files.append(folder)
+    file = folder / f"{record.id}.xml"
+    for chain in (chain for obj in record.layer.objects for chain in obj.chains) if record.layer else ():
+        if not chain.isascii() or not chain.isdigit():
+            raise FormatError(
+                f"the chain id {shown(chain)} is no number",
+                file=file,
+                expected="a number, or the format jsonl",
+            )
+    filename = record.filename if image_id(record.filename) == record.id else f"{record.id}.jpg"
+    with open_new(file) as stream:
+        stream.write(
+            print_annotation(
+                filename, record.width, record.height, record.layer.objects if record.layer else ()
+            )
+        )
+
+
+FORMATS.register(Entities.key, Entities())

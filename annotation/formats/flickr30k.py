@@ -1,0 +1,87 @@
+"""Flickr30k JSON: `{"name.jpg": ["caption", ..., "folder/name.jpg"]}`.
+
+The last string of an entry is a picture's path where it looks like one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats.checks import Found, checked, writable
+from annotation.formats.json_stream import members
+from annotation.formats.names import extension, find_picture, image_id, only_file, printed_name
+from annotation.formats.text import open_new, shown
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+
+SHAPE = '{"name.jpg": ["caption", ..., "folder/name.jpg"], ...}'
+PICTURES = "flickr30k-images"
+
+
+def _is_path(text: str, key: str) -> bool:
+    """Whether the last string of an entry is a path rather than a caption."""
+    return bool(extension(text)) and (not any(c.isspace() for c in text) or text.endswith(key))
+
+
+class Flickr30k(Format):
+    """Captions only; the picture's path is looked up by its base name."""
+
+    key = "flickr30k"
+    title = "Flickr30k JSON (file name to captions and a picture's path)"
+    reads = True
+    writes = True
+
+    def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
+        return checked(self._found(path, images), source=path, expected=SHAPE)
+
+    def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
+        file = only_file(path, "*.json")
+        for key, value in members(file):
+            captions, printed = self._entry(key, value, file)
+            base = printed.replace("\\", "/").rpartition("/")[2]
+            filename = base if image_id(base) == image_id(key) else key
+            record = ImageRecord(
+                id=image_id(key),
+                filename=filename,
+                captions=tuple(CaptionRecord(text.strip()) for text in captions),
+                picture=find_picture(images, base, key),
+            )
+            yield record, file, None
+
+    @staticmethod
+    def _entry(key: str, value: Any, file: Path) -> tuple[list[str], str]:
+        """Captions and picture's path (or "") of one entry."""
+        if not isinstance(value, list) or not value:
+            raise FormatError(f"image {shown(key)} has {shown(value)}", file=file, expected=SHAPE)
+        for entry in value:
+            if not isinstance(entry, str):
+                raise FormatError(
+                    f"image {shown(key)} has the caption {shown(entry)}", file=file, expected=SHAPE
+                )
+        return (value[:-1], value[-1]) if _is_path(value[-1], key) else (value, "")
+
+    def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
+        """Write `captions.json`, laid out as the published files are."""
+        file = out / "captions.json"
+        written = Written(files=[file])
+        with open_new(file) as stream:
+            separator = "{\n"
+            for record in writable(records, out):
+                name = printed_name(record)
+                # The path comes last even where no caption stands before it: it is how a reader knows it.
+                entries = [c.text.strip() for c in record.captions] + [
+                    f"{PICTURES}/{name if extension(name) else name + '.jpg'}"
+                ]
+                body = ",\n".join(f"        {json.dumps(entry)}" for entry in entries)
+                stream.write(f"{separator}    {json.dumps(name)}: [\n{body}\n    ]")
+                separator = ",\n"
+                written.add("images")
+                written.add("captions", len(record.captions))
+            stream.write("\n}" if written.counts else "{}")
+        return written
+
+
+FORMATS.register(Flickr30k.key, Flickr30k())

@@ -1,0 +1,233 @@
+"""Our own lossless table: a header line, then one JSON object per image, with its layer.
+
+Field by field in docs/formats.md. A mention's words are not repeated: its caption has them.
+Pictures are found by file name under `--images`; their paths on this machine are not written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats.checks import Found, checked, writable
+from annotation.formats.json_stream import Fields
+from annotation.formats.names import find_picture, only_file
+from annotation.formats.text import lines, open_new, shown
+from annotation.protocol.terms import (
+    Box,
+    CaptionRecord,
+    Chain,
+    ImageRecord,
+    LayerObject,
+    LayerRecord,
+    Mention,
+)
+
+NAME = "phrasebox-corpus"
+VERSION = 1
+FILE = "corpus.jsonl"
+HEADER = json.dumps({"format": NAME, "version": VERSION})
+
+
+class Jsonl(Format):
+    """Everything in an ImageRecord but the picture's path on this machine."""
+
+    key = "jsonl"
+    title = "Phrasebox JSON lines: everything, one image per line"
+    reads = True
+    writes = True
+
+    def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
+        return checked(self._found(path, images), source=path, expected="one line per image after the header")
+
+    def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
+        file = only_file(path, "*.jsonl")
+        headed = False
+        for number, line in lines(file):
+            if not line.strip():
+                continue
+            value = _loads(line, file, number)
+            if not headed:
+                _check_header(value, file, number)
+                headed = True
+                continue
+            yield _record(Fields(value, what="the image", file=file, line=number), images), file, number
+
+    def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
+        written = Written(files=[out / FILE])
+        with open_new(out / FILE) as stream:
+            stream.write(f"{HEADER}\n")
+            for record in writable(records, out):
+                stream.write(json.dumps(_row(record), ensure_ascii=False) + "\n")
+                written.add("images")
+                written.add("captions", len(record.captions))
+                if record.layer is not None:
+                    written.add("mentions", len(record.layer.mentions))
+                    written.add("boxes", sum(obj.box is not None for obj in record.layer.objects))
+        return written
+
+
+def _loads(line: str, file: Path, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        raise FormatError(
+            f"is not JSON at column {error.colno} ({error.msg})",
+            file=file,
+            line=number,
+            expected="one whole JSON object",
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise FormatError(
+            "holds a number of too many digits or is nested too deeply",
+            file=file,
+            line=number,
+            expected="an image",
+        ) from error
+
+
+def _check_header(value: Any, file: Path, line: int) -> None:
+    if not isinstance(value, dict) or value.get("format") != NAME:
+        raise FormatError("has no header in its first line", file=file, line=line, expected=HEADER)
+    if value.get("version") != VERSION:
+        raise FormatError(
+            f"is of version {shown(value.get('version'))}",
+            file=file,
+            line=line,
+            expected=f"version {VERSION}",
+        )
+
+
+def _record(row: Fields, images: Path | None) -> ImageRecord:
+    id = row.text("id")
+    row.what = f"image {shown(id)}"
+    row.only("id", "filename", "split", "width", "height", "external_id", "captions", "layer")
+    filename = row.text("filename")
+    captions = tuple(
+        _caption(Fields(value, what=f"{row.what}, caption {number}", file=row.file, line=row.line))
+        for number, value in enumerate(row.list("captions"), 1)
+    )
+    layer = row.value.get("layer")
+    return ImageRecord(
+        id=id,
+        filename=filename,
+        captions=captions,
+        split=row.text("split", ""),
+        width=row.integer("width", 0),
+        height=row.integer("height", 0),
+        picture=find_picture(images, filename),
+        layer=None
+        if layer is None
+        else _layer(Fields(layer, what=row.what, file=row.file, line=row.line), captions),
+        external_id=row.text("external_id", ""),
+    )
+
+
+def _caption(row: Fields) -> CaptionRecord:
+    row.only("text", "tokens", "id", "unrelated")
+    return CaptionRecord(
+        text=row.text("text"),
+        tokens=row.strings("tokens") if row.value.get("tokens") is not None else None,
+        id=row.text("id", ""),
+        unrelated=row.flag("unrelated", False),
+    )
+
+
+def _layer(row: Fields, captions: tuple[CaptionRecord, ...]) -> LayerRecord:
+    row.only("chains", "objects")
+    chains = []
+    for value in row.list("chains"):
+        chain = Fields(value, what=f"{row.what}, a chain", file=row.file, line=row.line)
+        chain.only("id", "mentions")
+        id = chain.text("id")
+        chain.what = f"{row.what}, chain {shown(id)}"
+        mentions = tuple(
+            _mention(Fields(m, what=f"{chain.what}, a mention", file=row.file, line=row.line), captions)
+            for m in chain.list("mentions")
+        )
+        chains.append(Chain(id, mentions))
+    objects = tuple(
+        _object(Fields(value, what=f"{row.what}, object {number}", file=row.file, line=row.line))
+        for number, value in enumerate(row.list("objects"), 1)
+    )
+    return LayerRecord(tuple(chains), objects)
+
+
+def _mention(row: Fields, captions: tuple[CaptionRecord, ...]) -> Mention:
+    row.only("caption", "start", "end", "categories")
+    caption, start, end = row.integer("caption"), row.integer("start"), row.integer("end")
+    words = captions[caption].words if 0 <= caption < len(captions) else ()
+    if not 0 <= start < end <= len(words):
+        raise row.refuse(
+            f"words {start} to {end} of caption {caption} do not exist",
+            "places counted from 0 within a caption, the end exclusive",
+        )
+    return Mention(caption, start, end, words[start:end], row.strings("categories"))
+
+
+def _object(row: Fields) -> LayerObject:
+    row.only("chains", "box", "scene", "nobndbox")
+    box = None
+    if "box" in row.value:
+        corners = row.list("box")
+        if len(corners) != 4 or any(type(corner) is not int for corner in corners):
+            raise row.refuse(f"'box' is {shown(corners)}", "four whole numbers")
+        try:
+            box = Box(*corners)
+        except ValueError as error:
+            raise row.refuse(
+                str(error).split(": expected")[0], "1 <= xmin <= xmax and 1 <= ymin <= ymax"
+            ) from error
+    return LayerObject(row.strings("chains"), box, row.flag("scene", False), row.flag("nobndbox", False))
+
+
+def _row(record: ImageRecord) -> dict[str, Any]:
+    """The object that stands for `record`; what has its default in a caption or an object is left out."""
+    return {
+        "id": record.id,
+        "filename": record.filename,
+        "split": record.split,
+        "width": record.width,
+        "height": record.height,
+        "external_id": record.external_id,
+        "captions": [_caption_row(caption) for caption in record.captions],
+        "layer": None if record.layer is None else _layer_row(record.layer),
+    }
+
+
+def _caption_row(caption: CaptionRecord) -> dict[str, Any]:
+    row: dict[str, Any] = {"text": caption.text}
+    if caption.tokens is not None:
+        row["tokens"] = caption.tokens
+    if caption.id:
+        row["id"] = caption.id
+    if caption.unrelated:
+        row["unrelated"] = True
+    return row
+
+
+def _layer_row(layer: LayerRecord) -> dict[str, Any]:
+    chains = [
+        {
+            "id": chain.id,
+            "mentions": [
+                {"caption": m.caption, "start": m.start, "end": m.end, "categories": m.categories}
+                for m in chain.mentions
+            ],
+        }
+        for chain in layer.chains
+    ]
+    objects: list[dict[str, Any]] = []
+    for obj in layer.objects:
+        if obj.box is None:
+            objects.append({"chains": obj.chains, "scene": obj.scene, "nobndbox": obj.nobndbox})
+        else:
+            box = obj.box
+            objects.append({"chains": obj.chains, "box": [box.xmin, box.ymin, box.xmax, box.ymax]})
+    return {"chains": chains, "objects": objects}
+
+
+FORMATS.register(Jsonl.key, Jsonl())

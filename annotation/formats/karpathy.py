@@ -1,0 +1,114 @@
+"""Karpathy's `dataset_*.json`: images with their split and their sentences, raw and cut into words.
+
+Source of the notation: the files published with Karpathy and Fei-Fei 2015.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats.checks import Found, checked, writable
+from annotation.formats.json_stream import Fields, has_list, items
+from annotation.formats.names import find_picture, image_id, is_plain_name, only_file, printed_name
+from annotation.formats.numbering import Numbering, is_number
+from annotation.formats.text import open_new, shown
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+
+SHAPE = '{"images": [{"filename": ..., "split": ..., "sentences": [{"raw": ..., "tokens": [...]}]}]}'
+
+
+class Karpathy(Format):
+    """Captions with their words, splits, COCO ids; no sizes, no mentions."""
+
+    key = "karpathy"
+    title = "Karpathy's dataset JSON (images, splits, sentences with tokens)"
+    reads = True
+    writes = True
+
+    def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
+        return checked(self._found(path, images), source=path, expected=SHAPE)
+
+    def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
+        file = only_file(path, "*.json")
+        number = 0
+        for number, item in enumerate(items(file, "images.item"), 1):
+            yield self._record(item, number, file, images), file, None
+        if not number and not has_list(file, "images"):
+            raise FormatError('has no list "images"', file=file, expected=SHAPE)
+
+    @staticmethod
+    def _record(item: Any, number: int, file: Path, images: Path | None) -> ImageRecord:
+        image = Fields(item, what=f"image {number}", file=file)
+        filename = image.text("filename")
+        image.what = f"image {number} ({shown(filename)})"
+        folder = image.text("filepath", "")
+        # COCO's pictures lie in train2014 and val2014, the others in one folder.
+        nested = images / folder if images is not None and is_plain_name(folder) else None
+        captions = []
+        for place, value in enumerate(image.list("sentences"), 1):
+            sentence = Fields(value, what=f"{image.what}, sentence {place}", file=file)
+            text = sentence.text("raw").strip()
+            words = sentence.strings("tokens") if "tokens" in sentence.value else tuple(text.split())
+            captions.append(
+                CaptionRecord(
+                    text,
+                    tokens=None if words == tuple(text.split()) else words,
+                    id=sentence.identifier("sentid", ""),
+                )
+            )
+        return ImageRecord(
+            id=image_id(filename),
+            filename=filename,
+            captions=tuple(captions),
+            split=image.text("split", ""),
+            picture=find_picture(nested, filename) or find_picture(images, filename),
+            external_id=image.identifier("cocoid", ""),
+        )
+
+    def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
+        """Write `dataset.json`. Caption ids that are no whole numbers are replaced by running ones."""
+        file = out / "dataset.json"
+        written = Written(files=[file])
+        sentids = Numbering(first=0)
+        with open_new(file) as stream:
+            stream.write('{"images": [')
+            for imgid, record in enumerate(writable(records, out)):
+                sentences = []
+                for caption in record.captions:
+                    try:
+                        sentid = sentids.number(caption.id)
+                    except ValueError as error:
+                        raise FormatError(
+                            f"a caption of {shown(record.id)} {error}",
+                            file=file,
+                            expected="whole numbers in all",
+                        ) from error
+                    sentences.append(
+                        {
+                            "tokens": caption.words,
+                            "raw": caption.text.strip(),
+                            "imgid": imgid,
+                            "sentid": sentid,
+                        }
+                    )
+                entry: dict[str, Any] = {
+                    "filename": printed_name(record),
+                    "imgid": imgid,
+                    "sentids": [sentence["sentid"] for sentence in sentences],
+                    "split": record.split,
+                    "sentences": sentences,
+                }
+                if is_number(record.external_id):
+                    entry["cocoid"] = int(record.external_id)
+                stream.write((",\n" if imgid else "\n") + json.dumps(entry))
+                written.add("images")
+                written.add("captions", len(record.captions))
+            stream.write('\n], "dataset": "phrasebox"}\n')
+        return written
+
+
+FORMATS.register(Karpathy.key, Karpathy())

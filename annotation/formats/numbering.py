@@ -1,0 +1,34 @@
+"""Whole numbers for formats that know things by them: the source's where it gave some, else 1, 2, 3, ..."""
+
+from __future__ import annotations
+
+import re
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
+
+
+def is_number(id: str) -> bool:
+    """Whether `id` is a whole number as JSON prints it."""
+    return _NUMBER.fullmatch(id) is not None
+
+
+class Numbering:
+    """One run of numbers. The first id decides: a number means that all are kept, else all are replaced.
+
+    So no number is given twice, without remembering any.
+    """
+
+    def __init__(self, first: int = 1) -> None:
+        self._next = first
+        self._kept: bool | None = None
+
+    def number(self, id: str) -> int:
+        """The number for `id`; raises ValueError where earlier ids were numbers and this is none."""
+        if self._kept is None:
+            self._kept = is_number(id)
+        if self._kept:
+            if not is_number(id):
+                raise ValueError(f"has the id {id!r} where earlier ones are whole numbers")
+            return int(id)
+        self._next += 1
+        return self._next - 1

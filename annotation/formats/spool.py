@@ -1,0 +1,112 @@
+"""Captions on disk until their image is complete: for formats that scatter the captions of one image.
+
+A private temporary SQLite database (SQLite deletes it when the connection closes) holds
+what does not fit the bounded page cache, so memory stays flat whatever the order of the file.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from annotation.formats.base import FormatError
+from annotation.formats.text import shown
+
+#: KiB of pages that SQLite may keep in memory.
+CACHE = 8 * 1024
+
+_TABLES = """
+CREATE TABLE image (position INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, line INTEGER, data TEXT NOT NULL);
+CREATE TABLE caption (
+    image TEXT NOT NULL, number INTEGER NOT NULL, text TEXT NOT NULL, id TEXT UNIQUE, line INTEGER,
+    unrelated INTEGER NOT NULL, PRIMARY KEY (image, number)
+) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SpooledCaption:
+    """A caption as it was put in: `number` is the source's, `id` None where it gave none."""
+
+    number: int
+    text: str
+    id: str | None
+    line: int | None
+    unrelated: bool
+
+
+class Spool:
+    """Images in the order they were first named, each with its captions by ascending number."""
+
+    def __init__(self, file: Path) -> None:
+        """`file` is the source, for messages."""
+        self.file = file
+        # An empty name makes SQLite keep the database in an anonymous temporary file.
+        self._base = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._base.execute(f"PRAGMA cache_size = -{CACHE}")
+        self._base.execute("PRAGMA journal_mode = OFF")
+        self._base.executescript(_TABLES)
+        self._base.execute("BEGIN")
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._base.close()
+
+    def add_image(self, key: str, data: str, line: int | None = None) -> str | None:
+        """Put an image in; where `key` stands already, return the data it stands with."""
+        try:
+            self._base.execute("INSERT INTO image (key, line, data) VALUES (?, ?, ?)", (key, line, data))
+        except sqlite3.IntegrityError:
+            return str(self._base.execute("SELECT data FROM image WHERE key = ?", (key,)).fetchone()[0])
+        return None
+
+    def add_caption(
+        self,
+        image: str,
+        number: int,
+        text: str,
+        *,
+        id: str | None = None,
+        line: int | None = None,
+        unrelated: bool = False,
+    ) -> None:
+        """Put a caption in; raises FormatError where its number in its image, or its id, is taken."""
+        try:
+            self._base.execute(
+                "INSERT INTO caption VALUES (?, ?, ?, ?, ?, ?)", (image, number, text, id, line, unrelated)
+            )
+        except sqlite3.IntegrityError as error:
+            first = self._base.execute(
+                "SELECT line FROM caption WHERE (image = ? AND number = ?) OR id = ?", (image, number, id)
+            ).fetchone()[0]
+            name = f"caption {number} of image {shown(image)}" if id is None else f"caption id {shown(id)}"
+            raise FormatError(
+                f"{name} stands here a second time" + (f" (first in line {first})" if first else ""),
+                file=self.file,
+                line=line,
+                expected="each caption once",
+            ) from error
+
+    def orphan(self) -> tuple[str, str] | None:
+        """Image key and caption id of some caption whose image was never put in."""
+        row = self._base.execute(
+            "SELECT image, id FROM caption WHERE image NOT IN (SELECT key FROM image) LIMIT 1"
+        ).fetchone()
+        return None if row is None else (row[0], row[1] or "")
+
+    def __iter__(self) -> Iterator[tuple[str, str, int | None, list[SpooledCaption]]]:
+        """Key, data, line and captions of each image."""
+        cursor = self._base.execute("SELECT key, data, line FROM image ORDER BY position")
+        for key, data, line in cursor:
+            rows = self._base.execute(
+                "SELECT number, text, id, line, unrelated FROM caption WHERE image = ? ORDER BY number",
+                (key,),
+            )
+            yield key, data, line, [SpooledCaption(n, t, i, at, bool(u)) for n, t, i, at, u in rows]

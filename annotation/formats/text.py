@@ -1,0 +1,74 @@
+"""Text files line by line: UTF-8 with or without a byte order mark, LF or CRLF, bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from annotation.formats.base import FormatError
+
+BOM = b"\xef\xbb\xbf"
+
+#: Bytes in a line. The longest real one (an image with its layer as JSON) is far below; without a
+#: bound, a file without line breaks would be read whole.
+LONGEST_LINE = 16 * 1024 * 1024
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """`value` as one short line of a message."""
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def open_bytes(path: Path) -> BinaryIO:
+    """`path` opened for reading; a file that cannot be opened is a FormatError."""
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise FormatError(
+            f"cannot be opened ({error.strerror})", file=path, expected="a file that can be read"
+        ) from error
+
+
+def open_new(path: Path) -> TextIO:
+    """A new UTF-8 file with LF line ends; one that stands already is a FormatError."""
+    try:
+        return path.open("x", encoding="utf-8", newline="\n")
+    except FileExistsError as error:
+        raise FormatError(
+            "stands already", file=path, expected="an empty folder, and each id once"
+        ) from error
+
+
+def lines(path: Path, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
+    """Number (from 1) and text of each line of `path`, without its end unless `keep_ends`.
+
+    Raises FormatError naming line and byte offset where the file is not UTF-8.
+    """
+    offset = 0
+    number = 0
+    with open_bytes(path) as stream:
+        if stream.read(len(BOM)) == BOM:
+            offset = len(BOM)
+        else:
+            stream.seek(0)
+        while raw := stream.readline(LONGEST_LINE + 1):
+            number += 1
+            if len(raw) > LONGEST_LINE:
+                raise FormatError(
+                    f"is longer than {LONGEST_LINE} bytes", file=path, line=number, expected="shorter lines"
+                )
+            try:
+                line = raw.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise FormatError(
+                    f"byte {offset + error.start} (0x{raw[error.start]:02x}) is not UTF-8",
+                    file=path,
+                    line=number,
+                    expected="UTF-8 text",
+                ) from error
+            offset += len(raw)
+            if not keep_ends:
+                line = line.removesuffix("\n").removesuffix("\r")
+            yield number, line
