@@ -11,13 +11,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from annotation.protocol.controls import double_checked
 from annotation.protocol.image import LINKING, VERIFICATION, Fold, ImageState, Settings
-from annotation.protocol.questions import Judgment, Question
+from annotation.protocol.questions import (
+    BOX_DRAWING,
+    BOX_QUALITY,
+    CHAIN_VERIFICATION,
+    COREF_LINK,
+    DOUBLE_CHECK,
+    VOTE,
+    Judgment,
+    Question,
+)
 from annotation.protocol.rulings import Boxes, Closure, Partition, Ruling
 from annotation.protocol.terms import Chain, LayerObject, LayerRecord, Mention
 from annotation.simulation.dice import Dice
+from annotation.simulation.gate import Gate
 from annotation.simulation.truth import Truth
 from annotation.simulation.workers import SECONDS, Worker
+
+#: Questions that one answer settles unless a campaign wants more: of these some are asked twice.
+SINGLE = frozenset((COREF_LINK, CHAIN_VERIFICATION, BOX_DRAWING, BOX_QUALITY))
 
 
 @dataclass(slots=True)
@@ -55,25 +69,39 @@ class Cost:
 
 
 class Crowd:
-    """Simulated workers and who of them is still there. Raises ValueError where there are none."""
+    """Simulated workers and who of them is still there. Raises ValueError where there are none.
 
-    def __init__(self, workers: Sequence[Worker], *, seed: int) -> None:
+    With a `gate`, control items come first where they are due, and suspended workers are passed
+    over; without one, everybody is always trusted.
+    """
+
+    def __init__(self, workers: Sequence[Worker], *, seed: int, gate: Gate | None = None) -> None:
         if not workers:
             raise ValueError("a crowd needs one worker or more")
         self.workers = list(workers)
         self.seed = seed
+        self.gate = gate
         self.left = {w.name: w.leaves_after() for w in workers}
         self.answered: Counter[str] = Counter()
 
-    def someone(self, question: Question, image: str, *, also_barred: Iterable[str] = ()) -> Worker | None:
+    def someone(
+        self, question: Question, image: str, cost: Cost, *, also_barred: Iterable[str] = ()
+    ) -> Worker | None:
         """A worker who may answer, or None. Chance decides, by question and not by turn."""
         barred = question.barred.union(also_barred)
         start = Dice(self.seed, image, question.key, len(barred)).below(len(self.workers))
         for step in range(len(self.workers)):
             worker = self.workers[(start + step) % len(self.workers)]
-            if worker.name not in barred and self.answered[worker.name] < self.left[worker.name]:
-                self.answered[worker.name] += 1
-                return worker
+            if worker.name in barred or self.answered[worker.name] >= self.left[worker.name]:
+                continue
+            if self.gate is not None:
+                controls = self.gate.tested(worker, question.kind)
+                cost.controls[question.kind] += controls
+                cost.seconds[question.kind] += controls * SECONDS[question.kind]
+                if not self.gate.admits(worker.name, question.kind):
+                    continue
+            self.answered[worker.name] += 1
+            return worker
         return None
 
 
@@ -123,17 +151,34 @@ def simulate_image(
 
 
 def _ask(question: Question, truth: Truth, crowd: Crowd, judgments: list[Judgment], cost: Cost) -> None:
-    """Have as many workers answer `question` as it surely needs, as far as there are any."""
+    """Have as many workers answer `question` as it surely needs, as far as there are any.
+
+    Where the answer of one settles, a share of the questions is put to a second worker as well;
+    that answer stays outside the fold.
+    """
     asked: list[str] = []
-    for _ in range(question.wanted):
-        worker = crowd.someone(question, truth.image, also_barred=asked)
+    gate = crowd.gate
+    wanted = question.wanted
+    if gate is not None and question.kind in SINGLE and wanted == 1:
+        wanted += double_checked(gate.settings, seed=gate.seed, key=f"{truth.image} {question.key}")
+    for place in range(wanted):
+        worker = crowd.someone(question, truth.image, cost, also_barred=asked)
         if worker is None:
             return
         asked.append(worker.name)
         answer, box = worker.answer(question, truth)
-        judgments.append(Judgment(str(len(judgments)), question.key, worker.name, answer, box))
-        cost.judgments[question.kind] += 1
+        role = VOTE if place < question.wanted else DOUBLE_CHECK
+        judgment = Judgment(str(len(judgments)), question.key, worker.name, answer, box, role=role)
+        judgments.append(judgment)
         cost.seconds[question.kind] += SECONDS[question.kind]
+        if role == DOUBLE_CHECK:
+            cost.double_checks[question.kind] += 1
+            continue
+        cost.judgments[question.kind] += 1
+        if gate is not None:
+            drawing = question.key.split("|")[1]
+            drawer = judgments[int(drawing)].worker if question.kind == BOX_QUALITY else None
+            gate.done(judgment, drawer)
 
 
 def _rulings(state: ImageState, truth: Truth) -> list[Ruling]:

@@ -1,0 +1,154 @@
+"""Trust in the simulated crowd: control items, standings, suspension, as a campaign has them.
+
+Sits between the driver and its workers. When a worker is about to be asked, control items come
+first where they are due; a worker whose rolling accuracy falls below the bar is asked no more.
+
+Source: Plummer et al. 2015, section 2.3; the numbers are those of `TrustSettings`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from annotation.protocol import questions as q
+from annotation.protocol.controls import Control, choose, due
+from annotation.protocol.grading import is_right, stratum
+from annotation.protocol.image import Fold
+from annotation.protocol.questions import Judgment, Question
+from annotation.protocol.terms import LayerRecord
+from annotation.protocol.trust import (
+    PROBATION,
+    TRUSTED,
+    BoxJudged,
+    ControlGraded,
+    Entered,
+    Event,
+    ItemDone,
+    Standing,
+    TrustSettings,
+    after,
+)
+from annotation.simulation.truth import Truth
+from annotation.simulation.workers import SLOPPY, Worker
+
+#: The simulator lets everybody in and relies on control items, so that their work is seen.
+OPEN_DOOR = TrustSettings(qualification=False)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownItem:
+    """A question with the truth it is about: what a control item shows and is graded by."""
+
+    control: Control
+    question: Question
+    truth: Truth
+
+
+def known_items(
+    golds: Iterable[tuple[str, tuple[int, int], LayerRecord]], *, seed: int
+) -> dict[str, list[KnownItem]]:
+    """Control items by question kind, from the gold of some images.
+
+    They are the questions that come up when a few sloppy workers annotate these images, so that
+    every answer is the right one somewhere. Drawing has none: it is graded by box quality.
+    """
+    found: dict[str, dict[str, KnownItem]] = defaultdict(dict)
+    for image, size, gold in golds:
+        truth = Truth(gold, image=f"control {image}", size=size)
+        fold = Fold(gold.mentions)
+        judgments: list[Judgment] = []
+        workers = [Worker(f"control-{i}", SLOPPY, seed) for i in range(12)]
+        while questions := fold(judgments).questions:
+            before = len(judgments)
+            for question in questions:
+                if question.kind != q.BOX_DRAWING:
+                    item = f"{image} {question.key}"
+                    known = Control(item, stratum(question.kind, truth.answer(question)[0]))
+                    found[question.kind].setdefault(item, KnownItem(known, question, truth))
+                worker = next((w for w in workers if w.name not in question.barred), None)
+                if worker is not None:
+                    answer, box = worker.answer(question, truth)
+                    judgments.append(Judgment(str(len(judgments)), question.key, worker.name, answer, box))
+            if len(judgments) == before:
+                break
+    return {kind: list(items.values()) for kind, items in found.items()}
+
+
+class Gate:
+    """Standings of all workers for all kinds of question.
+
+    `items` are the known items by kind; without any of a kind, nobody is tested on it.
+    """
+
+    def __init__(
+        self, items: dict[str, list[KnownItem]], *, seed: int, settings: TrustSettings = OPEN_DOOR
+    ) -> None:
+        self.settings = settings
+        self.seed = str(seed)
+        self._items = {kind: {k.control.id: k for k in known} for kind, known in items.items()}
+        self._pools = {kind: [k.control for k in known] for kind, known in items.items()}
+        self._standings: dict[tuple[str, str], Standing] = {}
+        self._seen: dict[tuple[str, str], set[str]] = defaultdict(set)
+
+    def standing(self, worker: str, kind: str) -> Standing:
+        found = self._standings.get((worker, kind))
+        if found is None:
+            found = after(Standing(kind), Entered(), self.settings)
+            self._standings[worker, kind] = found
+        return found
+
+    def admits(self, worker: str, kind: str) -> bool:
+        """Whether the worker may be asked questions of this kind."""
+        return self.standing(worker, kind).state in (PROBATION, TRUSTED)
+
+    def note(self, worker: str, kind: str, event: Event) -> None:
+        """Take the worker's standing through one event."""
+        self._standings[worker, kind] = after(self.standing(worker, kind), event, self.settings)
+
+    def tested(self, worker: Worker, kind: str) -> int:
+        """Put the control items that are due before the worker's next item; how many there were."""
+        asked = 0
+        pool: Sequence[Control] = self._pools.get(kind, ())
+        seen = self._seen[worker.name, kind]
+        while self.admits(worker.name, kind):
+            standing = self.standing(worker.name, kind)
+            number = standing.items + 1
+            if not due(
+                self.settings,
+                seed=self.seed,
+                worker=worker.name,
+                kind=kind,
+                state=standing.state,
+                number=number,
+            ):
+                break
+            control = choose(pool, seed=self.seed, worker=worker.name, kind=kind, seen=seen).control
+            if control is None:
+                break
+            seen.add(control.id)
+            item = self._items[kind][control.id]
+            answer, _ = worker.answer(item.question, item.truth)
+            right = is_right(kind, answer, item.truth.answer(item.question)[0], self.settings)
+            self.note(worker.name, kind, ControlGraded(right))
+            asked += 1
+        return asked
+
+    def done(self, judgment: Judgment, drawer: str | None) -> None:
+        """Count an answered item; an answer on box quality is also a verdict on the drawer."""
+        self.note(judgment.worker, judgment.question, ItemDone())
+        if judgment.question == q.BOX_QUALITY and drawer is not None:
+            self.note(drawer, q.BOX_DRAWING, BoxJudged(judgment.answer == "good"))
+
+    def states(self) -> Counter[tuple[str, str]]:
+        """How many (kind, state) standings there are, for the report."""
+        return Counter((kind, standing.state) for (_, kind), standing in self._standings.items())
+
+    def suspended(self) -> dict[str, list[str]]:
+        """Suspended workers by kind of question, sorted."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for (worker, kind), standing in sorted(self._standings.items()):
+            if standing.state not in (PROBATION, TRUSTED):
+                found[kind].append(worker)
+        return dict(found)
