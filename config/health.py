@@ -30,6 +30,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
         # What the driver says names hosts and users; that belongs in the log, not in the answer.
         return JsonResponse({"status": "unready", "reason": "the database cannot be reached"}, status=503)
     if missing:
-        reason = f"{len(missing)} migrations are not applied: run manage.py migrate"
+        reason = f"{len(missing)} of {len(executor.loader.graph.nodes)} migrations are not applied: "
+        reason += "run manage.py migrate"
         return JsonResponse({"status": "unready", "reason": reason}, status=503)
     return JsonResponse({"status": "ready"})

@@ -7,6 +7,7 @@ half on and refuses to start where something is left open. docs/operation.md lis
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 
@@ -129,6 +130,8 @@ USE_TZ = True
 
 # Where things are ------------------------------------------------------------------------------
 
+SQLITE, POSTGRESQL = "django.db.backends.sqlite3", "django.db.backends.postgresql"
+
 
 def _database() -> dict[str, object]:
     """The database of DATABASE_URL, or SQLite in DATA_DIR, which is made where it is not there yet."""
@@ -142,11 +145,13 @@ def _database() -> dict[str, object]:
     try:
         # Threads keep their connection; a dead one is noticed before it is used again.
         database = dict(dj_database_url.parse(url, conn_max_age=600, conn_health_checks=True))
-    except ValueError as error:
+    except ValueError:
+        database = {"ENGINE": None}
+    if database["ENGINE"] not in (SQLITE, POSTGRESQL):
         raise ImproperlyConfigured(
             "DATABASE_URL is none; expected postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH"
-        ) from error
-    if database["ENGINE"] == "django.db.backends.sqlite3":
+        )
+    if database["ENGINE"] == SQLITE:
         database["OPTIONS"] = {
             # A transaction that will write takes its lock at once, and waits for it, instead of
             # failing half-way when a reader tries to become a writer.
@@ -244,6 +249,7 @@ CELERY_TIMEZONE = TIME_ZONE
 
 # What we say -----------------------------------------------------------------------------------
 
+logging.captureWarnings(PRODUCTION)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -97,7 +97,7 @@ def _unexcused(reporter: Any) -> list[tuple[str, str]]:
     return [(test, reason) for test, reason in skipped if REAL_DATA not in reason.lower()]
 
 
-def _need(key: str) -> Path:
+def need(key: str) -> Path:
     """Where the component is; leaves the test out, saying what to install, where it is missing."""
     found = prepare.find(key)
     if found is None:
@@ -136,14 +136,14 @@ def real_data() -> Path:
 @pytest.fixture(scope="session")
 def redis_url() -> Iterator[str]:
     """A Redis of this test run's own."""
-    with services.redis_server(_need("redis")) as url:
+    with services.redis_server(need("redis")) as url:
         yield url
 
 
 @pytest.fixture(scope="session")
 def wordnet() -> Path:
     """The folder of WordNet's noun files."""
-    return _need("wordnet")
+    return need("wordnet")
 
 
 @pytest.fixture(scope="session")
@@ -151,7 +151,7 @@ def browser() -> Iterator[Browser]:
     """A headless Chromium with a fresh profile; open a context in it for every test."""
     from playwright.sync_api import sync_playwright
 
-    executable = _need("chromium")
+    executable = need("chromium")
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
         # Playwright keeps an event loop in this thread, which Django takes for asynchronous code.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")

@@ -24,6 +24,11 @@ from pathlib import Path
 OLDEST_POSTGRES = 15
 CHROMIUM_ELSEWHERE = "on Ubuntu: .venv/bin/playwright install --with-deps chromium"
 WORDNET_FILES = ("index.noun", "data.noun", "noun.exc")
+#: Files that tell Debian's packages so: path -> (text, mode).
+NO_SERVICES = {
+    Path("/usr/sbin/policy-rc.d"): ("#!/bin/sh\nexit 101\n", 0o755),
+    Path("/etc/postgresql-common/createcluster.d/tests.conf"): ("create_main_cluster = false\n", 0o644),
+}
 
 
 @dataclass(frozen=True)
@@ -108,7 +113,7 @@ def prepare() -> list[Component]:
 
 def may_install() -> bool:
     """Root, on Debian or Ubuntu (or what calls itself like one), with apt-get."""
-    return os.geteuid() == 0 and shutil.which("apt-get") is not None and _is_debian(Path("/etc/os-release"))
+    return os.geteuid() == 0 and shutil.which("apt-get") is not None and is_debian(Path("/etc/os-release"))
 
 
 def install(components: Iterable[Component]) -> None:
@@ -128,13 +133,9 @@ def install(components: Iterable[Component]) -> None:
 @contextlib.contextmanager
 def no_system_services() -> Iterator[None]:
     """While open, packages start no daemon and PostgreSQL's makes no cluster: the tests bring their own."""
-    notes = {
-        Path("/usr/sbin/policy-rc.d"): ("#!/bin/sh\nexit 101\n", 0o755),
-        Path("/etc/postgresql-common/createcluster.d/tests.conf"): ("create_main_cluster = false\n", 0o644),
-    }
     written = []
     try:
-        for path, (text, mode) in notes.items():
+        for path, (text, mode) in NO_SERVICES.items():
             if not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
@@ -146,7 +147,8 @@ def no_system_services() -> Iterator[None]:
             path.unlink()
 
 
-def _is_debian(os_release: Path) -> bool:
+def is_debian(os_release: Path) -> bool:
+    """Whether the file `os_release` names Debian, Ubuntu, or what calls itself like one of them."""
     if not os_release.is_file():
         return False
     pairs = dict(line.split("=", 1) for line in os_release.read_text().splitlines() if "=" in line)

@@ -47,7 +47,8 @@ def postgres(binaries: Path) -> Iterator[str]:
     PostgreSQL refuses to run as root, so there it runs as the user postgres or nobody. It never
     syncs: what it holds is worth nothing once the tests are over.
     """
-    with _folder("postgres") as (folder, user):
+    user = _somebody_else()
+    with _folder("postgres", owner=user) as folder:
         data, password_file = folder / "data", folder / "password"
         password = secrets.token_hex(16)
         password_file.write_text(password)
@@ -73,38 +74,41 @@ def postgres(binaries: Path) -> Iterator[str]:
         command = [str(binaries / "postgres"), "-D", str(data)]
         command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         url = f"postgresql://phrasebox:{password}@127.0.0.1:{port}/postgres"
-        with _server(command, log, stop=signal.SIGINT, user=user, answers=lambda: _postgres_answers(url)):
+        with _server(command, log, stop=signal.SIGINT, answers=lambda: _postgres_answers(url), user=user):
             yield url
 
 
 @contextlib.contextmanager
 def redis_server(binary: Path) -> Iterator[str]:
     """A Redis that keeps nothing; yields its REDIS_URL."""
-    with _folder("redis") as (folder, user):
+    with _folder("redis") as folder:
         port = free_port()
         command = [str(binary), "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder)]
         command += ["--save", "", "--appendonly", "no", "--daemonize", "no"]
         url = f"redis://127.0.0.1:{port}/0"
-        with _server(
-            command, folder / "log", stop=signal.SIGTERM, user=user, answers=lambda: _redis_answers(url)
-        ):
+        with _server(command, folder / "log", stop=signal.SIGTERM, answers=lambda: _redis_answers(url)):
             yield url
 
 
 @contextlib.contextmanager
-def _folder(name: str) -> Iterator[tuple[Path, tuple[str, int] | None]]:
-    """A temporary folder and, where we are root, the (user, group) that servers run as and own it."""
-    folder = Path(tempfile.mkdtemp(prefix=f"phrasebox-{name}-"))
-    user = None
-    if os.geteuid() == 0:
-        known = {entry.pw_name: entry for entry in pwd.getpwall()}
-        entry = known.get("postgres") or known["nobody"]
-        user = (entry.pw_name, entry.pw_gid)
-        shutil.chown(folder, *user)
+def _folder(name: str, *, owner: tuple[str, int] | None = None) -> Iterator[Path]:
+    """A temporary folder, of `owner` where one is given; then in /tmp, which every user may enter."""
+    folder = Path(tempfile.mkdtemp(prefix=f"phrasebox-{name}-", dir="/tmp" if owner else None))
+    if owner:
+        shutil.chown(folder, *owner)
     try:
-        yield folder, user
+        yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _somebody_else() -> tuple[str, int] | None:
+    """Where we are root, the name and group of a user to run as who is not."""
+    if os.geteuid() != 0:
+        return None
+    known = {entry.pw_name: entry for entry in pwd.getpwall()}
+    entry = known.get("postgres") or known["nobody"]
+    return entry.pw_name, entry.pw_gid
 
 
 @contextlib.contextmanager
@@ -113,8 +117,8 @@ def _server(
     log: Path,
     *,
     stop: signal.Signals,
-    user: tuple[str, int] | None,
     answers: Callable[[], bool],
+    user: tuple[str, int] | None = None,
 ) -> Iterator[None]:
     """`command` as a child, from the moment it `answers` to the signal `stop`."""
     with log.open("ab") as out:

@@ -82,7 +82,6 @@ def _address(host: str, port: int) -> str:
 
 class Command(BaseCommand):
     help = f"Serve the pages, at {HOST}:{PORT} unless told otherwise"
-    requires_migrations_checks = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=HOST, help=f"Address to listen on (default {HOST})")

@@ -1,0 +1,69 @@
+"""A real worker on a real broker."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from celery import Celery
+from django.conf import settings
+
+from config.celery import app
+from tests.house.product import REPOSITORY, environment
+
+WORKER = [
+    sys.executable,
+    "-m",
+    "celery",
+    "-A",
+    "config.celery",
+    "worker",
+    "--concurrency",
+    "1",
+    "--without-mingle",
+]
+
+
+@pytest.fixture
+def worker(tmp_path: Path, redis_url: str) -> Iterator[subprocess.Popen[bytes]]:
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [*WORKER, "--hostname", "answering@here"],
+            cwd=REPOSITORY,
+            env=environment(tmp_path, {"REDIS_URL": redis_url}),
+            stdout=log,
+            stderr=log,
+        )
+    yield process
+    process.terminate()
+    process.wait(timeout=30)
+
+
+def test_a_worker_answers_a_ping(worker: subprocess.Popen[bytes], redis_url: str, tmp_path: Path) -> None:
+    caller = Celery(broker=redis_url)
+    deadline = time.monotonic() + 60
+    answers: list[object] = []
+    while not answers and time.monotonic() < deadline and worker.poll() is None:
+        answers = caller.control.ping(timeout=1)
+    caller.close()
+    assert answers == [{"answering@here": {"ok": "pong"}}], (tmp_path / "log").read_text()
+
+
+def test_a_worker_without_a_broker_says_so_at_once(tmp_path: Path) -> None:
+    done = subprocess.run(
+        WORKER, cwd=REPOSITORY, env=environment(tmp_path, {}), capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1
+    assert done.stderr == "REDIS_URL is unset: a worker needs the Redis that the web processes send to\n"
+
+
+def test_a_task_is_given_back_when_its_worker_dies_and_never_runs_twice_at_once() -> None:
+    assert app.conf.task_acks_late and app.conf.task_reject_on_worker_lost
+    assert app.conf.worker_prefetch_multiplier == 1
+    assert app.conf.accept_content == ["json"] and app.conf.task_serializer == "json"
+    redelivery = settings.CELERY_BROKER_TRANSPORT_OPTIONS["visibility_timeout"]
+    assert app.conf.task_soft_time_limit < app.conf.task_time_limit < redelivery

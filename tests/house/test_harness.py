@@ -1,0 +1,204 @@
+"""The harness itself: servers that leave nothing behind, and tests that nobody leaves out unseen."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import psycopg2
+import pytest
+import redis
+
+from tests import prepare, services
+from tests.conftest import need
+from tests.house.product import REPOSITORY
+
+HOLD_A_REDIS = """
+import sys, time
+from tests import prepare, services
+with services.redis_server(prepare.find("redis")) as url:
+    print(url, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_postgres_is_new_and_gone_afterwards() -> None:
+    with services.postgres(need("postgresql")) as url:
+        connection = psycopg2.connect(url)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT current_setting('server_version_num')::int, current_setting('data_directory')"
+            )
+            version, folder = cursor.fetchone() or (0, "")
+        connection.close()
+        assert version >= 10_000 * prepare.OLDEST_POSTGRES
+        assert Path(folder).is_dir()
+    assert not Path(folder).parent.exists()
+    with pytest.raises(psycopg2.OperationalError):
+        psycopg2.connect(url, connect_timeout=2)
+
+
+def test_a_stranger_on_this_machine_does_not_get_into_the_postgres() -> None:
+    with services.postgres(need("postgresql")) as url, pytest.raises(psycopg2.OperationalError):
+        psycopg2.connect(url, password="guessed")
+
+
+def test_a_server_that_cannot_start_shows_what_it_said(tmp_path: Path) -> None:
+    broken = tmp_path / "redis-server"
+    broken.write_text("#!/bin/sh\necho no such option >&2\nexit 3\n")
+    broken.chmod(0o755)
+    with pytest.raises(services.ServerFailed, match="status 3:\nno such option"):
+        with services.redis_server(broken):
+            pytest.fail("it runs")
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="Only Linux tells children of a parent's death"
+)
+def test_a_server_ends_with_a_killed_test_run() -> None:
+    need("redis")
+    owner = subprocess.Popen(
+        [sys.executable, "-c", HOLD_A_REDIS], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+    )
+    assert owner.stdout
+    client = redis.Redis.from_url(owner.stdout.readline().strip())
+    assert client.ping()
+    owner.kill()
+    owner.communicate()
+    deadline = time.monotonic() + 10
+    with pytest.raises(redis.ConnectionError):
+        while time.monotonic() < deadline:
+            client.ping()
+            time.sleep(0.05)
+
+
+def test_an_interrupted_run_stops_its_servers_and_removes_their_folders(tmp_path: Path) -> None:
+    need("redis")
+    (tmp_path / "test_waits.py").write_text(
+        "import time\ndef test_waits(redis_url):\n    print(redis_url, flush=True)\n    time.sleep(60)\n"
+    )
+    child = pytest_on(tmp_path, "-s", TMPDIR=str(tmp_path))
+    assert child.stdout
+    url = next(line for line in child.stdout if "redis://" in line)
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=30)
+    with pytest.raises(redis.ConnectionError):
+        redis.Redis.from_url(url[url.index("redis") :].strip()).ping()
+    assert list(tmp_path.glob("phrasebox-*")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "debian"),
+    [
+        ("ID=debian\n", True),
+        ('ID=ubuntu\nID_LIKE=debian\nNAME="Ubuntu"\n', True),
+        ('ID=linuxmint\nID_LIKE="ubuntu debian"\n', True),
+        ('ID=fedora\nID_LIKE="rhel"\n', False),
+        ("", False),
+    ],
+)
+def test_only_debian_and_its_kin_get_packages(tmp_path: Path, text: str, debian: bool) -> None:
+    (tmp_path / "os-release").write_text(text)
+    assert prepare.is_debian(tmp_path / "os-release") is debian
+
+
+def test_nothing_is_installed_without_saying_so_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    apt = tmp_path / "apt-get"
+    apt.write_text('#!/bin/sh\necho "apt-get $*"\n[ "$5" != redis-server ]\n')
+    apt.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(prepare, "NO_SERVICES", {tmp_path / "folder" / "note": ("text\n", 0o644)})
+    prepare.install([c for c in prepare.COMPONENTS if c.key in ("redis", "wordnet")])
+    assert capfd.readouterr().out == textwrap.dedent(
+        """\
+        The tests need Redis server, WordNet's noun files.
+        Installing with apt-get, as root: redis-server wordnet-base
+        apt-get -q update
+        apt-get -q install -y --no-install-recommends redis-server
+        apt-get install -y --no-install-recommends redis-server failed; what it said stands above.
+        apt-get -q install -y --no-install-recommends wordnet-base
+        """
+    )
+    assert not (tmp_path / "folder" / "note").exists()
+
+
+def test_what_is_missing_is_told_with_its_remedy(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = prepare.Component("nothing", "A thing", "thing-base", lambda: None, "elsewhere: look there")
+    monkeypatch.setattr(prepare, "COMPONENTS", (missing,))
+    monkeypatch.setattr(prepare, "may_install", lambda: False)
+    assert prepare.prepare() == [missing]
+    assert capsys.readouterr().out == (
+        "left out: A thing is missing (Debian's package: thing-base; elsewhere: look there)\n"
+    )
+
+
+SKIPS = """
+import pytest
+def test_needs_a_server(): pytest.skip("left out: Redis server is missing")
+def test_needs_photographs(): pytest.skip("real data absent: no folder")
+"""
+
+
+def test_a_test_left_out_fails_a_run_that_may_leave_nothing_out(tmp_path: Path) -> None:
+    (tmp_path / "test_skips.py").write_text(SKIPS)
+    child = pytest_on(tmp_path, "--nothing-left-out")
+    said = child.communicate(timeout=60)[0]
+    assert child.returncode == 1
+    must_not = said.partition("left out, and must not be")[2]
+    assert "test_needs_a_server" in must_not and "test_needs_photographs" not in must_not
+    assert pytest_on(tmp_path).wait(timeout=60) == 0
+
+
+def test_only_absent_real_data_may_leave_a_test_out(tmp_path: Path) -> None:
+    (tmp_path / "test_skips.py").write_text(SKIPS)
+    child = pytest_on(tmp_path, "--nothing-left-out", "-k", "photographs")
+    assert "real data absent" in child.communicate(timeout=60)[0]
+    assert child.returncode == 0
+
+
+def test_the_second_run_takes_what_uses_the_database(tmp_path: Path) -> None:
+    (tmp_path / "test_kinds.py").write_text(
+        textwrap.dedent(
+            """
+            import pytest
+            def test_pure(): pass
+            def test_fixture(db): pass
+            def test_server(transactional_db): pass
+            @pytest.mark.django_db
+            def test_marked(): pass
+            """
+        )
+    )
+    child = pytest_on(tmp_path, "--only-database", "--collect-only", "-q")
+    names = [line.split("::")[1] for line in child.communicate(timeout=60)[0].splitlines() if "::" in line]
+    assert sorted(names) == ["test_fixture", "test_marked", "test_server"]
+
+
+def pytest_on(folder: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """pytest with our conftest, on the tests in `folder`."""
+    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider"]
+    return subprocess.Popen(
+        [
+            *command,
+            "-c",
+            str(REPOSITORY / "pyproject.toml"),
+            "--rootdir",
+            str(folder),
+            *arguments,
+            str(folder),
+        ],
+        cwd=REPOSITORY,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )

@@ -1,0 +1,74 @@
+"""Lines of JSON that name the request they belong to."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from config.logs import JsonFormatter, request_id
+from tests.house.product import PRODUCTION, serving
+
+
+def line(record: logging.LogRecord) -> dict[str, object]:
+    text = JsonFormatter().format(record)
+    assert "\n" not in text
+    return json.loads(text)
+
+
+def record(message: str, *arguments: object) -> logging.LogRecord:
+    return logging.LogRecord("annotation.intake", logging.WARNING, "file", 1, message, arguments, None)
+
+
+def test_a_record_is_one_line_whatever_it_says() -> None:
+    said = line(record("two\nlines of %s", "Bjørn"))
+    assert said["message"] == "two\nlines of Bjørn"
+    assert (said["level"], said["logger"]) == ("warning", "annotation.intake")
+    assert "request" not in said and "task" not in said
+
+
+def test_a_record_names_the_request_it_belongs_to() -> None:
+    token = request_id.set("abc")
+    try:
+        assert line(record("x"))["request"] == "abc"
+    finally:
+        request_id.reset(token)
+
+
+def test_an_exception_comes_along_with_its_traceback() -> None:
+    failed = record("x")
+    try:
+        raise KeyError("lost")
+    except KeyError:
+        failed.exc_info = sys.exc_info()
+    assert "KeyError: 'lost'" in str(line(failed)["exception"])
+
+
+def test_fields_of_a_record_are_added_but_replace_nothing() -> None:
+    told = record("x")
+    told.fields = {"milliseconds": 3, "level": "forged"}
+    assert (line(told)["milliseconds"], line(told)["level"]) == (3, "warning")
+
+
+@pytest.mark.parametrize("given", ["proxy-1234", "0af7651916cd43dd8448eb211c80319c"])
+def test_the_id_that_a_proxy_gave_is_kept(client: Client, given: str) -> None:
+    assert client.get("/healthz", headers={"X-Request-ID": given})["X-Request-ID"] == given
+
+
+@pytest.mark.parametrize("given", ["", "a b", '"},{"level":"error', "x" * 65, "é"])
+def test_an_id_that_is_none_is_replaced(client: Client, given: str) -> None:
+    name = client.get("/healthz", headers={"X-Request-ID": given})["X-Request-ID"]
+    assert name != given and name.isalnum() and len(name) == 32
+
+
+def test_production_logs_each_request_as_json_with_its_id(tmp_path: Path) -> None:
+    with serving(tmp_path, **PRODUCTION) as server:
+        server.get("/healthz", X_Request_ID="mine")
+        lines = [json.loads(line) for line in server.stop().splitlines()]
+    (asked,) = [line for line in lines if line.get("request") == "mine"]
+    assert (asked["logger"], asked["message"]) == ("phrasebox.access", "GET /healthz 200")
+    assert asked["milliseconds"] >= 0

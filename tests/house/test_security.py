@@ -1,0 +1,72 @@
+"""What every answer carries, and what nobody gets without a sign-in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from tests.house.product import PRODUCTION, manage, serving
+
+OPEN = {"healthz", "readyz", "sign_in", "sign_out", "picture"}
+
+
+def routes(found: list[URLPattern | URLResolver]) -> list[URLPattern]:
+    return [
+        pattern
+        for entry in found
+        for pattern in (routes(entry.url_patterns) if isinstance(entry, URLResolver) else [entry])
+    ]
+
+
+def test_no_page_may_run_or_style_inline_code_or_be_framed(client: Client) -> None:
+    headers = client.get(reverse("sign_in")).headers
+    policy = dict(part.strip().split(" ", 1) for part in headers["Content-Security-Policy"].split(";"))
+    assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["form-action"] == "'self'"
+    assert not {"'unsafe-inline'", "'unsafe-eval'", "*"} & set(headers["Content-Security-Policy"].split())
+    assert headers["X-Frame-Options"] == "DENY"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "same-origin"
+
+
+def test_every_other_view_asks_for_a_sign_in() -> None:
+    asking = {
+        pattern.name or str(pattern.pattern)
+        for pattern in routes(get_resolver().url_patterns)
+        if getattr(pattern.callback, "login_required", True)
+    }
+    everything = {pattern.name or str(pattern.pattern) for pattern in routes(get_resolver().url_patterns)}
+    assert everything - asking <= OPEN
+    assert "home" in asking
+
+
+def test_a_stranger_is_led_to_the_sign_in_and_back(client: Client) -> None:
+    answer = client.get(reverse("home"))
+    assert (answer.status_code, answer["Location"]) == (302, f"{reverse('sign_in')}?next={reverse('home')}")
+
+
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which production can start: static files collected, database migrated."""
+    folder = tmp_path_factory.mktemp("production")
+    assert manage(folder, "collectstatic", "--no-input", **PRODUCTION).returncode == 0
+    assert manage(folder, "migrate", "--verbosity", "0", **PRODUCTION).returncode == 0
+    return folder
+
+
+def test_production_leads_to_tls_and_binds_its_cookies_to_this_host(collected: Path) -> None:
+    sign_in = reverse("sign_in")
+    with serving(collected, **PRODUCTION) as server:
+        plain = server.get(sign_in, Host="phrasebox.example")
+        assert (plain.status, plain.headers["Location"]) == (301, f"https://phrasebox.example{sign_in}")
+        page = server.get(sign_in, Host="phrasebox.example", X_Forwarded_Proto="https")
+        assert page.status == 200
+        assert page.headers["Strict-Transport-Security"] == "max-age=31536000"
+        cookie = page.headers["Set-Cookie"]
+        assert cookie.startswith("__Host-csrf=")
+        assert {"Secure", "HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
+        assert server.get("/healthz", Host="phrasebox.example").status == 200
+        assert server.get(sign_in, Host="elsewhere.example", X_Forwarded_Proto="https").status == 400

@@ -1,0 +1,85 @@
+"""What the environment may say, and what is refused in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.house.product import PRODUCTION, manage
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"SECRET_KEY": ""}, "SECRET_KEY is unset; set it to a long random string that stays the same"),
+        (
+            {"SECRET_KEY": "insecure-key-for-development-only"},
+            "SECRET_KEY is unset; set it to a long random string that stays the same",
+        ),
+        ({"SECRET_KEY": "short"}, "SECRET_KEY has 5 characters; use at least 50"),
+        ({"DEBUG": "1"}, "DEBUG=1 shows our insides to strangers; unset it"),
+        (
+            {"ALLOWED_HOSTS": "phrasebox.example, *"},
+            "ALLOWED_HOSTS=* lets any name in; name the hosts that we are reached by",
+        ),
+        (
+            {"ALLOWED_HOSTS": ""},
+            "ALLOWED_HOSTS is unset; name the hosts that we are reached by, separated by commas",
+        ),
+    ],
+)
+def test_production_refuses_what_is_left_open(tmp_path: Path, change: dict[str, str], line: str) -> None:
+    done = manage(tmp_path, "migrate", **{**PRODUCTION, **change})
+    assert done.returncode == 1
+    assert done.stderr == f"PHRASEBOX_ENV=production refuses to start: {line}\n"
+    assert not (tmp_path / "data").exists()
+
+
+def test_production_names_everything_left_open_at_once(tmp_path: Path) -> None:
+    done = manage(tmp_path, "check", PHRASEBOX_ENV="production", DEBUG="1")
+    assert [line.split()[4] for line in done.stderr.splitlines()] == [
+        "SECRET_KEY",
+        "DEBUG=1",
+        "ALLOWED_HOSTS",
+    ]
+
+
+def test_production_passes_every_deployment_check(tmp_path: Path) -> None:
+    done = manage(tmp_path, "check", "--deploy", "--fail-level", "WARNING", **PRODUCTION)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_any_variable_all_that_is_written_lies_in_the_data_folder(tmp_path: Path) -> None:
+    done = manage(tmp_path, "migrate", "--verbosity", "0")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "data" / "phrasebox.sqlite3").is_file()
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (
+            {"PHRASEBOX_ENV": "staging"},
+            "PHRASEBOX_ENV='staging' is unknown; use one of: development, production",
+        ),
+        ({"DEBUG": "yes"}, "DEBUG='yes' is unknown; use one of: 0, 1"),
+        (
+            {"DATABASE_URL": "oracle:thin@somewhere:a-password"},
+            "DATABASE_URL is none; expected postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH",
+        ),
+    ],
+)
+def test_a_variable_that_makes_no_sense_is_named(tmp_path: Path, change: dict[str, str], line: str) -> None:
+    done = manage(tmp_path, "migrate", **change)
+    assert (done.returncode, done.stderr) == (1, f"{line}\n")
+
+
+def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = manage(tmp_path, "migrate", DATA_DIR=str(tmp_path / "file" / "data"))
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"DATA_DIR={tmp_path / 'file' / 'data'} cannot be made: Not a directory\n",
+    )
