@@ -1,0 +1,287 @@
+"""Corpora: a stream of records -> rows and pictures, all of them or none.
+
+A corpus is validated and written in one pass, in chunks, out of sight, and published by one
+statement at the end. Its pictures are kept in a folder of the import's own until then. What
+a killed import left is nobody's, and the next one of that name sweeps it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_slug
+from django.db import IntegrityError, transaction
+
+import annotation.formats
+from annotation import pictures, rebuild
+from annotation.exclusive import Busy, exclusive_folder
+from annotation.formats.archive import opened
+from annotation.formats.base import FORMATS
+from annotation.ledger import Ledger
+from annotation.models import Caption, Corpus, Image, Layer
+from annotation.protocol.terms import ImageRecord
+from annotation.registry import UnknownName, discover
+
+#: The layer made of what a source brings, and where it says it is from.
+IMPORT = "import"
+
+Progress = Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]]
+
+
+class IntakeError(ValueError):
+    """A corpus that cannot be taken in; one line with the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import found. `unchanged`: the corpus stood already, with the same content.
+
+    `chains` and `mentions` leave out what is not visual (chain 0), which `not_visual` counts.
+    `seconds` is wall-clock time.
+    """
+
+    corpus: str
+    source: str
+    unchanged: bool
+    images: int
+    captions: int
+    pictures: int
+    layer: str
+    mentions: int
+    not_visual: int
+    chains: int
+    boxes: int
+    digest: str
+    seconds: float
+
+
+def import_corpus(
+    *,
+    name: str,
+    path: Path,
+    format: str,
+    images: Path | None = None,
+    progress: Progress = iter,
+) -> ImportReport:
+    """Import `path` (a file, a folder, or an archive of either) as the corpus `name`.
+
+    `format` is a key of FORMATS; `images` the folder of pictures where the format does not
+    say. Where the corpus stands with the same content, nothing changes. Raises UnknownName for
+    a format nobody knows, FormatError and PictureError for a bad source, Busy where another
+    process imports the same name, else IntakeError; then nothing of the import remains.
+    """
+    discover(annotation.formats)
+    reader = FORMATS.get(format)
+    if not reader.reads:
+        readable = ", ".join(entry.key for entry in FORMATS if entry.reads)
+        raise UnknownName(f"format {format!r} is for export only; for import: {readable}")
+    if not path.exists():
+        raise IntakeError(f"{path}: no such file or folder; expected a corpus in the format {format}")
+    if images is not None and not images.is_dir():
+        raise IntakeError(f"{images}: no such folder; expected the folder of pictures")
+    _check_name(name)
+    with _alone(name) as folder, opened(path, workdir=folder / "unpacked") as source:
+        taking = _Taking(name, format, str(path), folder / "pictures")
+        report = taking.take(progress(reader.read(source, images=images)), pictures_in=images)
+    return report
+
+
+def import_records(
+    *, name: str, records: Iterable[ImageRecord], format: str, source: str, progress: Progress = iter
+) -> ImportReport:
+    """As `import_corpus`, for records at hand; `format` and `source` say where they are from."""
+    _check_name(name)
+    with _alone(name) as folder:
+        return _Taking(name, format, source, folder / "pictures").take(progress(records))
+
+
+def _check_name(name: str) -> None:
+    try:
+        validate_slug(name)
+    except ValidationError:
+        name_is_one = False
+    else:
+        name_is_one = len(name) <= 100
+    if not name_is_one:
+        raise IntakeError(
+            f"corpus name {name!r}: expected letters, digits, hyphens or underscores, at most 100 of them"
+        )
+
+
+def _alone(name: str) -> AbstractContextManager[Path]:
+    return exclusive_folder(f"import.{name}", busy=_busy(name))
+
+
+def _busy(name: str) -> str:
+    return f"corpus {name!r} is being imported by another process; wait for its end"
+
+
+class _Taking:
+    """One import under way: what it has seen, and where it puts it."""
+
+    def __init__(self, name: str, format: str, source: str, staged: Path) -> None:
+        self.name = name
+        self.format = format
+        self.staged = staged
+        self.ledger = Ledger(source)
+        self.layer: Layer | None = None
+        self._first = ""
+
+    def take(self, records: Iterable[ImageRecord], *, pictures_in: Path | None = None) -> ImportReport:
+        """Write the corpus, or compare it with the one that stands."""
+        began = time.monotonic()
+        standing = Corpus.objects.filter(name=self.name).first()
+        if standing and standing.published:
+            self._compare(standing, records, pictures_in)
+        else:
+            if standing:
+                _sweep(standing)
+            self._write(records, pictures_in)
+        ledger = self.ledger
+        return ImportReport(
+            corpus=self.name,
+            source=ledger.source,
+            unchanged=standing is not None and standing.published,
+            images=ledger.images,
+            captions=ledger.captions,
+            pictures=ledger.pictures,
+            layer=IMPORT if ledger.layered else "",
+            mentions=ledger.mentions,
+            not_visual=ledger.not_visual,
+            chains=ledger.chains,
+            boxes=ledger.boxes,
+            digest=ledger.digest,
+            seconds=time.monotonic() - began,
+        )
+
+    def _compare(self, standing: Corpus, records: Iterable[ImageRecord], pictures_in: Path | None) -> None:
+        for record in records:
+            self._check(record)
+            self.ledger.enter(record, pictures.source_digest(record.picture) if record.picture else "")
+        self._check_whole(pictures_in)
+        if self.ledger.digest != standing.digest:
+            raise IntakeError(
+                f"corpus {standing.name!r} stands already with other content "
+                f"({standing.image_count} images from {standing.source}); choose another name"
+            )
+
+    def _write(self, records: Iterable[ImageRecord], pictures_in: Path | None) -> None:
+        try:
+            with transaction.atomic():
+                corpus = Corpus.objects.create(name=self.name, format=self.format, source=self.ledger.source)
+        except IntegrityError:
+            raise Busy(_busy(self.name)) from None
+        try:
+            with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+                for chunk in rebuild.chunks(records, rebuild.CHUNK):
+                    kept = list(pool.map(self._keep, chunk))
+                    self._insert(corpus, chunk, kept)
+            self._check_whole(pictures_in)
+            pictures.publish(self.staged)
+            with transaction.atomic():
+                corpus.layers.update(published=True)
+                Corpus.objects.filter(pk=corpus.pk).update(
+                    digest=self.ledger.digest,
+                    image_count=self.ledger.images,
+                    caption_count=self.ledger.captions,
+                    published=True,
+                )
+        except BaseException:
+            _sweep(corpus)
+            raise
+
+    def _keep(self, record: ImageRecord) -> pictures.Kept | None:
+        """Keep the record's picture, where it has one, among the import's own."""
+        if record.picture is None:
+            return None
+        kept = pictures.keep(record.picture, into=self.staged)
+        said = (record.width, record.height)
+        if said != (0, 0) and said != (kept.width, kept.height):
+            raise IntakeError(
+                f"{record.picture}: is {kept.width} x {kept.height} pixels; expected "
+                f"{record.width} x {record.height}, as {self.ledger.source} says of image {record.id!r}"
+            )
+        return kept
+
+    def _insert(self, corpus: Corpus, chunk: list[ImageRecord], kept: list[pictures.Kept | None]) -> None:
+        rows: list[Image] = []
+        for record, picture in zip(chunk, kept, strict=True):
+            width, height = (picture.width, picture.height) if picture else (record.width, record.height)
+            self._check(replace(record, width=width, height=height) if picture else record)
+            rows.append(
+                Image(
+                    corpus=corpus,
+                    position=self.ledger.images,
+                    key=record.id,
+                    filename=record.filename,
+                    external_id=record.external_id,
+                    split=record.split,
+                    width=width,
+                    height=height,
+                    picture=picture.name if picture else "",
+                )
+            )
+            self.ledger.enter(record, picture.source if picture else "")
+        with transaction.atomic():
+            Image.objects.bulk_create(rows)
+            captions = [
+                [
+                    Caption(
+                        image=image,
+                        number=number,
+                        text=caption.text,
+                        tokens=" ".join(caption.tokens or ()),
+                        external_id=caption.id,
+                        unrelated=caption.unrelated,
+                    )
+                    for number, caption in enumerate(record.captions)
+                ]
+                for image, record in zip(rows, chunk, strict=True)
+            ]
+            Caption.objects.bulk_create(chain.from_iterable(captions))
+            placed = [
+                rebuild.Placed(image.pk, [c.pk for c in sentences], record.layer)
+                for image, record, sentences in zip(rows, chunk, captions, strict=True)
+                if record.layer is not None
+            ]
+            if placed and not self.layer:
+                self.layer = corpus.layers.create(name=IMPORT, source=IMPORT)
+            if self.layer:
+                rebuild.insert(self.layer, placed)
+
+    def _check(self, record: ImageRecord) -> None:
+        self.ledger.check(record)
+        self._first = self._first or record.filename
+
+    def _check_whole(self, pictures_in: Path | None) -> None:
+        """What can only be said at the end."""
+        ledger = self.ledger
+        if not ledger.images:
+            raise IntakeError(f"{ledger.source}: holds no images; expected at least one")
+        if pictures_in is not None and not ledger.pictures:
+            raise IntakeError(
+                f"{pictures_in}: holds no picture of the {ledger.images} images; "
+                f"expected {self._first} and the like"
+            )
+
+
+def _sweep(corpus: Corpus) -> None:
+    """Delete an unpublished corpus: its rows, and those of its pictures that no other corpus shows."""
+    for layer in corpus.layers.all():
+        rebuild.remove_layer(layer)
+    rebuild.delete_in_pages(Caption.objects.filter(image__corpus=corpus))
+    while page := dict(corpus.images.values_list("pk", "picture")[: rebuild.PAGE]):
+        Image.objects.filter(pk__in=page).delete()
+        names = set(page.values()) - {""}
+        shown = set(Image.objects.filter(picture__in=names).values_list("picture", flat=True))
+        for name in names - shown:
+            pictures.discard(name)
+    corpus.delete()

@@ -1,0 +1,74 @@
+"""`manage.py export_dataset CORPUS --format F --out DIR`: a corpus and a layer as files."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+import annotation.formats
+from annotation.export import ExportError, export_dataset
+from annotation.formats.base import FORMATS
+from annotation.management.base import ReportCommand, progress
+from annotation.management.resources import peak_mib
+from annotation.registry import UnknownName, discover
+from annotation.selectors.corpora import AmbiguousLayer
+
+
+class Command(ReportCommand):
+    help = "Write a corpus with one of its layers to a new folder, which is complete once it exists."
+    refusals = (UnknownName, AmbiguousLayer, ExportError, OSError)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        discover(annotation.formats)
+        super().add_arguments(parser)
+        parser.add_argument("corpus", help="The name of the corpus")
+        parser.add_argument(
+            "--format", required=True, help="One of: " + ", ".join(f.key for f in FORMATS if f.writes)
+        )
+        parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="A new or an empty folder")
+        parser.add_argument("--layer", help="The layer; needed where several exist")
+        parser.add_argument(
+            "--include-unfinished",
+            action="store_true",
+            help="Export chains that are not closed as they stand",
+        )
+        parser.add_argument(
+            "--with-pictures",
+            action="store_true",
+            help="Put the pictures into the folder images/ of the export",
+        )
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        began = time.monotonic()
+        written = export_dataset(
+            corpus=options["corpus"],
+            format=options["format"],
+            out=options["out"],
+            layer=options["layer"],
+            include_unfinished=options["include_unfinished"],
+            with_pictures=options["with_pictures"],
+            progress=partial(progress, what="images"),
+        )
+        seconds = time.monotonic() - began
+        return {
+            "corpus": options["corpus"],
+            "format": options["format"],
+            "out": str(options["out"]),
+            "counts": written.counts,
+            "files": [str(file) for file in written.files],
+            "seconds": seconds,
+            "images_per_second": written.counts.get("images", 0) / seconds,
+            "peak_memory_mib": peak_mib(),
+        }
+
+    def show(self, report: dict[str, Any]) -> str:
+        counts = ", ".join(f"{number} {word}" for word, number in report["counts"].items())
+        return (
+            f"{counts}\nwritten to {report['out']} as {report['format']}\n"
+            f"{report['seconds']:.1f} s, {report['images_per_second']:.0f} images/s, "
+            f"peak memory {report['peak_memory_mib']:.0f} MiB"
+        )

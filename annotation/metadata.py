@@ -1,0 +1,134 @@
+"""A picture's bytes without what its camera and its editors wrote about it: EXIF, XMP, comments.
+
+The coded pixels are copied as they stand, so nothing is lost by it: of each container only
+the parts that decide how the pixels look are kept (tables, palettes, colour profiles), and
+whatever follows the end of the picture is cut off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+
+class Malformed(ValueError):
+    """The container's parts do not add up; a decoder may still make something of it."""
+
+
+#: Where entropy-coded JPEG data ends: 0xFF before anything but a stuffed zero, a restart or a fill byte.
+_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
+
+#: Application segments that decide how a JPEG looks, with the words they open with.
+_JPEG_KEPT = {0xE0: b"JFIF\x00", 0xE2: b"ICC_PROFILE\x00", 0xEE: b"Adobe"}
+
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_PNG_KEPT = frozenset(
+    b"IHDR PLTE IDAT IEND tRNS cHRM gAMA iCCP sBIT sRGB bKGD hIST pHYs sPLT cICP mDCV cLLI".split()
+)
+
+_WEBP_KEPT = frozenset((b"VP8 ", b"VP8L", b"VP8X", b"ALPH", b"ICCP", b"ANIM", b"ANMF"))
+_WEBP_EXIF_OR_XMP = 0x0C
+
+
+def _jpeg(data: bytes) -> bytes:
+    """ISO 10918-1, annex B: marker segments up to EOI.
+
+    A missing EOI is not supplied: by it the decoder tells a file that was cut short.
+    """
+    out = bytearray(b"\xff\xd8")
+    at = 2
+    while data[at : at + 1]:
+        if data[at] != 0xFF:
+            raise Malformed(f"byte {at} is no JPEG marker")
+        while data[at] == 0xFF:
+            at += 1
+        marker = data[at]
+        at += 1
+        if marker == 0xD9:
+            return bytes(out + b"\xff\xd9")
+        end = at + int.from_bytes(data[at : at + 2], "big")
+        if end < at + 2 or end > len(data):
+            raise Malformed(f"JPEG segment at byte {at} is cut short")
+        segment = data[at:end]
+        if marker == 0xDA:
+            found = _MARKER.search(data, end)
+            end = found.start() if found else len(data)
+            out += b"\xff\xda" + data[at:end]
+        elif not (0xE0 <= marker <= 0xEF or marker == 0xFE) or (
+            marker in _JPEG_KEPT and segment[2:].startswith(_JPEG_KEPT[marker])
+        ):
+            out += bytes((0xFF, marker)) + segment
+        at = end
+    return bytes(out)
+
+
+def _png(data: bytes) -> bytes:
+    """PNG (third edition), section 5: length, type, data and checksum of each chunk."""
+    out = bytearray(_PNG_SIGNATURE)
+    at = len(_PNG_SIGNATURE)
+    while True:
+        end = at + 12 + int.from_bytes(data[at : at + 4], "big")
+        kind = data[at + 4 : at + 8]
+        if end > len(data):
+            raise Malformed(f"PNG chunk at byte {at} is cut short")
+        if kind in _PNG_KEPT:
+            out += data[at:end]
+        at = end
+        if kind == b"IEND":
+            return bytes(out)
+
+
+def _webp(data: bytes) -> bytes:
+    """RFC 9649: chunks of a RIFF container, padded to even length."""
+    out = bytearray()
+    at, last = 12, 8 + int.from_bytes(data[4:8], "little")
+    while at + 8 <= min(last, len(data)):
+        kind = data[at : at + 4]
+        end = at + 8 + int.from_bytes(data[at + 4 : at + 8], "little")
+        if end > len(data):
+            raise Malformed(f"WebP chunk at byte {at} is cut short")
+        if kind == b"VP8X":
+            out += data[at : at + 8] + bytes((data[at + 8] & ~_WEBP_EXIF_OR_XMP,)) + data[at + 9 : end]
+        elif kind in _WEBP_KEPT:
+            out += data[at:end]
+        if kind in _WEBP_KEPT and end % 2:
+            out += b"\x00"
+        at = end + end % 2
+    return b"RIFF" + (len(out) + 4).to_bytes(4, "little") + b"WEBP" + bytes(out)
+
+
+def _gif(data: bytes) -> bytes:
+    """GIF89a: the header, then blocks; comment and application extensions are dropped."""
+
+    def table(flags: int) -> int:
+        return 3 << (flags & 7) + 1 if flags & 0x80 else 0
+
+    def past_blocks(at: int) -> int:
+        while data[at]:
+            at += data[at] + 1
+        return at + 1
+
+    at = 13 + table(data[10])
+    out = bytearray(data[:at])
+    while data[at] != 0x3B:
+        if data[at] == 0x2C:
+            end = past_blocks(at + 11 + table(data[at + 9]))
+        elif data[at] == 0x21:
+            end = past_blocks(at + 2)
+        else:
+            raise Malformed(f"byte {at} opens no GIF block")
+        if data[at] == 0x2C or data[at + 1] not in (0xFE, 0xFF):
+            out += data[at:end]
+        at = end
+    return bytes(out + b"\x3b")
+
+
+_WALKS: dict[str, Callable[[bytes], bytes]] = {"JPEG": _jpeg, "PNG": _png, "WEBP": _webp, "GIF": _gif}
+
+
+def without_metadata(data: bytes, kind: str) -> bytes:
+    """`data`, a JPEG, PNG, WEBP or GIF file, without metadata. Raises Malformed."""
+    try:
+        return _WALKS[kind](data)
+    except IndexError:
+        raise Malformed(f"the {kind} file ends within one of its parts") from None

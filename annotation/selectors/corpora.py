@@ -1,0 +1,44 @@
+"""Corpora and layers by the names people type."""
+
+from __future__ import annotations
+
+from annotation.models import Corpus, Layer
+from annotation.registry import UnknownName
+
+
+class AmbiguousLayer(ValueError):
+    """Several layers, and none was named."""
+
+
+def corpus_named(name: str) -> Corpus:
+    """The published corpus `name`; raises UnknownName listing what exists."""
+    published = Corpus.objects.filter(published=True)
+    try:
+        return published.get(name=name)
+    except Corpus.DoesNotExist:
+        known = ", ".join(published.values_list("name", flat=True)) or "none"
+        raise UnknownName(f"unknown corpus {name!r}; known: {known}") from None
+
+
+def layer_named(corpus: Corpus, name: str | None = None) -> Layer | None:
+    """The published layer `name` of `corpus`; without a name the only one, or None where there is none.
+
+    Raises UnknownName, and AmbiguousLayer listing the layers where several exist and none is named.
+    """
+    layers = {layer.name: layer for layer in corpus.layers.filter(published=True).order_by("name")}
+    known = ", ".join(layers) or "none"
+    if name is not None:
+        if name not in layers:
+            raise UnknownName(f"unknown layer {name!r} of corpus {corpus.name!r}; known: {known}")
+        return layers[name]
+    if len(layers) > 1:
+        raise AmbiguousLayer(f"corpus {corpus.name!r} has several layers; name one of: {known}")
+    return next(iter(layers.values()), None)
+
+
+def check_split(corpus: Corpus, name: str) -> None:
+    """Raise UnknownName listing what exists unless `corpus` has images of the split `name`."""
+    splits = corpus.images.order_by("split").values_list("split", flat=True).distinct()
+    if name not in splits:
+        known = ", ".join(repr(split) for split in splits) or "none"
+        raise UnknownName(f"unknown split {name!r} of corpus {corpus.name!r}; known: {known}")

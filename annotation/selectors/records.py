@@ -1,0 +1,178 @@
+"""Rows -> records: corpora and layers read back as the pure core, the formats and the simulator speak.
+
+What `rebuild` wrote comes back as it was: the order of chains, objects and names, chains
+without mentions, mentions without chain (chain 0), and the flags.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from annotation.models import Box as BoxRow
+from annotation.models import BoxChain, Caption, Corpus, Image, Layer, LayerImage
+from annotation.models import Chain as ChainRow
+from annotation.models import Mention as MentionRow
+from annotation.pictures import picture_path
+from annotation.protocol.boxes import EXCLUDED
+from annotation.protocol.terms import (
+    NOT_VISUAL,
+    Box,
+    CaptionRecord,
+    Chain,
+    ImageRecord,
+    LayerObject,
+    LayerRecord,
+    Mention,
+)
+
+#: Images read at once. Each page costs the same number of queries, whatever it holds.
+PAGE = 200
+
+
+def stream_records(
+    *, corpus: Corpus, layer: Layer | None = None, split: str | None = None, excluded: bool = False
+) -> Iterator[ImageRecord]:
+    """The images of `corpus` in their order, of one `split` or of all, with their share of `layer`.
+
+    An image that the layer does not cover, or any without a layer, has None. Chains that a
+    reviewer excluded are left out, so that their mentions are plain words, unless `excluded`.
+    Pages by key; seven queries a page with a layer, two without.
+    """
+    images = Image.objects.filter(corpus=corpus).order_by("position")
+    if split is not None:
+        images = images.filter(split=split)
+    after = -1
+    while page := list(images.filter(position__gt=after)[:PAGE]):
+        after = page[-1].position
+        captions = _captions(page)
+        records = _layer_records(layer, captions, excluded=excluded) if layer else {}
+        for image in page:
+            yield image_record(image, captions[image.pk], records.get(image.pk))
+
+
+def layer_of(image: Image, layer: Layer, *, excluded: bool = False) -> LayerRecord:
+    """What `layer` holds of `image`; empty where the layer does not cover it."""
+    captions = _captions([image])
+    return _layer_records(layer, captions, excluded=excluded).get(image.pk, LayerRecord())
+
+
+def image_record(image: Image, captions: Iterable[Caption], layer: LayerRecord | None) -> ImageRecord:
+    """One image's rows, `captions` in order, as a record."""
+    return ImageRecord(
+        id=image.key,
+        filename=image.filename,
+        captions=tuple(
+            CaptionRecord(
+                text=c.text,
+                tokens=tuple(c.tokens.split()) if c.tokens else None,
+                id=c.external_id,
+                unrelated=c.unrelated,
+            )
+            for c in captions
+        ),
+        split=image.split,
+        width=image.width,
+        height=image.height,
+        picture=picture_path(image.picture) if image.picture else None,
+        layer=layer,
+        external_id=image.external_id,
+    )
+
+
+def _captions(images: Sequence[Image]) -> dict[int, list[Caption]]:
+    """Image id -> its captions in order, for every image."""
+    found: dict[int, list[Caption]] = {image.pk: [] for image in images}
+    for caption in Caption.objects.filter(image_id__in=list(found)).order_by("image_id", "number"):
+        found[caption.image_id].append(caption)
+    return found
+
+
+class _ChainRow(NamedTuple):
+    pk: int
+    image: int
+    label: str
+    position: int
+    stage: str
+    scene: bool
+    nobndbox: bool
+    object_position: int | None
+
+
+def _layer_records(
+    layer: Layer, captions: Mapping[int, Sequence[Caption]], *, excluded: bool
+) -> dict[int, LayerRecord]:
+    """Image id -> record, for those images of `captions` that the layer covers. Five queries."""
+    ids = list(captions)
+    covered = LayerImage.objects.filter(layer=layer, image_id__in=ids).values_list("image_id", flat=True)
+    rows: dict[int, list[_ChainRow]] = defaultdict(list)
+    labels: dict[int, str] = {}
+    dropped: set[int] = set()
+    of_layer = ChainRow.objects.filter(layer=layer, image_id__in=ids).order_by("position")
+    for values in of_layer.values_list(
+        "pk", "image_id", "label", "position", "stage", "scene", "nobndbox", "object_position"
+    ):
+        row = _ChainRow(*values)
+        labels[row.pk] = row.label
+        if row.stage == EXCLUDED and not excluded:
+            dropped.add(row.pk)
+        rows[row.image].append(row)
+    mentions, alone = _mentions(layer, captions)
+    objects = _box_objects(layer, ids, labels, dropped)
+    records = {}
+    for image in covered:
+        chains: list[Chain] = []
+        not_visual = iter(sorted(alone[image], key=lambda m: m.place))
+        taken = 0
+        for row in rows[image]:
+            while taken < row.position and (mention := next(not_visual, None)):
+                chains.append(Chain(NOT_VISUAL, (mention,)))
+                taken += 1
+            taken += 1
+            if row.pk in dropped:
+                continue
+            chains.append(Chain(row.label, tuple(sorted(mentions[row.pk], key=lambda m: m.place))))
+            if row.object_position is not None:
+                flags = LayerObject((row.label,), scene=row.scene, nobndbox=row.nobndbox)
+                objects[image].append((row.object_position, flags))
+        chains += [Chain(NOT_VISUAL, (mention,)) for mention in not_visual]
+        in_order = sorted(objects[image], key=lambda numbered: numbered[0])
+        records[image] = LayerRecord(tuple(chains), tuple(thing for _, thing in in_order))
+    return records
+
+
+def _mentions(
+    layer: Layer, captions: Mapping[int, Sequence[Caption]]
+) -> tuple[dict[int, list[Mention]], dict[int, list[Mention]]]:
+    """Mentions by chain id, and those without chain by image id."""
+    by_id = {c.pk: (image, c.number, c.words) for image, found in captions.items() for c in found}
+    of_chain: dict[int, list[Mention]] = defaultdict(list)
+    alone: dict[int, list[Mention]] = defaultdict(list)
+    rows = MentionRow.objects.filter(layer=layer, caption_id__in=list(by_id))
+    for caption, start, end, categories, chain in rows.values_list(
+        "caption_id", "start", "end", "categories", "chain_id"
+    ):
+        image, number, words = by_id[caption]
+        mention = Mention(number, start, end, tuple(words[start:end]), tuple(categories.split("/")))
+        (of_chain[chain] if chain else alone[image]).append(mention)
+    return of_chain, alone
+
+
+def _box_objects(
+    layer: Layer, images: Sequence[int], labels: Mapping[int, str], dropped: set[int]
+) -> dict[int, list[tuple[int, LayerObject]]]:
+    """Image id -> (position, box with the chains it depicts); a box of dropped chains only is left out."""
+    named: dict[int, list[str]] = defaultdict(list)
+    links = BoxChain.objects.filter(box__layer=layer, box__image_id__in=images).order_by("position")
+    for box, chain in links.values_list("box_id", "chain_id"):
+        if chain not in dropped:
+            named[box].append(labels[chain])
+    found: dict[int, list[tuple[int, LayerObject]]] = defaultdict(list)
+    boxes = BoxRow.objects.filter(layer=layer, image_id__in=images)
+    for pk, image, position, *corners in boxes.values_list(
+        "pk", "image_id", "position", "xmin", "ymin", "xmax", "ymax"
+    ):
+        if pk in named:
+            found[image].append((position, LayerObject(tuple(named[pk]), Box(*corners))))
+    return found
