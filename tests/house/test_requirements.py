@@ -1,0 +1,70 @@
+"""What is installed is pinned, once, and from nowhere in particular."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import requires, version
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from tests.house.product import REPOSITORY
+
+#: Pinned for the models of a later version; nothing installs them yet.
+LATER = {"scipy": "1.17.1", "torch": "2.13.0"}
+
+
+def plain(name: str) -> str:
+    """A package's name as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def lines(file: str) -> list[str]:
+    text = (REPOSITORY / file).read_text().splitlines()
+    return [line for line in text if line and not line.startswith(("#", "-r "))]
+
+
+def pins() -> dict[str, str]:
+    found = [line.split("==") for line in lines("constraints.txt")]
+    assert len({plain(name) for name, _ in found}) == len(found)
+    return {plain(name): version for name, version in found}
+
+
+def test_every_requirement_is_a_bare_name_with_a_pin() -> None:
+    names = lines("requirements.txt") + lines("requirements-dev.txt")
+    assert all(re.fullmatch(r"[A-Za-z0-9-]+", name) for name in names)
+    assert {plain(name) for name in names} <= set(pins())
+    assert len(set(names)) == len(names)
+
+
+def everything_needed() -> set[str]:
+    """The names of what we require, what that requires, and so on, as installed here."""
+    needed: set[str] = set()
+    waiting = [Requirement(name) for name in lines("requirements.txt") + lines("requirements-dev.txt")]
+    while waiting:
+        requirement = waiting.pop()
+        if plain(requirement.name) not in needed:
+            needed.add(plain(requirement.name))
+            waiting += [
+                wanted
+                for wanted in map(Requirement, requires(requirement.name) or ())
+                if not wanted.marker
+                or any(wanted.marker.evaluate({"extra": e}) for e in ("", *requirement.extras))
+            ]
+    return needed
+
+
+def test_what_is_needed_is_installed_as_pinned() -> None:
+    needed, pinned = everything_needed(), pins()
+    assert needed <= set(pinned)
+    assert {name: version(name) for name in needed} == {name: pinned[name] for name in needed}
+
+
+def test_later_models_find_their_pins() -> None:
+    assert {name: pins()[name] for name in LATER} == LATER
+
+
+def test_no_list_says_where_packages_come_from() -> None:
+    for file in ("requirements.txt", "requirements-dev.txt", "constraints.txt", "pyproject.toml", "Makefile"):
+        text = Path(REPOSITORY / file).read_text()
+        assert not re.search(r"https?://(?!127\.0\.0\.1)|--(extra-)?index-url|--find-links", text), file
