@@ -25,6 +25,11 @@ def progress(things: Iterable[T], *, what: str, total: int | None = None) -> Ite
     return tqdm(things, desc=what, total=total, delay=2, file=sys.stderr, disable=None, unit_scale=True)
 
 
+def progress_bar(*, what: str, total: int) -> tqdm[Any]:
+    """A bar to `update()` by hand, under the same conditions as `progress`."""
+    return tqdm(desc=what, total=total, delay=2, file=sys.stderr, disable=None, unit_scale=True)
+
+
 class ReportCommand(BaseCommand):
     """A command that computes a report and shows it as text or as JSON.
 
@@ -69,4 +74,6 @@ def table(head: list[str], rows: list[list[Any]]) -> str:
             for text, width, right in zip(line, widths, numeric, strict=True)
         ).rstrip()
 
-    return "\n".join([laid(lines[0]), "  ".join("-" * w for w in widths), *[laid(line) for line in lines[1:]]])
+    return "\n".join(
+        [laid(lines[0]), "  ".join("-" * w for w in widths), *[laid(line) for line in lines[1:]]]
+    )

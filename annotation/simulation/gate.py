@@ -46,9 +46,11 @@ class KnownItem:
     truth: Truth
 
 
-def known_items(
-    golds: Iterable[tuple[str, tuple[int, int], LayerRecord]], *, seed: int
-) -> dict[str, list[KnownItem]]:
+#: An image's name, its (width, height) in pixels and its gold layer.
+Gold = tuple[str, tuple[int, int], LayerRecord]
+
+
+def known_items(golds: Iterable[Gold], *, seed: int) -> dict[str, list[KnownItem]]:
     """Control items by question kind, from the gold of some images.
 
     They are the questions that come up when a few sloppy workers annotate these images, so that

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from annotation.protocol.boxes import DRAWN_AT_ONCE
 from annotation.protocol.coreference import lanes, may_corefer
-from annotation.protocol.merging import canonical_layer
+from annotation.protocol.merging import canonical_layer, merge_layer
 from annotation.protocol.terms import SCENE, Box, Chain, LayerRecord, Mention
 from annotation.simulation.dice import Dice
 
@@ -52,7 +52,11 @@ def stand_in(mentions: Sequence[Mention], *, size: tuple[int, int], seed: int, i
         else:
             boxes = _boxes(2 + dice.below(3) if dice.chance(_SEVERAL) else 1, width, height, dice)
         triples.append((chain, boxes, kind))
-    return canonical_layer(triples)
+    # A fixed point of merging, so that an errorless crowd arrives at it.
+    record, log = merge_layer(canonical_layer(triples))
+    while log:
+        record, log = merge_layer(record)
+    return record
 
 
 def _boxes(count: int, width: int, height: int, dice: Dice) -> tuple[Box, ...]:

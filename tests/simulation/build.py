@@ -1,0 +1,34 @@
+"""Made-up images with gold, for tests of the simulator."""
+
+from annotation.protocol.terms import Mention
+from annotation.simulation.dice import Dice
+from annotation.simulation.standin import stand_in
+from annotation.simulation.truth import Truth
+
+HEADS = {
+    "people": ["man", "woman", "boy"],
+    "other": ["ball", "cup"],
+    "scene": ["park"],
+    "clothing": ["hat"],
+}
+
+
+def photograph(number: int) -> list[Mention]:
+    """A made-up image with about sixteen mentions."""
+    dice = Dice("photograph", number)
+    found = []
+    for caption in range(5):
+        start = 0
+        for _ in range(2 + dice.below(3)):
+            category = dice.choice(sorted(HEADS))
+            head = dice.choice(HEADS[category])
+            found.append(Mention(caption, start, start + 2, ("a", head), (category,)))
+            start += 3
+    return found
+
+
+def world(count: int):
+    for number in range(count):
+        mentions = photograph(number)
+        gold = stand_in(mentions, size=(500, 400), seed=7, image=str(number))
+        yield mentions, Truth(gold, image=str(number), size=(500, 400)), gold
