@@ -56,7 +56,7 @@ def study(
     rates: Sequence[float] = RATES,
     seeds: int = SEEDS,
     resamples: int = 1000,
-    step: Callable[[], None] = lambda: None,
+    step: Callable[[], object] = lambda: None,
 ) -> list[Row]:
     """Run the study; `step` is called after every image (len(images) x rates x seeds x 2 times).
 
@@ -82,7 +82,7 @@ def as_dicts(rows: Sequence[Row]) -> list[dict[str, object]]:
 
 
 def _run(
-    images: Sequence[Gold], *, order: str, rate: float, seeds: int, step: Callable[[], None]
+    images: Sequence[Gold], *, order: str, rate: float, seeds: int, step: Callable[[], object]
 ) -> list[_Image]:
     settings = Settings(order=order)
     results = [_Image(0, 0, 0, 0, Scores()) for _ in images]
