@@ -1,0 +1,130 @@
+"""When a worker gets an item whose answer is known, which one, and which tasks are asked twice.
+
+Everything is drawn by hashing names with the campaign's seed: the same seed, worker, kind and
+number give the same draw on any machine, whatever was asked before or of others, and a worker
+who returns an item meets the next draw for the same number again.
+
+Source: Plummer et al. 2015, section 2.3 ("the 2% of items that are also verification
+questions"). That 12 of the first 30 are known, balanced over the possible answers, and that
+5 % of the tasks with one answer are asked twice, is decided here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from hashlib import blake2b
+from math import ceil, floor
+
+from annotation.protocol.trust import CONTROLS, PROBATION, TRUSTED, TrustSettings, known_from
+
+Seed = int | str
+
+
+def draw(*names: object) -> float:
+    """A number in 0..1 (1 exclusive) that depends on `names` and on nothing else."""
+    # Each name with its length before it, so that ("a", "bc") and ("ab", "c") differ.
+    text = "".join(f"{len(name)}:{name}" for name in map(str, names))
+    return (int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") >> 11) / 2**53
+
+
+def drawn(things: Iterable[str], count: int, *names: object) -> list[str]:
+    """`count` of the distinct `things` (all, where fewer) in a drawn order blind to the order given."""
+    return sorted(set(things), key=lambda thing: (draw(*names, thing), thing))[:count]
+
+
+def due(settings: TrustSettings, *, seed: Seed, worker: str, kind: str, state: str, number: int) -> bool:
+    """Whether item `number` (from 1) of this worker and kind is to be a control item.
+
+    `number` counts the worker's items done and in hand, this one included. In probation,
+    `probation_known` of every `probation_items` are due, so a worker whose probation lasts
+    longer because controls ran out catches up at the same rate. A trusted worker has one at a
+    drawn place in every stretch of 1 / `control_share` items. Kinds without control items, and
+    workers who get no items, have none. Raises ValueError on a number below 1.
+    """
+    if number < 1:
+        raise ValueError(f"item number {number}: expected 1 or more")
+    if known_from(kind) != CONTROLS:
+        return False
+    if state == PROBATION:
+        block, place = divmod(number - 1, settings.probation_items)
+        of, known = settings.probation_items, settings.probation_known
+        return place in _probation_places(of, known, seed, worker, kind, block)
+    share = Fraction(str(settings.control_share))
+    if state != TRUSTED or not share:
+        return False
+    # Stretch k holds the items ceil(k / share) to ceil((k + 1) / share) - 1: whole items, none left out.
+    item = number - 1 - settings.probation_items
+    stretch = floor(item * share)
+    start, end = ceil(stretch / share), ceil((stretch + 1) / share)
+    return item == start + floor(draw(seed, worker, kind, "trusted", stretch) * (end - start))
+
+
+@lru_cache(maxsize=4096)
+def _probation_places(of: int, known: int, seed: Seed, worker: str, kind: str, block: int) -> frozenset[int]:
+    """Which of the `of` places of a worker's probation are known items."""
+    return frozenset(map(int, drawn(map(str, range(of)), known, seed, worker, kind, "probation", block)))
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """An item whose answer is known; `stratum` is the answer it stands for (`grading.stratum`)."""
+
+    id: str
+    stratum: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The control item to inject, or None; `warning` is for the campaign page, None where all is well."""
+
+    control: Control | None
+    warning: str | None = None
+
+
+def choose(
+    pool: Collection[Control], *, seed: Seed, worker: str, kind: str, seen: Collection[str] = frozenset()
+) -> Choice:
+    """A control of `pool` for this worker that is not among the ids `seen` (answered or only shown).
+
+    The answer the worker has met least comes next, ties are drawn: after any multiple of the
+    number of possible answers each was met equally often, while controls of each last. Blind
+    to the order of `pool` and of `seen`. Raises ValueError where two controls have one id.
+    """
+    if len({control.id for control in pool}) < len(pool):
+        twice = next(id for id, times in Counter(control.id for control in pool).items() if times > 1)
+        raise ValueError(f"two control items of {kind} have the id {twice!r}: expected one of each id")
+    met = {control.stratum: 0 for control in pool}
+    left: dict[str, list[str]] = {stratum: [] for stratum in met}
+    for control in pool:
+        if control.id in seen:
+            met[control.stratum] += 1
+        else:
+            left[control.stratum].append(control.id)
+    if not pool:
+        return Choice(None, f"{kind} has no control items: none is injected until some are added.")
+    ranked = sorted(met, key=lambda s: (met[s], draw(seed, worker, kind, "stratum", met[s], s), s))
+    open_strata = [stratum for stratum in ranked if left[stratum]]
+    if not open_strata:
+        return Choice(
+            None,
+            f"Worker {worker} has seen all {len(pool)} control items of {kind}: "
+            "none is injected for them until more are added.",
+        )
+    stratum = open_strata[0]
+    (chosen,) = drawn(left[stratum], 1, seed, worker, kind, "control")
+    if met[stratum] > met[ranked[0]]:
+        return Choice(
+            Control(chosen, stratum),
+            f"Worker {worker} has seen every control item of {kind} that is known to be {ranked[0]!r}: "
+            "add more of these, or a worker who always answers otherwise passes.",
+        )
+    return Choice(Control(chosen, stratum))
+
+
+def double_checked(settings: TrustSettings, *, seed: Seed, key: str) -> bool:
+    """Whether the single-answer task about `key` is asked of a second worker, outside the fold."""
+    return draw(seed, "double check", key) < settings.double_check_share

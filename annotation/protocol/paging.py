@@ -1,0 +1,248 @@
+"""Image-caption pairs -> relevance pages: six images with ten captions each.
+
+A page of a batch holds five images; the sixth, a control image, is put in when the page is
+leased, because each worker meets each control once. Captions come in tens, so an image's last
+ten are filled up with pairs that the filter took out, drawn at random: their judgments tell
+what the filter loses.
+
+Source: Hodosh et al. 2013, section 4.3.2 ("The crowdsourcing task", "Filtering unlikely
+image-caption pairs").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import NamedTuple
+
+from annotation.protocol.controls import Seed, draw, drawn
+from annotation.protocol.trust import PROBATION, RELEVANCE, TrustSettings
+
+WANTED = "wanted"
+FILLER = "filler"
+CONTROL = "control"
+ROLES = (WANTED, FILLER, CONTROL)
+
+
+@dataclass(frozen=True, slots=True)
+class PagingSettings:
+    """The measures of a page (section 4.3.2); raises ValueError where no image would be left for pairs."""
+
+    images: int = 6
+    captions: int = 10
+    controls: int = 1
+
+    def __post_init__(self) -> None:
+        if self.captions < 1 or not 0 <= self.controls < self.images:
+            raise ValueError(
+                f"a page of {self.images} images, {self.controls} of them controls, with {self.captions} "
+                "captions each: expected fewer controls than images and at least one caption"
+            )
+
+
+class Pair(NamedTuple):
+    """An image and a caption, by their ids."""
+
+    image: str
+    caption: str
+
+
+class Entry(NamedTuple):
+    """One checkbox of a page, and why it is there (one of ROLES; never shown to the worker)."""
+
+    image: str
+    caption: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One image of a page with its captions: the item that trust counts."""
+
+    image: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Pages, each a tuple of blocks still without control images.
+
+    `missing` is how many fillers were lacking: that many checkboxes short of full pages.
+    """
+
+    pages: tuple[tuple[Block, ...], ...]
+    missing: int = 0
+
+    def count(self, role: str) -> int:
+        """How many entries of the batch have this role."""
+        return sum(entry.role == role for page in self.pages for block in page for entry in block.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class ControlImage:
+    """A development image with captions known to describe it (`true`) or not (`wrong`)."""
+
+    id: str
+    image: str
+    true: frozenset[str]
+    wrong: frozenset[str]
+
+    def __post_init__(self) -> None:
+        if not self.true or self.true & self.wrong:
+            raise ValueError(
+                f"control image {self.id}: expected at least one true caption, and none both true and wrong"
+            )
+
+    @property
+    def block(self) -> Block:
+        captions = sorted(self.true | self.wrong)
+        return Block(self.image, tuple(Entry(self.image, caption, CONTROL) for caption in captions))
+
+    def known(self, block: Block) -> tuple[bool, ...]:
+        """The known answers in the order of the captions of `block`, for `grading.is_right`."""
+        return tuple(entry.caption in self.true for entry in block.entries)
+
+
+class _Fillers:
+    """Filtered pairs by image, each handed out at most once and never where it is wanted."""
+
+    def __init__(
+        self, fillers: Mapping[str, Collection[str]], wanted: Mapping[str, Collection[str]], seed: Seed
+    ) -> None:
+        self._fillers, self._seed = fillers, seed
+        self._used: dict[str, set[str]] = {image: set(captions) for image, captions in wanted.items()}
+
+    def left(self, image: str) -> set[str]:
+        return set(self._fillers.get(image, ())).difference(self._used.get(image, ()))
+
+    def take(self, image: str, count: int) -> list[Entry]:
+        taken = drawn(self.left(image), count, self._seed, "filler", image) if count else []
+        self._used.setdefault(image, set()).update(taken)
+        return [Entry(image, caption, FILLER) for caption in taken]
+
+    def fullest(self, *, but: Collection[str], captions: int) -> str | None:
+        """A drawn image outside `but` that can fill a block, or comes nearest; None where all are used up."""
+        able = {image: min(len(self.left(image)), captions) for image in self._fillers if image not in but}
+        if not any(able.values()):
+            return None
+        return min(able, key=lambda image: (-able[image], draw(self._seed, "padding", image), image))
+
+
+def paginate(
+    wanted: Iterable[Pair],
+    fillers: Mapping[str, Collection[str]],
+    *,
+    seed: Seed,
+    settings: PagingSettings | None = None,
+) -> Batch:
+    """The pages on which every wanted pair stands exactly once.
+
+    `fillers` maps images to the captions that the filter took out for them; a caption wanted
+    there is not used. Pairs are a set: repetitions and order change nothing. An image's last
+    block, and the pages that are one image short, are filled with fillers; where these run
+    out a block has fewer captions or a page fewer images, and `missing` says by how much. An
+    image stands twice on one page only if it has more blocks than there are pages.
+    """
+    settings = settings or PagingSettings()
+    captions: dict[str, set[str]] = {}
+    for image, caption in wanted:
+        captions.setdefault(image, set()).add(caption)
+    stock = _Fillers(fillers, captions, seed)
+    blocks = [
+        block
+        for image in drawn(captions, len(captions), seed, "image")
+        for block in _blocks(image, captions[image], stock, seed, settings.captions)
+    ]
+    room = settings.images - settings.controls
+    pages: list[list[Block]] = [[] for _ in range(ceil(len(blocks) / room))]
+    # Dealt in turn, so that the blocks of one image, which follow each other, fall on different pages.
+    for place, block in enumerate(blocks):
+        pages[place % len(pages)].append(block)
+    for page in pages:
+        while len(page) < room:
+            padding = stock.fullest(but={block.image for block in page}, captions=settings.captions)
+            if padding is None:
+                break
+            page.append(Block(padding, tuple(stock.take(padding, settings.captions))))
+    full = len(pages) * room * settings.captions
+    return Batch(
+        tuple(tuple(page) for page in pages),
+        missing=full - sum(len(block.entries) for page in pages for block in page),
+    )
+
+
+def _blocks(image: str, captions: Collection[str], stock: _Fillers, seed: Seed, size: int) -> list[Block]:
+    order = drawn(captions, len(captions), seed, "wanted", image)
+    blocks = []
+    for start in range(0, len(order), size):
+        entries = [Entry(image, caption, WANTED) for caption in order[start : start + size]]
+        blocks.append(Block(image, (*entries, *stock.take(image, size - len(entries)))))
+    return blocks
+
+
+def controls_on_page(
+    trust: TrustSettings,
+    *,
+    seed: Seed,
+    worker: str,
+    state: str,
+    page: int,
+    settings: PagingSettings | None = None,
+) -> int:
+    """How many images of this worker's page number `page` (from 1) are controls.
+
+    One, as printed. With one a page, 30 items would hold 5 known answers and a verdict would
+    wait for 72; so in probation some pages, drawn, hold controls only: as many as it takes to
+    know `probation_known` of `probation_items` (by default two pages in five, 15 of 30).
+    """
+    settings = settings or PagingSettings()
+    if page < 1:
+        raise ValueError(f"page number {page}: expected 1 or more")
+    if state != PROBATION:
+        return settings.controls
+    pages = ceil(trust.probation_items / settings.images)
+    lacking = trust.probation_known - pages * settings.controls
+    tests = min(pages, max(0, ceil(lacking / (settings.images - settings.controls))))
+    block, place = divmod(page - 1, pages)
+    places = drawn(map(str, range(pages)), tests, seed, worker, RELEVANCE, "test pages", block)
+    return settings.images if str(place) in places else settings.controls
+
+
+def for_worker(
+    blocks: Sequence[Block],
+    controls: Sequence[ControlImage],
+    *,
+    seed: Seed,
+    worker: str,
+    settings: PagingSettings | None = None,
+) -> tuple[Block, ...]:
+    """The page as one worker sees it: blocks and control images, images and captions in drawn order.
+
+    Neither order tells a control or a filler from a wanted pair, and no two workers share a
+    position bias. Raises ValueError on a control image that would stand out: one with more or
+    fewer captions than a block has, or of an image that is on the page already.
+    """
+    settings = settings or PagingSettings()
+    taken = {block.image for block in blocks}
+    for control in controls:
+        captions = len(control.true | control.wrong)
+        if captions != settings.captions:
+            raise ValueError(
+                f"control image {control.id} has {captions} captions: expected {settings.captions}"
+            )
+        if control.image in taken:
+            raise ValueError(
+                f"control image {control.id} shows {control.image}, which is on the page already: "
+                "make controls of images that no batch asks about, one of each"
+            )
+        taken.add(control.image)
+
+    def shuffled(block: Block) -> Block:
+        order = sorted(block.entries, key=lambda entry: draw(seed, worker, entry.image, entry.caption))
+        return Block(block.image, tuple(order))
+
+    def place(block: Block) -> float:
+        return draw(seed, worker, "place", block.image, block.entries[0].caption)
+
+    return tuple(sorted(map(shuffled, (*blocks, *(control.block for control in controls))), key=place))

@@ -1,0 +1,309 @@
+"""Whom we trust with what: entry, test, probation, rolling accuracy, suspension.
+
+A worker has one `Standing` per question kind. `after` takes it through one event; it is the
+only rule by which a standing changes, so a standing is the fold of its events. A worker is
+suspended by rolling accuracy over known answers and by nothing else.
+
+Source: Plummer et al. 2015, section 2.3 (500 tasks at 95 %, a test per question, the first 30
+items, boxes that pass Box Quality, 2 % verification questions); Hodosh et al. 2013, section
+4.3.2 (70 % of control items). Every other number is decided here and is a setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from annotation.protocol.questions import BOX_DRAWING
+
+RELEVANCE = "relevance"
+GRADED_RELEVANCE = "graded_relevance"
+CAPTION_WRITING = "caption_writing"
+REGION_DESCRIPTION = "region_description"
+
+QUALIFICATION = "qualification"
+PROBATION = "probation"
+TRUSTED = "trusted"
+SUSPENDED = "suspended"
+STATES = (QUALIFICATION, PROBATION, TRUSTED, SUSPENDED)
+
+CONTROLS = "controls"
+BOX_QUALITY_VERDICTS = "box quality verdicts"
+NOTHING = "nothing"
+
+#: Where the known answers of a kind come from; a kind not listed has control items.
+KNOWN_FROM: Mapping[str, str] = {
+    BOX_DRAWING: BOX_QUALITY_VERDICTS,
+    CAPTION_WRITING: NOTHING,
+    REGION_DESCRIPTION: NOTHING,
+}
+
+T = TypeVar("T")
+
+
+def known_from(kind: str) -> str:
+    """What a worker's accuracy at `kind` is measured on."""
+    return KNOWN_FROM.get(kind, CONTROLS)
+
+
+def _from(default: T, source: str) -> T:
+    """A field that carries where its default comes from, for the campaign page."""
+    return field(default=default, metadata={"source": source})
+
+
+_PLUMMER = "Plummer et al. 2015, section 2.3"
+_HODOSH = "Hodosh et al. 2013, section 4.3.2"
+_DECIDED = "decided"
+
+
+@dataclass(frozen=True, slots=True)
+class TrustSettings:
+    """Every number of the crowd rules; `metadata["source"]` of a field says where it is from.
+
+    Shares, bars and `drawing_iou` are in 0..1; the rest are counts. Raises ValueError on a
+    number that would make a rule void, naming the field.
+    """
+
+    entry_tasks: int = _from(500, _PLUMMER)
+    entry_approved: float = _from(0.95, _PLUMMER)
+    qualification: bool = _from(True, _PLUMMER)
+    probation_items: int = _from(30, _PLUMMER)
+    probation_known: int = _from(12, _DECIDED)
+    verdict_known: int = _from(12, _DECIDED)
+    bar: float = _from(0.8, _DECIDED)
+    relevance_bar: float = _from(0.7, _HODOSH)
+    window: int = _from(20, _DECIDED)
+    control_share: float = _from(0.02, _PLUMMER)
+    double_check_share: float = _from(0.05, _DECIDED)
+    drawing_iou: float = _from(0.5, "decided: section 3 of Plummer et al. 2015 counts a phrase found at 0.5")
+    page_slips: int = _from(1, _DECIDED)
+    grade_slip: int = _from(1, "decided: single experts of Hodosh et al. 2013 agree within one grade")
+
+    def __post_init__(self) -> None:
+        for name in (
+            "entry_approved",
+            "bar",
+            "relevance_bar",
+            "control_share",
+            "double_check_share",
+            "drawing_iou",
+        ):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}: expected a share, 0 to 1")
+        for name in ("entry_tasks", "page_slips", "grade_slip"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}: expected 0 or more")
+        if not 1 <= self.verdict_known <= self.window:
+            raise ValueError(
+                f"verdict_known is {self.verdict_known}: expected 1 to {self.window}, the window judged"
+            )
+        if not 1 <= self.probation_known <= self.probation_items:
+            raise ValueError(
+                f"probation_known is {self.probation_known}: expected 1 to {self.probation_items}, "
+                "the items of the probation"
+            )
+
+    def bar_of(self, kind: str) -> float:
+        """The least share of known answers that must be right at `kind`."""
+        return self.relevance_bar if kind == RELEVANCE else self.bar
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """A worker came, with the reputation their source reports; None where it reports none."""
+
+    tasks: int | None = None
+    approved: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A qualification test was handed in: `right` of `asked` answers."""
+
+    right: int
+    asked: int
+
+    def __post_init__(self) -> None:
+        if self.asked < 1 or not 0 <= self.right <= self.asked:
+            raise ValueError(
+                f"a test with {self.right} right of {self.asked} is none: expected 0 <= right <= asked"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ItemDone:
+    """An ordinary item was answered; nobody knows whether rightly."""
+
+
+@dataclass(frozen=True, slots=True)
+class ControlGraded:
+    """A control item was answered: it counts as an item and as a known answer."""
+
+    right: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BoxJudged:
+    """Box Quality settled on a box drawn earlier: a known answer, whose item counted when it was drawn."""
+
+    good: bool
+
+
+Event = Entered | Examined | ItemDone | ControlGraded | BoxJudged
+
+
+class OutOfTurn(ValueError):
+    """An event that cannot happen to this standing; the message names kind, state and event."""
+
+    def __init__(self, standing: Standing, event: Event, because: str) -> None:
+        name = type(event).__name__
+        super().__init__(
+            f"{name} cannot happen to a worker in {standing.state} for {standing.kind}: {because}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One worker's trust for one question kind.
+
+    `items` counts everything answered, control items with it. `known` and `right` count all
+    known answers; `last` holds the newest of them (True: right), oldest first, at most
+    `window`. `entered` is the newest reputation, `examined` the first test passed or else the
+    newest one failed.
+    """
+
+    kind: str
+    state: str = QUALIFICATION
+    entered: Entered | None = None
+    examined: Examined | None = None
+    items: int = 0
+    known: int = 0
+    right: int = 0
+    last: tuple[bool, ...] = ()
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share of right answers among the last known ones, or None before the first."""
+        return sum(self.last) / len(self.last) if self.last else None
+
+
+def after(standing: Standing, event: Event, settings: TrustSettings) -> Standing:
+    """The standing that `event` leads to. Raises OutOfTurn on an event that cannot come.
+
+    A suspended worker's items in hand and boxes under judgment still count, but nothing
+    leads out of suspension: who is to have another chance is given a new Standing. Where
+    relaxed settings leave nothing missing, the next event admits.
+    """
+    if isinstance(event, Entered):
+        return _admit(replace(standing, entered=event), settings)
+    if isinstance(event, Examined):
+        if standing.state != QUALIFICATION:
+            raise OutOfTurn(standing, event, "the test is behind them")
+        passed = standing.examined is not None and _passed(standing.examined, standing.kind, settings)
+        return standing if passed else _admit(replace(standing, examined=event), settings)
+    standing = _admit(standing, settings)
+    if standing.state == QUALIFICATION:
+        raise OutOfTurn(standing, event, "nobody works before they are admitted")
+    if isinstance(event, ItemDone):
+        return _judge(replace(standing, items=standing.items + 1), settings)
+    source = CONTROLS if isinstance(event, ControlGraded) else BOX_QUALITY_VERDICTS
+    if known_from(standing.kind) != source:
+        raise OutOfTurn(standing, event, f"its accuracy is measured on {known_from(standing.kind)}")
+    right = event.right if isinstance(event, ControlGraded) else event.good
+    return _judge(
+        replace(
+            standing,
+            items=standing.items + isinstance(event, ControlGraded),
+            known=standing.known + 1,
+            right=standing.right + right,
+            last=(*standing.last, right)[-settings.window :],
+        ),
+        settings,
+    )
+
+
+def replay(kind: str, events: Iterable[Event], settings: TrustSettings) -> Standing:
+    """The standing for `kind` that all of `events` lead to, from the beginning."""
+    standing = Standing(kind)
+    for event in events:
+        standing = after(standing, event, settings)
+    return standing
+
+
+def _passed(test: Examined, kind: str, settings: TrustSettings) -> bool:
+    return test.right / test.asked >= settings.bar_of(kind)
+
+
+def _admit(standing: Standing, settings: TrustSettings) -> Standing:
+    """Out of qualification once nothing is missing; a kind without known answers needs no probation."""
+    if standing.state != QUALIFICATION or why_not(standing, settings) is not None:
+        return standing
+    return replace(standing, state=TRUSTED if known_from(standing.kind) == NOTHING else PROBATION)
+
+
+def _judge(standing: Standing, settings: TrustSettings) -> Standing:
+    """Suspend below the bar, trust at the end of probation; neither on too few known answers."""
+    if standing.state == SUSPENDED or standing.known < settings.verdict_known:
+        return standing
+    if standing.accuracy is not None and standing.accuracy < settings.bar_of(standing.kind):
+        return replace(standing, state=SUSPENDED)
+    if standing.state == PROBATION and standing.items >= settings.probation_items:
+        return replace(standing, state=TRUSTED)
+    return standing
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a worker may not work on a kind now: a code for programs, one sentence for the worker."""
+
+    code: str
+    text: str
+
+
+def why_not(standing: Standing, settings: TrustSettings) -> Refusal | None:
+    """What keeps this worker from the kind, with the next step; None where nothing does."""
+    if standing.state in (PROBATION, TRUSTED):
+        return None
+    if standing.state == SUSPENDED:
+        # Later known answers may have lifted the accuracy again; the sentence must not contradict itself.
+        bar = _percent(settings.bar_of(standing.kind))
+        return Refusal(
+            "suspended",
+            f"Fewer than {bar} of your checked answers were right, so this task is suspended for you: "
+            "choose another task, or ask the researcher to look at your answers.",
+        )
+    entered = standing.entered
+    if entered is None:
+        return Refusal("not_entered", "You have not joined this task yet: join it from your list of tasks.")
+    if entered.tasks is not None and entered.tasks < settings.entry_tasks:
+        return Refusal(
+            "too_few_tasks",
+            f"This task needs {settings.entry_tasks} finished tasks on your platform and you have "
+            f"{entered.tasks}: come back when you have {settings.entry_tasks}.",
+        )
+    if entered.approved is not None and entered.approved < settings.entry_approved:
+        return Refusal(
+            "too_few_approved",
+            f"This task needs {_percent(settings.entry_approved)} of your work on your platform approved and "
+            f"{_percent(entered.approved)} is: come back when more is approved.",
+        )
+    if not settings.qualification:
+        return None
+    if standing.examined is None:
+        return Refusal(
+            "no_test", "This task begins with a short test, which you have not taken yet: take the test."
+        )
+    if not _passed(standing.examined, standing.kind, settings):
+        right, asked = standing.examined.right, standing.examined.asked
+        needed = next(n for n in range(asked + 1) if n / asked >= settings.bar_of(standing.kind))
+        return Refusal(
+            "test_failed",
+            f"You had {right} of {asked} right in the test and {needed} are needed: read the instructions "
+            "again, then retake the test.",
+        )
+    return None
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.6g} %"

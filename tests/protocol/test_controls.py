@@ -1,0 +1,204 @@
+"""When a control item comes, which one, and which tasks are asked twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation.protocol.controls import Control, choose, double_checked, draw, drawn, due
+from annotation.protocol.trust import PROBATION, QUALIFICATION, SUSPENDED, TRUSTED, TrustSettings
+
+SETTINGS = TrustSettings()
+NAMES = st.text(max_size=8)
+ANSWERS = st.sampled_from([("yes", "no"), ("box", "scene", "none"), ("1", "2", "3"), ("1", "4")])
+
+
+def due_at(numbers, *, seed="s", worker="w", kind="coref_link", state=PROBATION, settings=SETTINGS):
+    return [n for n in numbers if due(settings, seed=seed, worker=worker, kind=kind, state=state, number=n)]
+
+
+def pool_of(answers, each):
+    return [Control(f"{answer}-{n}", answer) for answer in answers for n in range(each)]
+
+
+def met(pool, count, *, seed="s", worker="w", kind="k"):
+    """The choices of `count` injections, each control chosen being seen thereafter."""
+    seen: set[str] = set()
+    choices = []
+    for _ in range(count):
+        choice = choose(pool, seed=seed, worker=worker, kind=kind, seen=seen)
+        choices.append(choice)
+        if choice.control:
+            seen.add(choice.control.id)
+    return choices
+
+
+# When
+
+
+@given(NAMES, NAMES)
+def test_exactly_twelve_of_the_first_thirty_items_are_known(seed, worker):
+    assert len(due_at(range(1, 31), seed=seed, worker=worker)) == 12
+
+
+@given(NAMES, NAMES, st.integers(1, 4), st.integers(1, 40))
+def test_a_probation_that_lasts_catches_up_at_the_same_rate(seed, worker, block, of):
+    settings = TrustSettings(probation_items=of, probation_known=(of + 1) // 2)
+    numbers = range(1 + block * of, 1 + (block + 1) * of)
+    assert len(due_at(numbers, seed=seed, worker=worker, settings=settings)) == (of + 1) // 2
+
+
+@given(NAMES, NAMES, st.integers(0, 30))
+def test_a_trusted_worker_has_one_control_in_every_fifty_items(seed, worker, stretch):
+    first = 31 + 50 * stretch
+    assert len(due_at(range(first, first + 50), seed=seed, worker=worker, state=TRUSTED)) == 1
+
+
+@given(st.integers(0, 1000), NAMES)
+def test_any_share_of_control_items_is_kept_to_within_one_over_any_length(thousandths, seed):
+    share = thousandths / 1000
+    settings = TrustSettings(control_share=share)
+    count = 0
+    for number in range(31, 331):
+        count += due(settings, seed=seed, worker="w", kind="coref_link", state=TRUSTED, number=number)
+        assert abs(count - share * (number - 30)) <= 1 + 1e-9
+
+
+def test_where_the_control_falls_differs_from_worker_to_worker_kind_to_kind_and_seed_to_seed():
+    def places(**names):
+        return due_at(range(31, 1031), state=TRUSTED, **names)
+
+    plans = [places(), places(worker="v"), places(kind="box_quality"), places(seed="t")]
+    assert len({tuple(plan) for plan in plans}) == 4
+    assert len({(n - 31) % 50 for n in plans[0]}) > 10
+
+
+def test_the_draw_for_a_number_does_not_depend_on_what_was_asked_before():
+    forwards = due_at(range(1, 200))
+    backwards = due_at(range(199, 0, -1))
+    assert forwards == backwards[::-1]
+
+
+@pytest.mark.parametrize("kind", ["box_drawing", "caption_writing", "region_description"])
+@pytest.mark.parametrize("state", [PROBATION, TRUSTED])
+def test_kinds_without_control_items_have_none(kind, state):
+    assert due_at(range(1, 200), kind=kind, state=state) == []
+
+
+@pytest.mark.parametrize("state", [QUALIFICATION, SUSPENDED])
+def test_who_gets_no_items_gets_no_controls(state):
+    assert due_at(range(1, 200), state=state) == []
+
+
+def test_items_are_counted_from_one():
+    with pytest.raises(ValueError, match="item number 0"):
+        due_at([0])
+
+
+# Which
+
+
+@given(ANSWERS, NAMES, NAMES)
+def test_twelve_known_items_are_balanced_over_the_possible_answers(answers, seed, worker):
+    choices = met(pool_of(answers, 12), 12, seed=seed, worker=worker)
+    assert Counter(choice.control.stratum for choice in choices) == {a: 12 // len(answers) for a in answers}
+    assert all(choice.warning is None for choice in choices)
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=4), NAMES)
+def test_every_control_comes_once_then_none_with_a_warning(sizes, seed):
+    pool = [
+        Control(f"{stratum}-{n}", str(stratum)) for stratum, size in enumerate(sizes) for n in range(size)
+    ]
+    choices = met(pool, len(pool) + 1, seed=seed)
+    chosen = [choice.control for choice in choices[:-1]]
+    assert set(chosen) == set(pool) and len(chosen) == len(pool)
+    assert choices[-1].control is None and choices[-1].warning is not None
+
+
+@given(st.data(), NAMES)
+def test_the_choice_is_blind_to_the_order_of_the_pool_and_of_what_was_seen(data, seed):
+    pool = pool_of(("yes", "no"), 5)
+    seen = data.draw(st.lists(st.sampled_from([control.id for control in pool]), unique=True))
+    shuffled = data.draw(st.permutations(pool))
+    one = choose(pool, seed=seed, worker="w", kind="k", seen=seen)
+    assert choose(shuffled, seed=seed, worker="w", kind="k", seen=set(seen)) == one
+    assert one.control is None or one.control.id not in seen
+
+
+def test_controls_of_another_kind_seen_before_do_not_matter():
+    pool = pool_of(("yes", "no"), 3)
+    assert choose(pool, seed="s", worker="w", kind="k", seen={"other"}) == choose(
+        pool, seed="s", worker="w", kind="k"
+    )
+
+
+def test_two_controls_with_one_id_are_refused():
+    with pytest.raises(ValueError, match="two control items of k have the id 'c1'"):
+        met([Control("c1", "yes"), Control("c2", "yes"), Control("c1", "no")], 1)
+
+
+def test_workers_meet_controls_in_different_orders():
+    pool = pool_of(("yes", "no"), 6)
+    orders = {tuple(choice.control.id for choice in met(pool, 12, worker=f"w{n}")) for n in range(20)}
+    assert len(orders) == 20
+
+
+def test_the_warnings_say_what_ran_out_and_what_it_leads_to():
+    (nothing,) = met([], 1, kind="coref_link")
+    assert nothing.warning == "coref_link has no control items: none is injected until some are added."
+    pool = [Control("a", "yes"), Control("b", "yes"), Control("c", "yes"), Control("d", "no")]
+    *_, unbalanced, last, out = met(pool, 5, worker="ann", kind="coref_link")
+    for choice in (unbalanced, last):
+        assert choice.control.stratum == "yes"
+    assert last.warning == (
+        "Worker ann has seen every control item of coref_link that is known to be 'no': "
+        "add more of these, or a worker who always answers otherwise passes."
+    )
+    assert out.control is None
+    assert out.warning == (
+        "Worker ann has seen all 4 control items of coref_link: "
+        "none is injected for them until more are added."
+    )
+
+
+# Twice
+
+
+def test_one_task_in_twenty_is_double_checked_and_the_choice_is_its_key_s_alone():
+    keys = [f"coref_link|{n}" for n in range(4000)]
+    checked = {key for key in keys if double_checked(SETTINGS, seed="s", key=key)}
+    assert 150 < len(checked) < 250  # 200 expected, standard deviation 14
+    assert checked == {key for key in reversed(keys) if double_checked(SETTINGS, seed="s", key=key)}
+    assert checked != {key for key in keys if double_checked(SETTINGS, seed="t", key=key)}
+
+
+@pytest.mark.parametrize(("share", "count"), [(0.0, 0), (1.0, 50)])
+def test_none_or_all_can_be_double_checked(share, count):
+    settings = TrustSettings(double_check_share=share)
+    assert sum(double_checked(settings, seed="s", key=str(n)) for n in range(50)) == count
+
+
+# Draws
+
+
+@given(st.lists(NAMES, max_size=4), st.lists(NAMES, max_size=4))
+def test_a_draw_is_in_the_unit_interval_and_differs_wherever_the_names_do(one, other):
+    assert 0 <= draw(*one) < 1
+    assert (draw(*one) == draw(*other)) == (one == other)
+
+
+def test_draws_are_the_same_on_every_machine():
+    assert draw("seed", "worker", 1) == 0.6232830015205556
+    assert drawn("abcdef", 3, "seed") == ["f", "a", "d"]
+
+
+@given(st.lists(NAMES), st.integers(0, 5), st.randoms(use_true_random=False))
+def test_things_are_drawn_without_repetition_and_blind_to_their_order(things, count, random):
+    chosen = drawn(things, count, "s")
+    assert len(set(chosen)) == len(chosen) == min(count, len(set(things)))
+    random.shuffle(things)
+    assert drawn(things, count, "s") == chosen
