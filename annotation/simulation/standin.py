@@ -44,14 +44,12 @@ def stand_in(mentions: Sequence[Mention], *, size: tuple[int, int], seed: int, i
     triples: list[tuple[Chain, tuple[Box, ...], str]] = []
     for group in found:
         chain = Chain(group[0].id, tuple(group))
-        kind, boxes = "", ()
-        if not DRAWN_AT_ONCE.intersection(chain.categories) and dice.chance(
-            _NO_BOX[SCENE in chain.categories]
-        ):
-            kind = "scene" if SCENE in chain.categories else "none"
+        place = SCENE in chain.categories
+        if not DRAWN_AT_ONCE.intersection(chain.categories) and dice.chance(_NO_BOX[place]):
+            kind, count = "scene" if place else "none", 0
         else:
-            boxes = _boxes(2 + dice.below(3) if dice.chance(_SEVERAL) else 1, width, height, dice)
-        triples.append((chain, boxes, kind))
+            kind, count = "", 2 + dice.below(3) if dice.chance(_SEVERAL) else 1
+        triples.append((chain, _boxes(count, width, height, dice), kind))
     # A fixed point of merging, so that an errorless crowd arrives at it.
     record, log = merge_layer(canonical_layer(triples))
     while log:
@@ -61,7 +59,7 @@ def stand_in(mentions: Sequence[Mention], *, size: tuple[int, int], seed: int, i
 
 def _boxes(count: int, width: int, height: int, dice: Dice) -> tuple[Box, ...]:
     """`count` boxes side by side, so that they are told apart, each of its own size."""
-    strip = width // count
+    strip = width // max(count, 1)
     boxes = []
     for i in range(count):
         wide = max(1, int(strip * (0.3 + 0.6 * dice.uniform())))
