@@ -1,10 +1,11 @@
-"""What the intake tests share: a DATA_DIR of their own."""
+"""What the intake tests share: a DATA_DIR of their own, and counting what stands."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 
 
 @pytest.fixture(autouse=True)
@@ -12,3 +13,12 @@ def data_dir(tmp_path: Path, settings) -> Path:
     """A DATA_DIR that only this test knows."""
     settings.DATA_DIR = tmp_path / "data"
     return settings.DATA_DIR
+
+
+def everything(data_dir: Path) -> dict[str, object]:
+    """Rows by model of `annotation`, and the files under `data_dir`."""
+    rows = {
+        model.__name__: model._default_manager.count()
+        for model in apps.get_app_config("annotation").get_models()
+    }
+    return {**rows, "files": sorted(str(f.relative_to(data_dir)) for f in data_dir.rglob("*") if f.is_file())}

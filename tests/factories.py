@@ -1,0 +1,82 @@
+"""Corpora for tests, written as people read them: captions in the notation of Flickr30k Entities.
+
+an_image("7", "[/EN#1/people A man] in [/EN#2/clothing a hat] .", objects=[boxed("1", 3, 4, 60, 80)])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from annotation.formats.entities_notation import chains_of, parse_sentence
+from annotation.intake import import_records
+from annotation.models import Corpus
+from annotation.protocol.terms import (
+    Box,
+    CaptionRecord,
+    Chain,
+    ImageRecord,
+    LayerObject,
+    LayerRecord,
+)
+
+MAN, HAT, STREET = "[/EN#1/people A man]", "[/EN#2/clothing a hat]", "[/EN#3/scene the street]"
+
+
+def a_layer(*captions: str, objects: Iterable[LayerObject] = ()) -> LayerRecord:
+    """The chains that `captions` mark, and `objects`; chains that only an object names come last."""
+    chains = chains_of(map(parse_sentence, captions))
+    objects = tuple(objects)
+    marked = {chain.id for chain in chains}
+    drawn = dict.fromkeys(c for thing in objects for c in thing.chains if c not in marked)
+    return LayerRecord((*chains, *(Chain(c, ()) for c in drawn)), objects)
+
+
+def an_image(
+    id: str,
+    *captions: str,
+    objects: Iterable[LayerObject] = (),
+    layered: bool = True,
+    split: str = "",
+    size: tuple[int, int] = (500, 375),
+    picture: Path | None = None,
+) -> ImageRecord:
+    """An image with `captions` in the notation; without a layer where not `layered`."""
+    return ImageRecord(
+        id=id,
+        filename=f"{id}.jpg",
+        captions=tuple(CaptionRecord(" ".join(parse_sentence(c)[0])) for c in captions),
+        split=split,
+        width=size[0],
+        height=size[1],
+        picture=picture,
+        layer=a_layer(*captions, objects=objects) if layered else None,
+    )
+
+
+def boxed(chains: str, *corners: int) -> LayerObject:
+    """A box, of the chains named in `chains`, separated by spaces."""
+    return LayerObject(tuple(chains.split()), Box(*corners))
+
+
+def boxless(chain: str, *, scene: bool = False) -> LayerObject:
+    """An object that says why `chain` has no box."""
+    return LayerObject((chain,), scene=scene, nobndbox=not scene)
+
+
+def some_images(number: int, *, layered: bool = True) -> list[ImageRecord]:
+    """`number` small images, each with two captions, three chains, two boxes and a scene."""
+    objects = (boxed("1", 10, 10, 100, 200), boxed("2", 30, 10, 60, 30), boxless("3", scene=True))
+    captions = (f"{MAN} in {HAT} crosses {STREET} .", "[/EN#1/people Somebody] walks .")
+    return [
+        an_image(
+            str(1000 + n), *captions, objects=objects, layered=layered, split="train" if n % 2 else "test"
+        )
+        for n in range(number)
+    ]
+
+
+def a_corpus(name: str, records: Sequence[ImageRecord]) -> Corpus:
+    """`records` imported as the corpus `name`."""
+    import_records(name=name, records=records, format="test", source=f"test {name}")
+    return Corpus.objects.get(name=name)

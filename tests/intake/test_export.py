@@ -1,0 +1,209 @@
+"""Exporting: whole or not at all, and what may go out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from PIL import Image as Picture
+
+from annotation.export import ExportError, export_dataset
+from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.intake import import_corpus
+from annotation.models import Corpus, Layer
+from annotation.protocol.boxes import BOXED, COVERAGE, EXCLUDED, NON_VISUAL, REVIEW
+from annotation.protocol.terms import ImageRecord
+from annotation.rebuild import Share, write_layer
+from annotation.registry import UnknownName
+from annotation.selectors.corpora import AmbiguousLayer
+from annotation.selectors.records import stream_records
+from tests.factories import HAT, MAN, STREET, a_corpus, a_layer, an_image, boxed, boxless, some_images
+
+pytestmark = pytest.mark.django_db
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+
+
+def staged(corpus: Corpus, name: str = "crowd", **stages: str) -> Layer:
+    """A layer of image 1000 whose chains 1, 2 and 3 stand at `stages` (c1, c2, c3)."""
+    record = a_layer(f"{MAN} in {HAT} crosses {STREET} .", objects=[boxed("2", 1, 1, 9, 9)])
+    share = Share("1000", record, {label[1:]: stage for label, stage in stages.items()})
+    return write_layer(corpus=corpus, name=name, source="campaign", records=[share])
+
+
+def corners(xmin: int, ymin: int, xmax: int, ymax: int) -> str:
+    inside = f"<xmin>{xmin}</xmin><ymin>{ymin}</ymin><xmax>{xmax}</xmax><ymax>{ymax}</ymax>"
+    return f"<bndbox>{inside}</bndbox>"
+
+
+def entities_folder(folder: Path) -> Path:
+    """A dataset on disk in canonical form, with every kind of object."""
+    (folder / "Sentences").mkdir(parents=True)
+    (folder / "Annotations").mkdir()
+    (folder / "Sentences" / "12.txt").write_text(
+        f"{MAN} in {HAT} and [/EN#2/clothing/bodyparts his gloves] crosses {STREET} .\n"
+        "[/EN#0/notvisual The view] of [/EN#1/people a person] and [/EN#0/notvisual the air] .\n"
+    )
+    (folder / "Sentences" / "7.txt").write_text("Nothing is marked here .\n[/EN#10/other It] is .\n")
+    (folder / "Annotations" / "12.xml").write_text(
+        "<annotation>\n  <filename>12.jpg</filename>\n"
+        "  <size><width>640</width><height>480</height><depth>3</depth></size>\n"
+        f"  <object><name>2</name><name>1</name>{corners(5, 6, 640, 480)}</object>\n"
+        "  <object><name>3</name><scene>1</scene><nobndbox>0</nobndbox></object>\n"
+        f"  <object><name>1</name>{corners(1, 1, 1, 1)}</object>\n"
+        "  <object><name>99</name><scene>0</scene><nobndbox>1</nobndbox></object>\n"
+        "</annotation>\n"
+    )
+    (folder / "train.txt").write_text("7\n")
+    (folder / "test.txt").write_text("12\n")
+    (folder / "UNRELATED_CAPTIONS").write_text("# format: <imageID> <sentence number>\n12 2\n")
+    return folder
+
+
+def test_entities_come_out_byte_for_byte_as_they_went_in(tmp_path: Path):
+    source = entities_folder(tmp_path / "in")
+    import_corpus(name="c", path=source, format="entities")
+    written = export_dataset(corpus="c", format="entities", out=tmp_path / "out")
+    assert tree(tmp_path / "out") == tree(source)
+    assert (written.counts["images"], written.counts["boxes"]) == (2, 2)
+    assert all(file.exists() for file in written.files)
+
+
+def test_jsonl_reads_back_to_the_same_records(tmp_path: Path):
+    corpus = a_corpus("c", [*some_images(3), an_image("9", "A dog .", layered=False)])
+    export_dataset(corpus="c", format="jsonl", out=tmp_path / "out")
+    import_corpus(name="again", path=tmp_path / "out", format="jsonl")
+    again = Corpus.objects.get(name="again")
+    assert list(stream_records(corpus=again, layer=again.layers.get())) == list(
+        stream_records(corpus=corpus, layer=corpus.layers.get())
+    )
+
+
+@pytest.mark.parametrize("stages", [{}, {"c1": BOXED, "c2": NON_VISUAL, "c3": EXCLUDED}, {"c1": ""}])
+def test_a_layer_whose_chains_are_closed_goes_out(tmp_path: Path, stages: dict[str, str]):
+    staged(a_corpus("c", some_images(2, layered=False)), **stages)
+    export_dataset(corpus="c", format="entities", out=tmp_path / "out")
+    assert (tmp_path / "out" / "Sentences" / "1000.txt").exists()
+
+
+def test_unfinished_chains_are_counted_and_need_a_word(tmp_path: Path):
+    corpus = a_corpus("c", some_images(2, layered=False))
+    staged(corpus, c1=COVERAGE, c2=REVIEW, c3=BOXED)
+    with pytest.raises(
+        ExportError, match="layer 'crowd': 2 chains of 1 images are unfinished; .*--include-unfinished"
+    ):
+        export_dataset(corpus="c", format="entities", out=tmp_path / "out")
+    assert tree(tmp_path) == {}
+    export_dataset(corpus="c", format="entities", out=tmp_path / "out", include_unfinished=True)
+    assert (tmp_path / "out").is_dir()
+
+
+def test_mentions_of_excluded_chains_are_plain_words(tmp_path: Path):
+    staged(a_corpus("c", some_images(1, layered=False)), c2=EXCLUDED)
+    export_dataset(corpus="c", format="entities", out=tmp_path / "out")
+    assert (tmp_path / "out" / "Sentences" / "1000.txt").read_text().splitlines()[0] == (
+        f"{MAN} in a hat crosses {STREET} ."
+    )
+    assert not (tmp_path / "out" / "Annotations").exists()
+
+
+def test_where_layers_exist_one_is_named_or_the_error_lists_them(tmp_path: Path):
+    corpus = a_corpus("c", some_images(1))
+    staged(corpus)
+    with pytest.raises(AmbiguousLayer, match="name one of: crowd, import"):
+        export_dataset(corpus="c", format="entities", out=tmp_path / "out")
+    with pytest.raises(UnknownName, match="unknown layer 'gold'"):
+        export_dataset(corpus="c", format="entities", out=tmp_path / "out", layer="gold")
+    export_dataset(corpus="c", format="entities", out=tmp_path / "out", layer="crowd")
+
+
+def test_a_folder_with_something_in_it_is_refused_and_an_empty_one_taken(tmp_path: Path):
+    a_corpus("c", some_images(1))
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "mine.txt").write_text("mine")
+    with pytest.raises(ExportError, match="out: stands already; expected a new or an empty folder"):
+        export_dataset(corpus="c", format="jsonl", out=out)
+    assert tree(tmp_path) == {"out/mine.txt": b"mine"}
+    (out / "mine.txt").unlink()
+    export_dataset(corpus="c", format="jsonl", out=out)
+    assert any(out.iterdir())
+    with pytest.raises(ExportError, match="stands already"):
+        export_dataset(corpus="c", format="jsonl", out=next(out.iterdir()))
+
+
+class HalfWay(Format):
+    """Writes one file, then fails."""
+
+    key, title, writes = "half-way", "fails half-way", True
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
+        (out / "half").write_text(next(iter(records)).id)
+        if isinstance(self.error, FormatError):
+            raise FormatError("cannot be said", file=out / "half", expected="less")
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [FormatError("", file=""), OSError("disk full"), KeyboardInterrupt()])
+def test_nothing_half_written_remains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException):
+    monkeypatch.setitem(FORMATS._entries, "half-way", HalfWay(error))
+    a_corpus("c", some_images(1))
+    with pytest.raises((ExportError, OSError, KeyboardInterrupt)):
+        export_dataset(corpus="c", format="half-way", out=tmp_path / "new" / "out")
+    assert tree(tmp_path) == {}
+
+
+def test_an_error_names_the_folder_that_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(FORMATS._entries, "half-way", HalfWay(FormatError("", file="")))
+    a_corpus("c", some_images(1))
+    with pytest.raises(ExportError) as refusal:
+        export_dataset(corpus="c", format="half-way", out=tmp_path / "out")
+    assert str(refusal.value) == f"{tmp_path / 'out' / 'half'}: cannot be said; expected less"
+
+
+def test_pictures_go_along_when_asked(tmp_path: Path):
+    colours = {"1": "red", "2": "navy"}
+    for id, colour in colours.items():
+        Picture.new("RGB", (40, 30), colour).save(tmp_path / f"{id}.png")
+    records = [an_image(id, MAN, size=(0, 0), picture=tmp_path / f"{id}.png") for id in colours]
+    a_corpus("c", [*records, an_image("3", MAN)])
+    export_dataset(corpus="c", format="entities", out=tmp_path / "plain")
+    assert not (tmp_path / "plain" / "images").exists()
+    written = export_dataset(corpus="c", format="entities", out=tmp_path / "full", with_pictures=True)
+    assert written.counts["pictures"] == 2
+    assert sorted(f.name for f in (tmp_path / "full" / "images").iterdir()) == ["1.jpg", "2.jpg"]
+    with Picture.open(tmp_path / "full" / "images" / "1.jpg") as picture:
+        assert picture.convert("RGB").getpixel((0, 0)) == (255, 0, 0)
+    # What was exported with its pictures imports as the same corpus.
+    import_corpus(name="again", path=tmp_path / "full", format="entities")
+    assert [r.picture for r in stream_records(corpus=Corpus.objects.get(name="again"))] == [
+        r.picture for r in stream_records(corpus=Corpus.objects.get(name="c"))
+    ]
+
+
+def test_a_format_for_one_direction_lists_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(FORMATS._entries, "half-way", HalfWay(OSError()))
+    a_corpus("c", some_images(1))
+    with pytest.raises(UnknownName, match="'half-way' is for export only; for import: .*entities"):
+        import_corpus(name="d", path=tmp_path, format="half-way")
+    reader = Format.__new__(HalfWay)
+    reader.key, reader.writes, reader.reads = "read-only", False, True
+    monkeypatch.setitem(FORMATS._entries, "read-only", reader)
+    with pytest.raises(UnknownName, match="'read-only' is for import only; for export: .*entities"):
+        export_dataset(corpus="c", format="read-only", out=tmp_path / "out")
+
+
+def test_boxes_without_mentions_survive(tmp_path: Path):
+    image = an_image("1", "A dog .", objects=[boxless("8"), boxed("9", 1, 2, 3, 4)])
+    a_corpus("c", [image])
+    export_dataset(corpus="c", format="entities", out=tmp_path / "out")
+    import_corpus(name="again", path=tmp_path / "out", format="entities")
+    again = Corpus.objects.get(name="again")
+    [record] = stream_records(corpus=again, layer=again.layers.get())
+    assert record.layer == image.layer

@@ -1,0 +1,360 @@
+"""Importing: all or nothing, once, and what stands afterwards."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from PIL import Image as Picture
+
+from annotation import intake, pictures, rebuild
+from annotation.exclusive import Busy, exclusive_folder
+from annotation.formats.base import FormatError
+from annotation.intake import IntakeError, import_corpus, import_records
+from annotation.ledger import RepeatedImage
+from annotation.models import Box, Caption, Chain, Corpus, Image, Layer, LayerImage, Mention
+from annotation.protocol.terms import CaptionRecord, ImageRecord, LayerRecord
+from annotation.protocol.terms import Chain as ChainRecord
+from annotation.protocol.terms import Mention as MentionRecord
+from annotation.registry import UnknownName
+from annotation.selectors.records import stream_records
+from tests.factories import HAT, MAN, a_corpus, a_layer, an_image, boxed, some_images
+from tests.intake.conftest import everything
+
+pytestmark = pytest.mark.django_db
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def take(records, name: str = "corpus", **more):
+    return import_records(name=name, records=records, format="test", source="the test", **more)
+
+
+def a_picture(path: Path, colour: str = "navy", size: tuple[int, int] = (40, 30)) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Picture.new("RGB", size, colour).save(path)
+    return path
+
+
+def failing(records: list[ImageRecord], error: BaseException) -> Iterator[ImageRecord]:
+    yield from records
+    raise error
+
+
+def test_a_corpus_stands_with_its_layer_and_is_counted():
+    report = take(some_images(3))
+    corpus = Corpus.objects.get()
+    assert (corpus.published, corpus.image_count, corpus.caption_count) == (True, 3, 6)
+    assert corpus.digest == report.digest != ""
+    layer = Layer.objects.get()
+    assert (layer.name, layer.source, layer.published) == ("import", "import", True)
+    assert (report.images, report.captions, report.chains, report.mentions, report.boxes) == (3, 6, 9, 12, 6)
+    assert (Image.objects.count(), Caption.objects.count()) == (3, 6)
+    assert (Chain.objects.count(), Mention.objects.count(), Box.objects.count()) == (9, 12, 6)
+
+
+def test_what_is_not_visual_is_counted_apart():
+    report = take([an_image("1", f"{MAN} in [/EN#0/notvisual the background] .")])
+    assert (report.mentions, report.chains, report.not_visual) == (1, 1, 1)
+
+
+def test_captions_alone_make_no_layer():
+    report = take(some_images(2, layered=False))
+    assert report.layer == ""
+    assert not Layer.objects.exists()
+
+
+def test_images_with_and_without_a_layer_stand_side_by_side():
+    plain, marked = an_image("1", "A dog .", layered=False), an_image("2", f"{MAN} .")
+    bare = an_image("3", "Nothing is marked here .")
+    take([plain, marked, bare])
+    assert sorted(LayerImage.objects.values_list("image__key", flat=True)) == ["2", "3"]
+    layer = Layer.objects.get()
+    assert list(stream_records(corpus=layer.corpus, layer=layer)) == [plain, marked, bare]
+
+
+def test_a_second_import_of_the_same_content_changes_nothing(data_dir: Path, tmp_path: Path):
+    records = [replace(r, width=0, height=0) for r in some_images(2)]
+    records[0] = replace(records[0], picture=a_picture(tmp_path / "a.jpg", size=(500, 375)))
+    first = take(records)
+    before = everything(data_dir)
+    second = take(records)
+    assert second.unchanged and not first.unchanged
+    assert (second.digest, second.images, second.mentions) == (first.digest, 2, 8)
+    assert everything(data_dir) == before
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda r: replace(r, captions=(*r.captions[:1], CaptionRecord("Somebody runs ."))),
+        lambda r: replace(r, layer=None),
+        lambda r: replace(r, split="val"),
+        lambda r: replace(r, width=501),
+        lambda r: replace(r, captions=(replace(r.captions[0], unrelated=True), *r.captions[1:])),
+    ],
+)
+def test_other_content_under_the_same_name_is_refused_with_the_remedy(data_dir: Path, other):
+    records = some_images(2)
+    take(records)
+    before = everything(data_dir)
+    with pytest.raises(
+        IntakeError, match="stands already with other content .2 images from the test.; choose another"
+    ):
+        take([records[0], other(records[1])])
+    assert everything(data_dir) == before
+
+
+def test_another_picture_is_other_content(tmp_path: Path):
+    image = replace(an_image("1", "A dog .", size=(0, 0)), picture=a_picture(tmp_path / "a.png", "red"))
+    take([image])
+    a_picture(tmp_path / "a.png", "green")
+    with pytest.raises(IntakeError, match="other content"):
+        take([image])
+
+
+@pytest.mark.parametrize("after", [0, 1, 7])
+@pytest.mark.parametrize(
+    "error", [FormatError("is cut off", file="x.json"), OSError("disk"), KeyboardInterrupt()]
+)
+def test_nothing_remains_of_an_import_that_fails(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int, error: BaseException
+):
+    monkeypatch.setattr(rebuild, "CHUNK", 2)
+    take(some_images(1), name="neighbour")
+    before = everything(data_dir)
+    picture = a_picture(tmp_path / "a.jpg", size=(500, 375))
+    with pytest.raises(type(error)):
+        take(failing([replace(r, picture=picture) for r in some_images(after)], error))
+    assert everything(data_dir) == before
+
+
+def test_a_killed_import_is_swept_and_done_again(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(rebuild, "CHUNK", 2)
+    records = some_images(5)
+    shared = a_picture(tmp_path / "a.jpg", size=(500, 375))
+    take([replace(records[0], picture=shared)], name="neighbour")
+    with monkeypatch.context() as patch:
+        # A process that is killed between moving its pictures and publishing sweeps nothing.
+        patch.setattr(intake, "_sweep", lambda corpus: None)
+        patch.setattr(pictures, "publish", lambda staged: (moved(staged), pytest.fail("killed"))[1])
+        moved = pictures_publish
+        other = a_picture(tmp_path / "b.jpg", "red", size=(500, 375))
+        with pytest.raises(pytest.fail.Exception):
+            take([replace(records[0], picture=shared), replace(records[1], picture=other), *records[2:]])
+    assert not Corpus.objects.get(name="corpus").published
+    assert Image.objects.filter(corpus__name="corpus").count() == 5
+    assert len(everything(data_dir)["files"]) == 2
+    report = take(records)
+    assert not report.unchanged
+    assert Corpus.objects.get(name="corpus").published
+    assert Image.objects.filter(corpus__name="corpus").count() == 5
+    # The neighbour's picture stays, the other is nobody's and goes.
+    assert len(everything(data_dir)["files"]) == 1
+
+
+pictures_publish = pictures.publish
+
+
+def test_a_process_killed_in_the_middle_leaves_nothing_in_the_way(tmp_path: Path):
+    script = textwrap.dedent(
+        """
+        import os, signal, sys
+        import django
+        django.setup()
+        from annotation import rebuild
+        from annotation.intake import import_records
+        from annotation.models import Corpus, Image, Mention
+        from tests.factories import some_images
+
+        rebuild.CHUNK = 3
+
+        def records(die):
+            for n, record in enumerate(some_images(10)):
+                if die and n == 7:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                yield record
+
+        left = Image.objects.count()
+        report = import_records(name="c", records=records(sys.argv[1] == "die"), format="test", source="x")
+        print(left, report.unchanged, Image.objects.count(), Mention.objects.count(), Corpus.objects.count())
+        """
+    )
+    environment = {
+        **os.environ,
+        "DATA_DIR": str(tmp_path / "data"),
+        "DATABASE_URL": f"sqlite:///{tmp_path / 'base.sqlite3'}",
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *arguments], cwd=REPOSITORY, env=environment, capture_output=True, text=True
+        )
+
+    assert run("manage.py", "migrate", "-v0").returncode == 0
+    assert run("-c", script, "die").returncode == -9
+    done = run("-c", script, "live")
+    assert done.stdout.split() == ["6", "False", "10", "40", "1"], done.stderr
+    assert not (tmp_path / "data" / "work").exists()
+
+
+def test_two_imports_of_one_name_do_not_meet(data_dir: Path):
+    with exclusive_folder("import.corpus", busy=""):
+        with pytest.raises(Busy, match="'corpus' is being imported by another process; wait for its end"):
+            take(some_images(1))
+    assert not Corpus.objects.exists()
+    take(some_images(1))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_imports_started_at_once_one_wins_and_the_other_says_why():
+    inside, go_on = threading.Event(), threading.Event()
+    outcomes: list[object] = []
+
+    def slowly() -> Iterator[ImageRecord]:
+        inside.set()
+        assert go_on.wait(10)
+        yield from some_images(3)
+
+    def first() -> None:
+        try:
+            outcomes.append(take(slowly()))
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert inside.wait(10)
+    try:
+        with pytest.raises(Busy):
+            take(some_images(3))
+    finally:
+        go_on.set()
+        thread.join()
+    assert len(outcomes) == 1
+    assert take(some_images(3)).unchanged
+
+
+def test_the_rows_of_an_unpublished_corpus_that_somebody_writes_are_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Two machines that do not share DATA_DIR have no common lock; the unique name is left."""
+    create = Corpus.objects.create
+    monkeypatch.setattr(Corpus.objects, "create", lambda **row: (create(**row), create(**row))[1])
+    with pytest.raises(Busy, match="another process"):
+        take(some_images(1))
+
+
+def test_an_id_that_comes_twice_is_named_with_both_places(data_dir: Path):
+    records = some_images(3)
+    before = everything(data_dir)
+    with pytest.raises(
+        RepeatedImage, match="the test: image '1000' is record 1 and record 4; expected each image once"
+    ):
+        take([*records, records[0]])
+    assert everything(data_dir) == before
+
+
+def layered(*mentions: tuple[str, int, int]) -> ImageRecord:
+    """An image with the caption "a b c d e" and (chain, start, end) mentions in it."""
+    words = ("a", "b", "c", "d", "e")
+    chains = tuple(
+        ChainRecord(chain, (MentionRecord(0, start, end, words[start:end], ("other",)),))
+        for chain, start, end in mentions
+    )
+    return ImageRecord("7", "7.jpg", (CaptionRecord("a b c d e"),), layer=LayerRecord(chains))
+
+
+def test_mentions_may_nest_and_cross():
+    image = layered(("1", 0, 5), ("2", 0, 2), ("3", 1, 4))
+    take([image])
+    layer = Layer.objects.get()
+    assert list(stream_records(corpus=layer.corpus, layer=layer)) == [image]
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        (layered(("1", 0, 2), ("2", 0, 2)), "image '7'.*0:0-2"),
+        (layered(("1", 0, 2), ("1", 3, 4)), "image '7'.*chain 1 stands twice"),
+        (replace(an_image("7", MAN), layer=a_layer(HAT)), "image '7'.*0:0-2.*caption"),
+        (an_image("7", MAN, objects=[boxed("1", 1, 1, 501, 20)]), "image '7'.*1,1,501,20.*500 x 375"),
+        (replace(an_image("7", MAN), external_id="x" * 101), "image '7'.*100 characters"),
+        (replace(an_image("7", MAN), split="x" * 41), "image '7'.*split"),
+        (replace(an_image("7", MAN), filename="x" * 300), "image '7'.*file name"),
+        (replace(an_image("7", MAN), filename="../7.jpg"), "image '7'.*file name"),
+        (replace(an_image("7", MAN), id="../7"), "id.*refused"),
+        (replace(an_image("7", "A dog", layered=False), captions=(CaptionRecord("a\x00b"),)), r"U\+0000"),
+        (replace(an_image("7", "A dog", layered=False), captions=(CaptionRecord("a\ud800b"),)), r"U\+D800"),
+    ],
+)
+def test_what_cannot_be_stored_is_refused_by_name(data_dir: Path, record: ImageRecord, problem: str):
+    before = everything(data_dir)
+    with pytest.raises(FormatError, match=problem) as refusal:
+        take([an_image("1", MAN), record])
+    assert "\n" not in str(refusal.value)
+    assert everything(data_dir) == before
+
+
+@pytest.mark.parametrize("name", ["two words", "", "x" * 101, "a/b", "../b"])
+def test_a_name_that_is_none_is_refused(name: str):
+    with pytest.raises(IntakeError, match="expected letters, digits, hyphens or underscores"):
+        take(some_images(1), name=name)
+
+
+def test_a_size_is_filled_from_the_picture_and_must_agree_with_it(tmp_path: Path):
+    picture = a_picture(tmp_path / "a.png", size=(40, 30))
+    image = replace(an_image("1", MAN, size=(0, 0)), picture=picture)
+    take([image])
+    assert list(Image.objects.values_list("width", "height")) == [(40, 30)]
+    with pytest.raises(IntakeError, match=r"a\.png: is 40 x 30 pixels; expected 41 x 30.*image '1'"):
+        take([replace(image, width=41, height=30)], name="other")
+    with pytest.raises(FormatError, match="reaches outside the picture of 40 x 30"):
+        take([replace(image, layer=a_layer(MAN, objects=[boxed("1", 1, 1, 41, 5)]))], name="other")
+
+
+def test_an_unknown_format_lists_the_known_ones(tmp_path: Path):
+    with pytest.raises(UnknownName, match="unknown format 'word'; known: .*coco.*entities"):
+        import_corpus(name="c", path=tmp_path, format="word")
+
+
+def test_a_folder_of_pictures_that_holds_none_of_them_is_refused(tmp_path: Path, data_dir: Path):
+    source = tmp_path / "c.token.txt"
+    source.write_text("7.jpg#0\tA dog .\n")
+    (tmp_path / "pictures").mkdir()
+    with pytest.raises(IntakeError, match=r"pictures: holds no picture of the 1 images; expected 7\.jpg"):
+        import_corpus(name="c", path=source, format="flickr8k", images=tmp_path / "pictures")
+    with pytest.raises(IntakeError, match="none: no such folder; expected the folder of pictures"):
+        import_corpus(name="c", path=source, format="flickr8k", images=tmp_path / "none")
+    assert not Corpus.objects.exists()
+
+
+def test_pictures_are_kept_and_found_again(tmp_path: Path, data_dir: Path):
+    source = tmp_path / "c.token.txt"
+    source.write_text("7.jpg#0\tA dog .\n")
+    a_picture(tmp_path / "pictures" / "7.jpg", "red")
+    report = import_corpus(name="c", path=source, format="flickr8k", images=tmp_path / "pictures")
+    assert report.pictures == 1
+    [record] = stream_records(corpus=Corpus.objects.get())
+    assert record.picture is not None and record.picture.is_relative_to(data_dir)
+    with Picture.open(record.picture) as picture:
+        assert picture.size == (record.width, record.height) == (40, 30)
+
+
+def test_images_keep_their_order_through_many_chunks(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(rebuild, "CHUNK", 3)
+    records = list(reversed(some_images(10)))
+    corpus = a_corpus("c", records)
+    assert [r.id for r in stream_records(corpus=corpus)] == [r.id for r in records]
+    assert list(stream_records(corpus=corpus, layer=Layer.objects.get())) == records
