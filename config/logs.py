@@ -26,8 +26,7 @@ class JsonFormatter(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        line: dict[str, object] = dict(getattr(record, "fields", {}))
-        line |= {
+        line: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -39,6 +38,7 @@ class JsonFormatter(logging.Formatter):
             line["task"] = current_task.request.id
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
+        line |= {name: value for name, value in getattr(record, "fields", {}).items() if name not in line}
         return json.dumps(line, default=str, ensure_ascii=False)
 
 

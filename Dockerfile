@@ -1,0 +1,29 @@
+# One image for web, worker and periodic jobs; docker-compose.yml says which is which.
+FROM python:3.11-slim-bookworm
+
+ENV PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PHRASEBOX_ENV=production \
+    DATA_DIR=/data \
+    STATIC_ROOT=/app/collected
+
+# WordNet's noun files: the fallback for a mention's category.
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends wordnet-base \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --no-create-home phrasebox \
+    && install -d -o phrasebox /data
+
+WORKDIR /app
+COPY requirements.txt constraints.txt ./
+RUN pip install --no-cache-dir -r requirements.txt -c constraints.txt
+COPY . .
+# Static files get their names here; the secret lives no longer than this line.
+RUN SECRET_KEY="$(head -c 48 /dev/urandom | base64)" ALLOWED_HOSTS=build python manage.py collectstatic --no-input
+
+USER phrasebox
+VOLUME /data
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/readyz', timeout=4)"]
+CMD ["python", "manage.py", "serve", "--host", "0.0.0.0", "--workers", "2"]
