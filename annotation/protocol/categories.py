@@ -1,0 +1,131 @@
+"""The coarse categories of a mention: people, clothing, bodyparts, animals, vehicles, ...
+
+Source: Plummer et al. 2015, section 2.1: "we categorize each mention into eight
+coarse-grained types using manually constructed dictionaries", and its footnote 1: a chunk
+that is only a colour speaks of clothing ("man in blue"). The dictionary is
+`data/categories.txt`, by head noun; WordNet's hypernyms, where its files are installed,
+stand in for what it does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from annotation.protocol.terms import (
+    ANIMALS,
+    BODYPARTS,
+    CLOTHING,
+    INSTRUMENTS,
+    OTHER,
+    PEOPLE,
+    SCENE,
+    VEHICLES,
+)
+from annotation.protocol.wordlists import entries, sections
+from models_core.text.wordnet import Synset, WordNet, singulars
+
+#: Words of WordNet under which everything is of one category; the first on the way up decides.
+_HYPERNYMS = {
+    "person": PEOPLE,
+    "people": PEOPLE,
+    "social group": PEOPLE,
+    "clothing": CLOTHING,
+    "footwear": CLOTHING,
+    "headdress": CLOTHING,
+    "jewelry": CLOTHING,
+    "body part": BODYPARTS,
+    "body covering": BODYPARTS,
+    "animal": ANIMALS,
+    "vehicle": VEHICLES,
+    "musical instrument": INSTRUMENTS,
+    "building": SCENE,
+    "room": SCENE,
+    "facility": SCENE,
+    "way": SCENE,
+    "geological formation": SCENE,
+    "body of water": SCENE,
+    "location": SCENE,
+    "land": SCENE,
+}
+_POSSESSIVES = ("'s", "’s", "'", "’")
+_LONGEST_COMPOUND = 4
+
+
+def categories_of(tokens: Sequence[str], wordnet: WordNet | None = None) -> tuple[str, ...]:
+    """The categories of a noun phrase, at least one.
+
+    The head noun decides, then the other words from right to left, then WordNet, else
+    `other`. In "a group of friends" the head is "friends", as a group is nothing by itself;
+    in "a picture of friends" it is "picture". A person's body part is both
+    ("a man 's arm": bodyparts, people).
+    """
+    words = tuple(token.lower() for token in tokens)
+    if _only_colour(words):
+        return (CLOTHING,)
+    cut = next((i for i in range(len(words) - 1, 0, -1) if words[i] in _POSSESSIVES), None)
+    if cut is not None and cut + 1 < len(words):
+        owned = _category(words[cut + 1 :], wordnet)
+        if owned == BODYPARTS and _category(words[:cut], wordnet) in (PEOPLE, ANIMALS):
+            return (owned, _category(words[:cut], wordnet))
+        return (owned,)
+    return (_category(words, wordnet),)
+
+
+def _only_colour(words: Sequence[str]) -> bool:
+    """Whether the words name a colour and nothing else: "red and white", "all black"."""
+    colours = entries("colours.txt")
+    return words[-1] in colours and all(
+        w in colours or w in ("all", "and", ",", "dark", "light", "bright") for w in words
+    )
+
+
+def _category(words: Sequence[str], wordnet: WordNet | None) -> str:
+    parts = list(_of_parts(words))
+    transparent = entries("transparent.txt")
+    heads = [part for part in parts if _forms(part[-1]).isdisjoint(transparent)] or parts[-1:]
+    head = heads[0]
+    for end in range(len(head), 0, -1):
+        for start in range(max(0, end - _LONGEST_COMPOUND), end):
+            for form in _forms("-".join(head[start:end])):
+                if form in _dictionary():
+                    return _dictionary()[form]
+    return _by_hypernym(head, wordnet) if wordnet is not None else OTHER
+
+
+def _of_parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The stretches between "of" and "of"; compounds of the dictionary that hold an "of" stay whole."""
+    start = 0
+    for i, word in enumerate(words):
+        if word == "of" and start < i and "-".join(words[i - 1 : i + 2]) not in _dictionary():
+            yield words[start:i]
+            start = i + 1
+    if start < len(words):
+        yield words[start:]
+
+
+@cache
+def _forms(word: str) -> frozenset[str]:
+    return frozenset((word, *singulars(word)))
+
+
+@cache
+def _dictionary() -> dict[str, str]:
+    """Head noun -> category."""
+    return {word: category for category, words in sections("categories.txt").items() for word in words}
+
+
+def _by_hypernym(words: Sequence[str], wordnet: WordNet) -> str:
+    """The category of the first sense of the longest compound that WordNet knows, by its hypernyms."""
+    for start in range(len(words)):
+        senses = wordnet.senses(" ".join(words[start:]))
+        if senses:
+            return next(_above(senses[0], wordnet), OTHER)
+    return OTHER
+
+
+def _above(synset: Synset, wordnet: WordNet) -> Iterator[str]:
+    for path in wordnet.hypernym_paths(synset):
+        for ancestor in path:
+            if ancestor.words[0] in _HYPERNYMS:
+                yield _HYPERNYMS[ancestor.words[0]]

@@ -1,0 +1,68 @@
+"""From captions to mentions: noun phrase chunks without what nobody can point at, with categories.
+
+Source: Plummer et al. 2015, section 2.1: "With the exception of personal pronouns (he, she,
+they) and a small list of frequent non-visual terms (background, air), we assume that any
+noun-phrase (NP) chunk is a potential entity mention." Conventions: docs/mentions.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from annotation.protocol.categories import categories_of
+from annotation.protocol.chunking import Chunker, NounPhraseChunker
+from annotation.protocol.terms import Mention
+from annotation.protocol.wordlists import sections
+from models_core.text import wordnet
+
+Categoriser = Callable[[Sequence[str]], tuple[str, ...]]
+
+_ARTICLES = ("a", "an", "the")
+
+
+def find_mentions(
+    captions: Sequence[Sequence[str]],
+    *,
+    chunker: Chunker | None = None,
+    categorise: Categoriser | None = None,
+) -> tuple[Mention, ...]:
+    """The mentions of one image's captions, in caption order.
+
+    `captions` holds each caption's words. Without a `chunker`, the built-in one is used
+    (loaded once a process); without `categorise`, the built-in dictionaries, backed by
+    WordNet's noun files where Debian's package has installed them.
+    """
+    chunker = chunker or _default_chunker()
+    categorise = categorise or _default_categoriser()
+    return tuple(
+        Mention(number, start, end, words, categorise(words))
+        for number, caption in enumerate(captions)
+        for start, end in chunker.chunk(caption)
+        if is_mention(words := tuple(caption[start:end]))
+    )
+
+
+def is_mention(words: Sequence[str]) -> bool:
+    """Whether a noun phrase may be pointed at: no pronoun, none of the non-visual terms, not only signs.
+
+    A term counts bare or with its article: "the background" is no mention, "a black top" is one.
+    """
+    lowered = [word.lower() for word in words]
+    if lowered[0] in _ARTICLES and len(lowered) > 1:
+        lowered = lowered[1:]
+    lists = sections("not_mentions.txt")
+    if len(lowered) == 1 and lowered[0] in lists["pronouns"] or "-".join(lowered) in lists["not visual"]:
+        return False
+    return any(character.isalnum() for word in lowered for character in word)
+
+
+@cache
+def _default_chunker() -> Chunker:
+    return NounPhraseChunker()
+
+
+@cache
+def _default_categoriser() -> Categoriser:
+    installed = wordnet.installed()
+    return lambda words: categories_of(words, installed)
