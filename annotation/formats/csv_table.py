@@ -54,7 +54,8 @@ class Csv(Format):
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         written = Written(files=[out / FILE])
         with open_new(out / FILE) as stream:
-            rows = csv.writer(stream, lineterminator="\n")
+            # CR LF, as RFC 4180 has it: with LF alone, Python would leave a CR in a caption unquoted.
+            rows = csv.writer(stream, lineterminator="\r\n")
             rows.writerow(COLUMNS)
             for record in writable(records, out):
                 if not record.captions:

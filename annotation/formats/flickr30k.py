@@ -22,8 +22,10 @@ PICTURES = "flickr30k-images"
 
 
 def _is_path(text: str, key: str) -> bool:
-    """Whether the last string of an entry is a path rather than a caption."""
-    return bool(extension(text)) and (not any(c.isspace() for c in text) or text.endswith(key))
+    """Whether the last string of an entry is a picture's path rather than a caption."""
+    if text.endswith(f"/{key}"):
+        return True
+    return bool(extension(text)) and (text == key or not any(c.isspace() for c in text))
 
 
 class Flickr30k(Format):
@@ -42,7 +44,7 @@ class Flickr30k(Format):
         for key, value in members(file):
             captions, printed = self._entry(key, value, file)
             base = printed.replace("\\", "/").rpartition("/")[2]
-            filename = base if image_id(base) == image_id(key) else key
+            filename = base if not extension(key) and image_id(base) == key else key
             record = ImageRecord(
                 id=image_id(key),
                 filename=filename,
@@ -72,9 +74,7 @@ class Flickr30k(Format):
             for record in writable(records, out):
                 name = printed_name(record)
                 # The path comes last even where no caption stands before it: it is how a reader knows it.
-                entries = [c.text.strip() for c in record.captions] + [
-                    f"{PICTURES}/{name if extension(name) else name + '.jpg'}"
-                ]
+                entries = [*(caption.text.strip() for caption in record.captions), f"{PICTURES}/{name}"]
                 body = ",\n".join(f"        {json.dumps(entry)}" for entry in entries)
                 stream.write(f"{separator}    {json.dumps(name)}: [\n{body}\n    ]")
                 separator = ",\n"

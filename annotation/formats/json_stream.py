@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import codecs
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -54,7 +55,7 @@ def has_list(path: Path, key: str) -> bool:
     return any(prefix == key and event == "start_array" for prefix, event, _ in events)
 
 
-def _parsed(path: Path, parse: Any) -> Iterator[Any]:
+def _parsed(path: Path, parse: Callable[[_Source], Iterator[Any]]) -> Iterator[Any]:
     with open_bytes(path) as stream:
         source = _Source(stream)
         try:
@@ -64,7 +65,16 @@ def _parsed(path: Path, parse: Any) -> Iterator[Any]:
 
 
 def _located(path: Path, chunk: int, error: Exception) -> FormatError:
-    """The error with its place: the parser knows only its chunk, so that chunk is read again byte by byte."""
+    """The error with its place.
+
+    The parser knows only in which chunk it stopped, so that chunk is parsed again byte by
+    byte. It stops at the end of an offending token.
+    """
+    if "utf" in str(error).lower():
+        stop = _first_bad_byte(path)
+        return FormatError(
+            f"byte {stop} is not UTF-8", file=path, line=_line_of(path, stop), expected="UTF-8 text"
+        )
     with open_bytes(path) as stream:
         source = _Source(stream, slow_from=chunk)
         try:
@@ -72,25 +82,41 @@ def _located(path: Path, chunk: int, error: Exception) -> FormatError:
                 pass
         except (ijson.JSONError, UnicodeDecodeError):
             pass
-        at_end = not stream.read(1)
         stop = source.offset
-        stream.seek(0)
-        line = 1
-        left = stop - (0 if at_end else 1)
-        while data := stream.read(min(left, _CHUNK)):
-            line += data.count(b"\n")
-            left -= len(data)
-    message = str(error).lower()
-    if "premature" in message or "incomplete" in message:
+    reason = str(error).split("\n")[0].split(": ", 1)[-1]
+    line = _line_of(path, stop)
+    if "premature" in reason or "incomplete" in reason.lower():
         return FormatError(
             f"the JSON ends in the middle, after byte {stop}", file=path, line=line, expected="the whole file"
         )
-    if "utf" in message:
-        return FormatError(f"byte {stop - 1} is not UTF-8", file=path, line=line, expected="UTF-8 text")
-    reason = str(error).split("\n")[0].split(": ", 1)[-1]
     return FormatError(
         f"is not JSON at byte {stop - 1} ({reason})", file=path, line=line, expected="valid JSON"
     )
+
+
+def _first_bad_byte(path: Path) -> int:
+    """Offset of the first byte of `path` that is not UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    done = 0
+    with open_bytes(path) as stream:
+        while data := stream.read(_CHUNK):
+            waiting = len(decoder.getstate()[0])
+            try:
+                decoder.decode(data)
+            except UnicodeDecodeError as error:
+                return done - waiting + error.start
+            done += len(data)
+    return done - len(decoder.getstate()[0])
+
+
+def _line_of(path: Path, offset: int) -> int:
+    """The line (from 1) in which the byte before `offset` stands."""
+    line, left = 1, max(offset - 1, 0)
+    with open_bytes(path) as stream:
+        while data := stream.read(min(left, _CHUNK)):
+            line += data.count(b"\n")
+            left -= len(data)
+    return line
 
 
 class Fields:

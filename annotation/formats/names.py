@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os.path import splitext
 from pathlib import Path
 
 from annotation.formats.base import FormatError
@@ -32,7 +33,7 @@ def is_plain_name(name: str) -> bool:
 
 def extension(filename: str) -> str:
     """The known picture extension that `filename` ends in, as it is written there, or ""."""
-    suffix = Path(filename).suffix
+    suffix = splitext(filename)[1]
     return suffix if suffix.lower() in PICTURE_EXTENSIONS else ""
 
 

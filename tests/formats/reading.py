@@ -1,0 +1,47 @@
+"""Short hands for tests that read, write, and expect to be refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from annotation.formats import FORMATS, FormatError
+from annotation.protocol.terms import ImageRecord
+
+
+def read(key: str, path: Path, images: Path | None = None) -> list[ImageRecord]:
+    return list(FORMATS.get(key).read(path, images=images))
+
+
+def write(key: str, records: list[ImageRecord], out: Path) -> Path:
+    out.mkdir()
+    FORMATS.get(key).write(records, out)
+    return out
+
+
+def put(path: Path, content: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def refused(key: str, path: Path) -> FormatError:
+    """The error that reading `path` ends in: one line that names a file."""
+    with pytest.raises(FormatError) as caught:
+        read(key, path)
+    return one_line(caught.value)
+
+
+def refused_to_write(key: str, records: list[ImageRecord], out: Path) -> FormatError:
+    with pytest.raises(FormatError) as caught:
+        write(key, records, out)
+    return one_line(caught.value)
+
+
+def one_line(error: FormatError) -> FormatError:
+    said = str(error)
+    assert len(said.splitlines()) == 1
+    assert said.startswith(error.file)
+    assert error.expected
+    return error

@@ -1,0 +1,207 @@
+"""Records to write and read again: any text a file can hold, and layers in canonical order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hypothesis import strategies as st
+
+from annotation.formats.names import image_id, is_plain_name, printed_name
+from annotation.protocol.terms import (
+    CATEGORIES,
+    NOT_VISUAL,
+    Box,
+    CaptionRecord,
+    Chain,
+    ImageRecord,
+    LayerObject,
+    LayerRecord,
+    Mention,
+)
+from models_core.text.tokens import tokenise
+
+SIDE = 500
+
+_letters = st.characters(exclude_categories=("Cs",), exclude_characters="\x00")
+words = st.text(_letters, min_size=1, max_size=8).filter(lambda word: word.split() == [word])
+names = st.builds(
+    str.__add__,
+    st.text(st.one_of(_letters, st.sampled_from("ab. #,\"'&<>")), min_size=1, max_size=12),
+    st.sampled_from(["", ".jpg", ".PNG", ".jpg.1"]),
+).filter(lambda name: is_plain_name(name) and is_plain_name(image_id(name)))
+spaces = st.sampled_from([" ", " ", "  ", "\t", "\u2028"])
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """What a format can write, so that only that is asked of it."""
+
+    captionless: bool = False
+    line_breaks: bool = False
+    splits: tuple[str, ...] = ("", "train", "val", "test", "other-2")
+    layers: bool = False
+    brackets: bool = True
+    nesting: bool = True
+
+
+@st.composite
+def captions(draw: st.DrawFn, can: Abilities, prefix: str) -> list[CaptionRecord]:
+    count = draw(st.integers(0 if can.captionless else 1, 3))
+    found = []
+    for number in range(count):
+        said = draw(st.lists(words, min_size=1, max_size=6))
+        if not can.brackets:
+            said = [word.replace("[", "(").replace("]", ")") for word in said]
+        gap = draw(st.sampled_from(["\n", "\r\n", "\r"]) if can.line_breaks else spaces)
+        cut = tuple(word for token in said for word in (token[:2], token[2:]) if word)
+        found.append(
+            CaptionRecord(
+                gap.join(said),
+                tokens=cut if cut != tuple(said) and draw(st.booleans()) else None,
+                id=f"{prefix}{number + 1}" if prefix else "",
+                unrelated=draw(st.booleans()),
+            )
+        )
+    return found
+
+
+@st.composite
+def layers(draw: st.DrawFn, said: list[CaptionRecord], can: Abilities) -> LayerRecord:
+    """Mentions that lie side by side (or nest, where a format can say so), in chains; objects for some."""
+    places: list[tuple[int, int, int]] = []
+    for number, caption in enumerate(said):
+        at = 0
+        while at < len(caption.words):
+            length = draw(st.integers(0, 3))
+            if length and at + length <= len(caption.words):
+                places.append((number, at, at + length))
+                if can.nesting and length > 1 and draw(st.booleans()):
+                    places.append((number, at, at + 1))
+            at += max(length, 1)
+    held: dict[str, list[Mention]] = {}
+    for number, start, end in sorted(places):
+        kinds = draw(
+            st.lists(st.sampled_from([*CATEGORIES, "notvisual"]), min_size=1, max_size=2, unique=True)
+        )
+        chain = draw(st.sampled_from(["0", "7", "12", "30"]))
+        key = f"{NOT_VISUAL} {len(held)}" if chain == NOT_VISUAL else chain
+        mention = Mention(number, start, end, said[number].words[start:end], tuple(kinds))
+        held.setdefault(key, []).append(mention)
+    chains = [Chain(key.split(" ")[0], tuple(mentions)) for key, mentions in held.items()]
+    visual = [chain.id for chain in chains if chain.id != NOT_VISUAL] + ["41", "42"]
+    objects: list[LayerObject] = []
+    for _ in range(draw(st.integers(0, 3))):
+        named = tuple(draw(st.lists(st.sampled_from(visual), min_size=1, max_size=2, unique=True)))
+        x, y = (sorted(draw(st.tuples(st.integers(1, SIDE), st.integers(1, SIDE)))) for _ in range(2))
+        objects.append(LayerObject(named, Box(x[0], y[0], x[1], y[1])))
+    for name in draw(st.lists(st.sampled_from(visual), max_size=2, unique=True)):
+        scene = draw(st.booleans())
+        objects.append(LayerObject((name,), None, scene, not scene or draw(st.booleans())))
+    drawn = dict.fromkeys(name for obj in objects for name in obj.chains)
+    known = {chain.id for chain in chains}
+    return LayerRecord((*chains, *(Chain(name, ()) for name in drawn if name not in known)), tuple(objects))
+
+
+@st.composite
+def corpora(draw: st.DrawFn, can: Abilities) -> list[ImageRecord]:
+    """One to four images with different ids; source ids are numbers everywhere or nowhere."""
+    numbered = draw(st.booleans())
+    found = []
+    for place, name in enumerate(draw(st.lists(names, min_size=1, max_size=4, unique_by=image_id)), 1):
+        said = draw(captions(can, f"{place}00" if numbered else ""))
+        sized = draw(st.booleans())
+        found.append(
+            ImageRecord(
+                id=image_id(name),
+                filename=name,
+                captions=tuple(said),
+                split=draw(st.sampled_from(can.splits)),
+                width=SIDE if sized else 0,
+                height=SIDE if sized else 0,
+                layer=draw(layers(said, can)) if can.layers else None,
+                external_id=str(place * 11) if numbered else "",
+            )
+        )
+    return found
+
+
+def _kept(
+    record: ImageRecord, *, id: bool = False, tokens: bool = False, unrelated: bool = False
+) -> ImageRecord:
+    """`record` with its captions' texts alone, and what else is asked for; no layer, sizes or ids."""
+    said = []
+    for caption in record.captions:
+        text = caption.text.strip()
+        cut = caption.words if tokens and caption.words != tuple(text.split()) else None
+        said.append(
+            CaptionRecord(text, cut, caption.id if id else "", caption.unrelated if unrelated else False)
+        )
+    return ImageRecord(record.id, printed_name(record), tuple(said), split=record.split)
+
+
+def as_flickr8k(records: list[ImageRecord]) -> list[ImageRecord]:
+    return [_kept(record) for record in records]
+
+
+def as_flickr30k(records: list[ImageRecord]) -> list[ImageRecord]:
+    return [replace(_kept(record), split="") for record in records]
+
+
+def as_csv(records: list[ImageRecord]) -> list[ImageRecord]:
+    return [_kept(record, id=True, unrelated=True) for record in records]
+
+
+def as_karpathy(records: list[ImageRecord]) -> list[ImageRecord]:
+    """Captions without an id of their own are numbered from 0 throughout."""
+    found, running = [], 0
+    for record in records:
+        kept = _kept(record, id=True, tokens=True)
+        said = []
+        for caption in kept.captions:
+            said.append(replace(caption, id=caption.id or str(running)))
+            running += 1
+        found.append(replace(kept, captions=tuple(said), external_id=record.external_id))
+    return found
+
+
+def as_coco(records: list[ImageRecord]) -> list[ImageRecord]:
+    """Images and captions without ids of their own are numbered from 1; our tokeniser cuts the words."""
+    found, running = [], 0
+    for place, record in enumerate(records, 1):
+        said = []
+        for caption in _kept(record, id=True).captions:
+            running += 1
+            cut = tokenise(caption.text)
+            tokens = cut if cut != tuple(caption.text.split()) else None
+            said.append(CaptionRecord(caption.text, tokens, caption.id or str(running)))
+        found.append(
+            ImageRecord(
+                record.id,
+                printed_name(record),
+                tuple(said),
+                width=record.width,
+                height=record.height,
+                external_id=record.external_id or str(place),
+            )
+        )
+    return found
+
+
+def as_entities(records: list[ImageRecord]) -> list[ImageRecord]:
+    """Words, not texts; file name and size only where there is an annotation file; lists give the order."""
+    found = []
+    for record in records:
+        drawn = record.layer is not None and bool(record.layer.objects)
+        found.append(
+            ImageRecord(
+                record.id,
+                record.filename if drawn else f"{record.id}.jpg",
+                tuple(CaptionRecord(" ".join(c.words), unrelated=c.unrelated) for c in record.captions),
+                split=record.split,
+                width=record.width if drawn else 0,
+                height=record.height if drawn else 0,
+                layer=record.layer or LayerRecord(),
+            )
+        )
+    order = {"train": 0, "restval": 1, "val": 2, "test": 3, "": 4}
+    return sorted(found, key=lambda r: (order[r.split], r.id if not r.split else ""))

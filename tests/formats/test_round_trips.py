@@ -1,0 +1,68 @@
+"""What a format writes, it reads again: the same records; and import then export is the identity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from annotation.formats import FORMATS
+from annotation.protocol.terms import ImageRecord
+from tests.formats import records as make
+from tests.formats.records import Abilities
+
+Carried = Callable[[list[ImageRecord]], list[ImageRecord]]
+
+CASES: dict[str, tuple[Abilities, Carried]] = {
+    "flickr8k": (Abilities(), make.as_flickr8k),
+    "flickr30k": (Abilities(captionless=True, line_breaks=True), make.as_flickr30k),
+    "karpathy": (Abilities(captionless=True, line_breaks=True), make.as_karpathy),
+    "coco": (Abilities(captionless=True, line_breaks=True), make.as_coco),
+    "csv": (Abilities(line_breaks=True), make.as_csv),
+    "jsonl": (Abilities(captionless=True, line_breaks=True, layers=True), list),
+    "entities": (
+        Abilities(splits=("", "train", "restval", "val", "test"), layers=True, brackets=False, nesting=False),
+        make.as_entities,
+    ),
+}
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_every_format_that_reads_and_writes_is_tried_here():
+    assert {entry.key for entry in FORMATS if entry.reads and entry.writes} == set(CASES)
+
+
+@pytest.mark.parametrize("key", sorted(CASES))
+@given(data=st.data())
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+def test_what_is_written_reads_back_as_the_same_records(key, data):
+    can, carried = CASES[key]
+    corpus = data.draw(make.corpora(can))
+    entry = FORMATS.get(key)
+    with TemporaryDirectory() as folder:
+        written = entry.write(corpus, Path(folder))
+        found = list(entry.read(Path(folder)))
+        assert found == carried(corpus)
+        assert written.counts["images"] == len(found)
+        assert written.counts["captions"] == sum(len(record.captions) for record in found)
+        assert all(file.exists() for file in written.files)
+
+
+@pytest.mark.parametrize("key", sorted(CASES))
+@given(data=st.data())
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+def test_import_then_export_gives_the_same_bytes_on_what_we_exported(key, data):
+    can, _ = CASES[key]
+    entry = FORMATS.get(key)
+    with TemporaryDirectory() as first, TemporaryDirectory() as second, TemporaryDirectory() as third:
+        entry.write(data.draw(make.corpora(can)), Path(first))
+        entry.write(entry.read(Path(first)), Path(second))
+        entry.write(entry.read(Path(second)), Path(third))
+        assert files(Path(third)) == files(Path(second))
