@@ -19,7 +19,7 @@ import numpy as np
 
 from annotation.protocol.grading import TRUE_CAPTIONS
 from annotation.protocol.paging import PagingSettings, controls_on_page
-from annotation.protocol.questions import BOX_DRAWING, BOX_REQUIREMENT, COREF_LINK
+from annotation.protocol.questions import BOX_REQUIREMENT, COREF_LINK
 from annotation.protocol.trust import GRADED_RELEVANCE, PROBATION, RELEVANCE, TrustSettings
 
 ERRORS = {"careful": 0.03, "average": 0.08, "sloppy": 0.20}
@@ -31,7 +31,7 @@ def survival(rights: Sequence[float], known: int, *, kind: str, settings: TrustS
     `rights[s]` is the chance of a right answer where the known answer is the s-th possible one.
     The possible answers come in rounds, each round in any order with equal chance.
     """
-    bar, window = settings.bar_of(kind), settings.window
+    bar, window = settings.bar_of(kind), settings.window_of(kind)
     windows = np.arange(2**window, dtype=np.int64)
     wrong = np.bitwise_count(windows)
     kept = (window - wrong) / window >= bar
@@ -73,12 +73,7 @@ def survival(rights: Sequence[float], known: int, *, kind: str, settings: TrustS
 def known_after(
     items: int, *, kind: str, settings: TrustSettings, paging: PagingSettings
 ) -> dict[int, float]:
-    """How many known answers a worker has given after `items` items, with chances.
-
-    For drawing: every item a box, judged at once.
-    """
-    if kind == BOX_DRAWING:
-        return {items: 1.0}
+    """How many known answers a worker has given after `items` items, with chances."""
     beyond = items - settings.probation_items
     if kind == RELEVANCE:
         pages = range(1, settings.probation_items // paging.images + 1)
@@ -107,8 +102,6 @@ def workers() -> Iterator[tuple[str, str, str, tuple[float, ...]]]:
         yield "box requirement", BOX_REQUIREMENT, name, (1 - error,) * 3
     yield "box requirement", BOX_REQUIREMENT, "random", (1 / 3,) * 3
     yield "box requirement", BOX_REQUIREMENT, "always *box*", (1.0, 0.0, 0.0)
-    for name, error in ERRORS.items():
-        yield "box drawing", BOX_DRAWING, name, (1 - error,)
     captions = PagingSettings().captions
     for name, error in (*ERRORS.items(), ("random", 0.5)):
         yield "relevance", RELEVANCE, name, tuple(image_right(error, t, captions) for t in TRUE_CAPTIONS)

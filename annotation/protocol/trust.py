@@ -74,6 +74,9 @@ class TrustSettings:
     bar: float = _from(0.8, _DECIDED)
     relevance_bar: float = _from(0.7, _HODOSH)
     window: int = _from(20, _DECIDED)
+    drawing_window: int = _from(
+        100, "decided: every box is a verdict; with 20 nearly all average drawers go"
+    )
     control_share: float = _from(0.02, _PLUMMER)
     double_check_share: float = _from(0.05, _DECIDED)
     drawing_iou: float = _from(0.5, "decided: section 3 of Plummer et al. 2015 counts a phrase found at 0.5")
@@ -94,9 +97,10 @@ class TrustSettings:
         for name in ("entry_tasks", "page_slips", "grade_slip"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}: expected 0 or more")
-        if not 1 <= self.verdict_known <= self.window:
+        shortest = min(self.window, self.drawing_window)
+        if not 1 <= self.verdict_known <= shortest:
             raise ValueError(
-                f"verdict_known is {self.verdict_known}: expected 1 to {self.window}, the window judged"
+                f"verdict_known is {self.verdict_known}: expected 1 to {shortest}, the window judged"
             )
         if not 1 <= self.probation_known <= self.probation_items:
             raise ValueError(
@@ -107,6 +111,10 @@ class TrustSettings:
     def bar_of(self, kind: str) -> float:
         """The least share of known answers that must be right at `kind`."""
         return self.relevance_bar if kind == RELEVANCE else self.bar
+
+    def window_of(self, kind: str) -> int:
+        """How many of the last known answers of `kind` are looked at."""
+        return self.drawing_window if kind == BOX_DRAWING else self.window
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +177,7 @@ class Standing:
 
     `items` counts everything answered, control items with it. `known` and `right` count all
     known answers; `last` holds the newest of them (True: right), oldest first, at most
-    `window`. `entered` is the newest reputation, `examined` the first test passed or else the
+    their window. `entered` is the newest reputation, `examined` the first test passed or else the
     newest one failed.
     """
 
@@ -217,7 +225,7 @@ def after(standing: Standing, event: Event, settings: TrustSettings) -> Standing
             items=standing.items + isinstance(event, ControlGraded),
             known=standing.known + 1,
             right=standing.right + right,
-            last=(*standing.last, right)[-settings.window :],
+            last=(*standing.last, right)[-settings.window_of(standing.kind) :],
         ),
         settings,
     )

@@ -359,3 +359,13 @@ def test_a_setting_that_would_void_its_rule_is_refused_by_name(name, value):
 def test_a_test_that_cannot_be_is_refused(right, asked):
     with pytest.raises(ValueError, match=f"{right} right of {asked}"):
         Examined(right, asked)
+
+
+def test_a_drawer_is_judged_over_a_longer_window_than_others():
+    settings = TrustSettings()
+    unlucky = [True] * 80 + [False] * 6 + [True] * 14
+    standing = replay("box_drawing", ADMITTED, settings)
+    for good in unlucky:
+        standing = after(standing, BoxJudged(good), settings)
+    assert standing.state != SUSPENDED and len(standing.last) == 100
+    assert answered("coref_link", unlucky).state == SUSPENDED
