@@ -22,10 +22,10 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('position', models.PositiveIntegerField(help_text="Order among the image's objects, from 0")),
-                ('xmin', models.PositiveIntegerField()),
-                ('ymin', models.PositiveIntegerField()),
-                ('xmax', models.PositiveIntegerField()),
-                ('ymax', models.PositiveIntegerField()),
+                ('xmin', models.PositiveIntegerField(db_column='x_min')),
+                ('ymin', models.PositiveIntegerField(db_column='y_min')),
+                ('xmax', models.PositiveIntegerField(db_column='x_max')),
+                ('ymax', models.PositiveIntegerField(db_column='y_max')),
             ],
             options={
                 'verbose_name_plural': 'boxes',

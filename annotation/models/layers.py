@@ -110,10 +110,11 @@ class Box(models.Model):
     layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="boxes", db_index=False)
     image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
     position = models.PositiveIntegerField(help_text="Order among the image's objects, from 0")
-    xmin = models.PositiveIntegerField()
-    ymin = models.PositiveIntegerField()
-    xmax = models.PositiveIntegerField()
-    ymax = models.PositiveIntegerField()
+    # Columns are named apart: xmin and xmax are PostgreSQL's own in every table.
+    xmin = models.PositiveIntegerField(db_column="x_min")
+    ymin = models.PositiveIntegerField(db_column="y_min")
+    xmax = models.PositiveIntegerField(db_column="x_max")
+    ymax = models.PositiveIntegerField(db_column="y_max")
     chains: models.ManyToManyField[Chain, BoxChain] = models.ManyToManyField(
         Chain, through="BoxChain", related_name="boxes"
     )
