@@ -8,13 +8,12 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import annotation.formats
-from annotation.formats.base import FORMATS, FormatError, Written
+from annotation.formats import FORMATS, FormatError, Written
 from annotation.models import Chain, Corpus, Image, Layer
 from annotation.pictures import picture_path
 from annotation.protocol.boxes import CLOSED
 from annotation.protocol.terms import ImageRecord
-from annotation.registry import UnknownName, discover
+from annotation.registry import UnknownName
 from annotation.selectors.corpora import corpus_named, layer_named
 from annotation.selectors.records import stream_records
 
@@ -44,9 +43,8 @@ def export_dataset(
     mentions of excluded chains are plain words. `with_pictures` puts the pictures under
     out/images, as hard links where the file system allows. Everything is written beside
     `out` first, so `out` is complete as soon as it exists. Raises UnknownName for a corpus, a
-    layer or a format that is none, AmbiguousLayer, FormatError, else ExportError.
+    layer or a format that is none, AmbiguousLayer, else ExportError.
     """
-    discover(annotation.formats)
     writer = FORMATS.get(format)
     if not writer.writes:
         writable = ", ".join(entry.key for entry in FORMATS if entry.writes)

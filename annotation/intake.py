@@ -20,15 +20,14 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_slug
 from django.db import IntegrityError, transaction
 
-import annotation.formats
 from annotation import pictures, rebuild
 from annotation.exclusive import Busy, exclusive_folder
+from annotation.formats import FORMATS
 from annotation.formats.archive import opened
-from annotation.formats.base import FORMATS
 from annotation.ledger import Ledger
 from annotation.models import Caption, Corpus, Image, Layer
 from annotation.protocol.terms import ImageRecord
-from annotation.registry import UnknownName, discover
+from annotation.registry import UnknownName
 
 #: The layer made of what a source brings, and where it says it is from.
 IMPORT = "import"
@@ -78,7 +77,6 @@ def import_corpus(
     a format nobody knows, FormatError and PictureError for a bad source, Busy where another
     process imports the same name, else IntakeError; then nothing of the import remains.
     """
-    discover(annotation.formats)
     reader = FORMATS.get(format)
     if not reader.reads:
         readable = ", ".join(entry.key for entry in FORMATS if entry.reads)

@@ -166,7 +166,7 @@ class Statistics:
                 for category in {c for chain in thing.chains for c in held.get(chain, ())}:
                     self._of(category).boxes += 1
 
-    def figures(self) -> dict[str, object]:
+    def figures(self) -> dict[str, Any]:
         """Everything as plain data; ratios are None where there is nothing to divide by."""
         return {
             "images": self.images,
@@ -185,7 +185,7 @@ class Statistics:
         return self.categories.setdefault(category, Tally())
 
 
-def cost_figures(cost: Mapping[str, object]) -> dict[str, object]:
+def cost_figures(cost: Mapping[str, object]) -> dict[str, Any]:
     """What a layer's `cost` comes to, question by question and in total; empty where none was noted.
 
     `cost` holds `judgments`, `controls`, `double_checks` (question -> number given) and `seconds`

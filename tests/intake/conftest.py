@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.apps import apps
@@ -15,7 +16,7 @@ def data_dir(tmp_path: Path, settings) -> Path:
     return settings.DATA_DIR
 
 
-def everything(data_dir: Path) -> dict[str, object]:
+def everything(data_dir: Path) -> dict[str, Any]:
     """Rows by model of `annotation`, and the files under `data_dir`."""
     rows = {
         model.__name__: model._default_manager.count()

@@ -137,33 +137,33 @@ def test_nothing_remains_of_an_import_that_fails(
     assert everything(data_dir) == before
 
 
-def test_a_killed_import_is_swept_and_done_again(
+def test_what_a_killed_import_left_is_swept_and_done_again(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(rebuild, "CHUNK", 2)
     records = some_images(5)
-    shared = a_picture(tmp_path / "a.jpg", size=(500, 375))
+    shared, other = (a_picture(tmp_path / f"{c}.jpg", c, size=(500, 375)) for c in ("navy", "red"))
     take([replace(records[0], picture=shared)], name="neighbour")
+    publish = pictures.publish
+
+    def publish_and_die(staged: Path) -> None:
+        publish(staged)
+        raise SystemExit
+
     with monkeypatch.context() as patch:
-        # A process that is killed between moving its pictures and publishing sweeps nothing.
+        # Killed between moving its pictures and publishing, a process sweeps nothing.
         patch.setattr(intake, "_sweep", lambda corpus: None)
-        patch.setattr(pictures, "publish", lambda staged: (moved(staged), pytest.fail("killed"))[1])
-        moved = pictures_publish
-        other = a_picture(tmp_path / "b.jpg", "red", size=(500, 375))
-        with pytest.raises(pytest.fail.Exception):
+        patch.setattr(pictures, "publish", publish_and_die)
+        with pytest.raises(SystemExit):
             take([replace(records[0], picture=shared), replace(records[1], picture=other), *records[2:]])
     assert not Corpus.objects.get(name="corpus").published
     assert Image.objects.filter(corpus__name="corpus").count() == 5
     assert len(everything(data_dir)["files"]) == 2
-    report = take(records)
-    assert not report.unchanged
+    assert not take(records).unchanged
     assert Corpus.objects.get(name="corpus").published
     assert Image.objects.filter(corpus__name="corpus").count() == 5
-    # The neighbour's picture stays, the other is nobody's and goes.
+    # The picture that the neighbour shows stays, the other is nobody's and goes.
     assert len(everything(data_dir)["files"]) == 1
-
-
-pictures_publish = pictures.publish
 
 
 def test_a_process_killed_in_the_middle_leaves_nothing_in_the_way(tmp_path: Path):
@@ -246,10 +246,7 @@ def test_of_two_imports_started_at_once_one_wins_and_the_other_says_why():
     assert take(some_images(3)).unchanged
 
 
-def test_the_rows_of_an_unpublished_corpus_that_somebody_writes_are_left_alone(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    """Two machines that do not share DATA_DIR have no common lock; the unique name is left."""
+def test_machines_without_a_common_lock_are_kept_apart_by_the_name(monkeypatch: pytest.MonkeyPatch):
     create = Corpus.objects.create
     monkeypatch.setattr(Corpus.objects, "create", lambda **row: (create(**row), create(**row))[1])
     with pytest.raises(Busy, match="another process"):

@@ -14,7 +14,7 @@ from annotation.rebuild import Share, write_layer
 from tests.factories import a_corpus, a_layer, an_image, boxed, boxless, some_images
 
 COUPLE = (
-    "[/EN#1/people A man] and [/EN#2/people a girl] , [/EN#3/people a pair] in [/EN#4/clothing/other suits] .",
+    "[/EN#1/people A man] and [/EN#2/people his son] , [/EN#3/people both] in [/EN#4/clothing/other suits] .",
     "[/EN#3/people They both] stand in [/EN#5/scene the park] before [/EN#0/notvisual the view] .",
 )
 DRAWN = (

@@ -9,12 +9,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-import annotation.formats
 from annotation.export import ExportError, export_dataset
-from annotation.formats.base import FORMATS
+from annotation.formats import FORMATS
 from annotation.management.base import ReportCommand, progress
 from annotation.management.resources import peak_mib
-from annotation.registry import UnknownName, discover
+from annotation.registry import UnknownName
 from annotation.selectors.corpora import AmbiguousLayer
 
 
@@ -23,7 +22,6 @@ class Command(ReportCommand):
     refusals = (UnknownName, AmbiguousLayer, ExportError, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
-        discover(annotation.formats)
         super().add_arguments(parser)
         parser.add_argument("corpus", help="The name of the corpus")
         parser.add_argument(

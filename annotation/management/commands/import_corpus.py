@@ -9,15 +9,14 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-import annotation.formats
 from annotation.exclusive import Busy
-from annotation.formats.base import FORMATS, FormatError
+from annotation.formats import FORMATS, FormatError
 from annotation.intake import IntakeError, import_corpus
 from annotation.ledger import RepeatedImage
 from annotation.management.base import ReportCommand, progress
 from annotation.management.resources import peak_mib
 from annotation.pictures import PictureError
-from annotation.registry import UnknownName, discover
+from annotation.registry import UnknownName
 
 
 class Command(ReportCommand):
@@ -28,7 +27,6 @@ class Command(ReportCommand):
     refusals = (UnknownName, FormatError, PictureError, RepeatedImage, IntakeError, Busy, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
-        discover(annotation.formats)
         super().add_arguments(parser)
         parser.add_argument("name", help="What the corpus shall be called")
         parser.add_argument("path", type=Path, help="A file, a folder, or a zip or tar archive of either")

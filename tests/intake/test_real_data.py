@@ -1,0 +1,71 @@
+"""Real corpora through the whole door, and out again. Skipped where the data is absent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PIL import Image as Picture
+
+from annotation.export import export_dataset
+from annotation.formats import FORMATS
+from annotation.intake import import_corpus
+from annotation.models import Corpus
+from annotation.protocol.terms import ImageRecord
+from annotation.selectors.corpora import layer_named
+from annotation.selectors.records import stream_records
+from tests.formats.vd_ref import VdRef
+
+pytestmark = pytest.mark.django_db
+
+
+def records(name: str) -> list[ImageRecord]:
+    corpus = Corpus.objects.get(name=name)
+    return list(stream_records(corpus=corpus, layer=layer_named(corpus)))
+
+
+def test_the_entities_sample_comes_out_byte_for_byte(real_data: Path, tmp_path: Path):
+    source = real_data / "entities_sample"
+    report = import_corpus(name="sample", path=source, format="entities")
+    assert (report.images, report.captions, report.pictures) == (5, 25, 5)
+    assert (report.mentions, report.chains, report.not_visual) == (80, 33, 3)
+    export_dataset(corpus="sample", format="entities", out=tmp_path / "out")
+    sentences = sorted((source / "Sentences").iterdir())
+    assert [f.name for f in sorted((tmp_path / "out" / "Sentences").iterdir())] == [f.name for f in sentences]
+    for file in sentences:
+        assert (tmp_path / "out" / "Sentences" / file.name).read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize("format", ["entities", "flickr30k", "jsonl"])
+def test_the_flickr30k_validation_captions_come_back(real_data: Path, tmp_path: Path, format: str):
+    source = real_data / "flickr30k" / "validation.json"
+    report = import_corpus(name="val", path=source, format="flickr30k")
+    assert (report.images, report.captions, report.layer) == (1000, 5000, "")
+    export_dataset(corpus="val", format=format, out=tmp_path / "out")
+    import_corpus(name="again", path=tmp_path / "out", format=format)
+    before = {r.id: [c.words for c in r.captions] for r in records("val")}
+    assert {r.id: [c.words for c in r.captions] for r in records("again")} == before
+
+
+def test_flickr8k_with_its_thumbnails(real_data: Path, tmp_path: Path):
+    folder = real_data / "flickr8k"
+    report = import_corpus(name="f8k", path=folder, format="flickr8k", images=folder / "thumbnails")
+    assert (report.images, report.captions, report.pictures) == (8092, 40460, 1000)
+    for record in stream_records(corpus=Corpus.objects.get(name="f8k")):
+        if record.picture:
+            with (
+                Picture.open(record.picture) as kept,
+                Picture.open(folder / "thumbnails" / record.filename) as source,
+            ):
+                assert (record.width, record.height) == kept.size == source.size
+                assert not kept.getexif()
+
+
+def test_visual_dialogues_import_with_nested_mentions_chains_and_boxes(real_data: Path, tmp_path: Path):
+    expected = list(VdRef(real_data / "vd_ref" / "val.jsonlines"))
+    (tmp_path / "table").mkdir()
+    FORMATS.get("jsonl").write(expected, tmp_path / "table")
+    report = import_corpus(name="vd-ref", path=tmp_path / "table", format="jsonl")
+    # 70 spans stand twice in their cluster, 42 in two clusters: a span is a mention of one chain.
+    assert (report.images, report.mentions, report.chains, report.boxes) == (1063, 8995 - 70 - 42, 2503, 3074)
+    assert records("vd-ref") == expected
