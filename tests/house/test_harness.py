@@ -60,10 +60,14 @@ def test_a_server_that_cannot_start_shows_what_it_said(tmp_path: Path) -> None:
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="Only Linux tells children of a parent's death"
 )
-def test_a_server_ends_with_a_killed_test_run() -> None:
+def test_a_server_ends_with_a_killed_test_run(tmp_path: Path) -> None:
     need("redis")
     owner = subprocess.Popen(
-        [sys.executable, "-c", HOLD_A_REDIS], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HOLD_A_REDIS],
+        cwd=REPOSITORY,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert owner.stdout
     client = redis.Redis.from_url(owner.stdout.readline().strip())
