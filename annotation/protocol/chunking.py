@@ -16,15 +16,19 @@ class Chunker(Protocol):
         """The phrases as (start, end) with end exclusive: sorted, disjoint, not empty."""
 
 
+# Letters: see tagging.py. A phrase in quotes may modify ("a ' stop ' sign").
 _QUOTED = r"q[^q]{1,4}q(?=[JKN])"
 _MODIFIER = rf"(?:R*[JKCP]|{_QUOTED})"
+# "red , white and blue flag": modifiers joined before a noun.
 _JOINED = r"(?:R*[JKP](?:(?:,|,?&)R*[JKP])+(?=[JKPN]))"
-_MODIFIED = rf"(?:{_JOINED}|{_MODIFIER}|N(?=P*[NK]))*"
-_CORE = rf"(?:{_MODIFIED}(?:N|(?<=C)K))"
-_POSSESSED = rf"(?:SQ?{_CORE})*"
+_MEASURE = r"CN(?=J[JKP]*N)"  # "a 5 year old girl"
+# A noun modifies a noun, also over a participle: "a snow covered hill", "a salmon colored shirt".
+_CORE = rf"(?:(?:{_MEASURE}|{_JOINED}|{_MODIFIER}|N(?=P*[NK]))*(?:N|(?<=C)K))"
+_OWNED = rf"(?:SQ?{_CORE})*S?"
 _COLOURS = r"K(?:(?:,|,?&)K)*"
-_NP = rf"(?:Q?[AD]*{_CORE}{_POSSESSED}|Q?[AD]?{_COLOURS}|A{_MODIFIER}+|Q?[AD]?C?U|Q?[AD]?C)"
-_PHRASE = re.compile(rf"{_NP}(?:F{_NP})*")
+_HEADLESS = rf"A{_MODIFIER}+"  # "the other", "the young"
+_NP = rf"(?:Q?[AD]*{_CORE}{_OWNED}|Q?[AD]?{_COLOURS}(?![JP])|{_HEADLESS}|Q?[AD]?C?U|Q?[AD]?C)"
+_PHRASE = re.compile(rf"(?:{_NP}|[QD](?=F{_NP}))(?:F{_NP})*")
 
 
 class NounPhraseChunker:

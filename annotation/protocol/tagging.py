@@ -42,7 +42,10 @@ _BY_TAG = {
 }  # fmt: skip
 _BY_WORD = {
     ",": COMMA, "all": PREDETERMINER, "both": PREDETERMINER, "half": PREDETERMINER, "such": PREDETERMINER,
+    '"': QUOTE, "``": QUOTE, "''": QUOTE, "“": QUOTE, "”": QUOTE,
 }  # fmt: skip
+_DEGREES = frozenset("very too so more most quite rather well about almost over pretty".split())
+_AFTER_NOUN = ("looking", "down", "up")  # adjectives that follow a noun: "button down shirt"
 _LONGEST_WORD = 40  # HanTa's analysis of a word grows with the square of its length
 
 
@@ -83,8 +86,8 @@ def _letter(word: str, tag: str) -> str:
     letter = _BY_TAG.get(tag, VERB if tag.startswith("V") else ELSE)
     if letter in (NOUN, ADJECTIVE) and word in entries("colours.txt"):
         return COLOUR
-    if tag == "AV0" and (word.endswith("ly") or word in mending.DEGREES):
+    if tag == "AV0" and (word.endswith("ly") or word in _DEGREES):
         return ADVERB
-    if tag == "AJ0" and word.endswith("ed"):
+    if tag == "AJ0" and (word.endswith("ed") or word in _AFTER_NOUN):
         return PARTICIPLE
     return letter

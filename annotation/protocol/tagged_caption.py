@@ -1,0 +1,109 @@
+"""A caption with the C5 tags (British National Corpus) of its words, and what can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from annotation.protocol.wordlists import entries, sections
+
+NOUN = frozenset(("NN", "NN0", "NN1", "NN2", "NP0", "UNC", "ZZ0"))
+ADJECTIVE = frozenset(("AJ0", "AJC", "AJS", "ORD"))
+NOMINAL = NOUN | ADJECTIVE
+DETERMINER = frozenset(("AT0", "DPS", "DT0"))
+BE = frozenset(("VBZ", "VBB", "VBD", "VBN", "VBI", "VBG"))
+FINITE = frozenset(("VBZ", "VBB", "VBD", "VHZ", "VHB", "VHD", "VDZ", "VDB", "VDD", "VM0", "VVZ", "VVB"))
+#: Stands for the words before the first and after the last.
+END = "END"
+
+_PLURALS = frozenset(
+    "two three four five six seven eight nine ten several many these those both few some".split()
+)
+_WEAR = frozenset(("wearing", "wears", "wear"))
+
+
+class TaggedCaption:
+    """`words`, lower-cased, and `tags`, which the mending rules change in place."""
+
+    def __init__(self, words: Sequence[str], tags: list[str]) -> None:
+        self.words = words
+        self.tags = tags
+
+    def word(self, i: int) -> str:
+        """Word `i`, or "" outside the caption."""
+        return self.words[i] if 0 <= i < len(self.words) else ""
+
+    def tag(self, i: int) -> str:
+        """Tag `i`, or END outside the caption."""
+        return self.tags[i] if 0 <= i < len(self.tags) else END
+
+    def clause(self, at: int) -> range:
+        """The stretch around `at` that wants one finite verb: up to a conjunction, a relative or a stop."""
+        start, end = at, at + 1
+        while start > 0 and not self._parts(start - 1):
+            start -= 1
+        while end < len(self.tags) and not self._parts(end):
+            end += 1
+        return range(start, end)
+
+    def _parts(self, i: int) -> bool:
+        return self.tags[i] in ("CJS", "CJT", "PNQ", "AVQ", "EX0") or self.words[i] in (
+            ".",
+            ";",
+            "as",
+            "while",
+        )
+
+    def has_finite(self, stretch: range) -> bool:
+        """Whether a finite verb stands in `stretch`."""
+        return any(self.tags[j] in FINITE for j in stretch)
+
+    def phrase_start(self, at: int) -> int:
+        """Where the run of determiner, modifiers and nouns that ends before `at` begins; `at` if there is none."""
+        start = at
+        while start > 0 and (self.tags[start - 1] in NOMINAL | {"CRD"} or self._joins_modifiers(start - 1)):
+            start -= 1
+        if start > 0 and self.tags[start - 1] in DETERMINER:
+            start -= 1
+        return start
+
+    def _joins_modifiers(self, i: int) -> bool:
+        """Whether an "and" or a comma at `i` joins two adjectives: "red and white"."""
+        joins = self.words[i] in ("and", ",") and self.tag(i + 1) in ADJECTIVE
+        return joins and (self.tag(i - 1) in ADJECTIVE or self.is_colour(i - 1))
+
+    def has_plural_subject(self, stretch: range) -> bool:
+        """Whether `stretch` opens with a plural noun phrase, with "a ... of", or with two joined by "and"."""
+        end = stretch.start
+        while end < stretch.stop and self.tags[end] in NOMINAL | DETERMINER | {"CRD"}:
+            end += 1
+        if end == stretch.start:
+            return False
+        if end < stretch.stop and (self.tags[end] == "PRF" or self.words[end] == "and"):
+            return True
+        return self.tags[end - 1] in ("NN2", "NN0") or self.words[stretch.start] in _PLURALS
+
+    def is_colour(self, i: int) -> bool:
+        return self.word(i) in entries("colours.txt")
+
+    def is_colour_of_clothes(self, i: int) -> bool:
+        """Whether word `i` is a colour that may stand for clothes: "in blue", "wearing red and black"."""
+        if i < 1 or not self.is_colour(i):
+            return False
+        first = i
+        while first >= 1 and (self.is_colour(first) or self.words[first] in ("and", ",")):
+            first -= 1
+        return self.tags[first] == "PRP" or self.words[first] in _WEAR or self.words[first] == "all"
+
+    def is_person(self, i: int) -> bool:
+        """Whether word `i` is a noun, or an adjective used as one, that names people ("an individual")."""
+        return self.tag(i) in NOMINAL and self.word(i) in _nouns(("people",))
+
+    def is_animate_or_worn(self, i: int) -> bool:
+        """Whether word `i` hardly ever modifies a noun: a person, an animal, clothes, a body part."""
+        return self.word(i) in _nouns(("people", "animals", "clothing", "bodyparts"))
+
+
+@cache
+def _nouns(categories: tuple[str, ...]) -> frozenset[str]:
+    return frozenset().union(*(sections("categories.txt")[category] for category in categories))
