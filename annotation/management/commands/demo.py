@@ -1,0 +1,93 @@
+"""`manage.py demo`: captions to a dataset in one go, then pages to look at what came out.
+
+It calls the commands a researcher would type, and says which, so that the demo teaches them.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandParser
+
+from annotation.management.commands.serve import HOST, PORT, run_server
+from annotation.models import Account
+from annotation.models.crowd import ROLES
+
+CORPUS = "sample"
+CAMPAIGN = "demo"
+USER = "demo"
+IMAGES = 200
+STUDY_IMAGES = 40
+WORKERS = 20
+#: Good people mostly, and a few of each kind that control items are there to find.
+MIX = "careful=11,average=5,sloppy=1,random=1,always_yes=1,jittered=1"
+
+
+class Command(BaseCommand):
+    help = (
+        "Make the sample corpus, have a simulated crowd annotate it, export it under DATA_DIR/demo, print "
+        f"the figures, and serve the pages at http://{HOST}:{PORT} (DEMO_SERVE=0: stop after the report)."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--images", type=int, default=IMAGES, help=f"Scenes to make (default {IMAGES})")
+        parser.add_argument("--seed", type=int, default=1)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        folder = Path(settings.DATA_DIR) / "demo"
+        folder.mkdir(parents=True, exist_ok=True)
+        call_command("migrate", verbosity=0)
+        corpus = f"{CORPUS}-{options['images']}-{options['seed']}"
+        source, export = folder / corpus, folder / "export"
+        if not source.exists():
+            self._run("make_sample", source, images=options["images"], seed=options["seed"])
+        self._run("import_corpus", corpus, source, format="jsonl")
+        self._run("open_campaign", f"{CAMPAIGN}-{corpus}", corpus=corpus, tasks="entities", quiet=True)
+        self._run(
+            "simulate_crowd",
+            f"{CAMPAIGN}-{corpus}",
+            workers=WORKERS,
+            seed=options["seed"],
+            mix=MIX,
+            judgments=folder / "judgments.jsonl",
+        )
+        for form in ("entities", "coco"):
+            shutil.rmtree(export / form, ignore_errors=True)
+            self._run("export_dataset", corpus, format=form, layer=f"{CAMPAIGN}-{corpus}", out=export / form)
+        self._run("dataset_stats", corpus, layer=f"{CAMPAIGN}-{corpus}")
+        self._run("study_cost", images=STUDY_IMAGES)
+        password = self._account()
+        self.stdout.write(self.style.SUCCESS(f"\nThe dataset is in {export}"))
+        if os.environ.get("DEMO_SERVE", "1") == "0":
+            self.stdout.write("DEMO_SERVE=0: not serving; `make serve` does")
+            return
+        self.stdout.write(f"Sign in as {USER!r} with the password {password}")
+        run_server(HOST, PORT)
+
+    def _run(self, command: str, *args: Any, quiet: bool = False, **options: Any) -> None:
+        """Say which command this is, as one would type it, and run it."""
+        words = [str(arg) for arg in args]
+        words += [f"--{name.replace('_', '-')} {value}" for name, value in options.items()]
+        self.stdout.write(self.style.MIGRATE_HEADING(f"\nmanage.py {command} {' '.join(words)}"))
+        self.stdout.flush()
+        if quiet:
+            with open(os.devnull, "w") as nowhere:
+                call_command(command, *args, **options, stdout=nowhere)
+        else:
+            call_command(command, *args, **options, stdout=self.stdout)
+
+    def _account(self) -> str:
+        """An account with every role and a new password, which is returned."""
+        password = secrets.token_urlsafe(9)
+        account, _ = Account.objects.get_or_create(username=USER)
+        account.set_password(password)
+        account.save(update_fields=["password"])
+        for role in ROLES:
+            account.roles.get_or_create(role=role)
+        return password

@@ -1,0 +1,189 @@
+"""A campaign from corpus to layer, answered by a simulated crowd and read back from the database."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.campaigns import CampaignError, mix_of, open_campaign, settings_of, simulate_campaign
+from annotation.export import export_dataset
+from annotation.intake import import_corpus, import_records
+from annotation.models import Campaign, Corpus, Layer
+from annotation.protocol.image import Fold, Settings
+from annotation.protocol.merging import canonical_layer
+from annotation.protocol.questions import Judgment
+from annotation.protocol.terms import Box, CaptionRecord, ImageRecord, LayerRecord
+from annotation.selectors.records import stream_records
+from annotation.simulation.driver import renamed
+from annotation.simulation.standin import stand_in
+from tests.simulation.build import photograph
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path: Path, settings) -> Path:
+    settings.DATA_DIR = tmp_path / "data"
+    return settings.DATA_DIR
+
+
+def scenes(count: int):
+    """Images whose gold is a fixed point of merging, chains called 1, 2, ... throughout."""
+    number = 1
+    for i in range(count):
+        mentions = photograph(i)
+        gold = stand_in(mentions, size=(500, 375), seed=3, image=str(i))
+        gold = renamed(gold, {chain.id: str(number + n) for n, chain in enumerate(gold.chains)})
+        number += len(gold.chains)
+        captions = []
+        for caption in range(5):
+            words = ["and"] * 40
+            for mention in (m for m in mentions if m.caption == caption):
+                words[mention.start : mention.end] = mention.tokens
+            captions.append(CaptionRecord(" ".join(words[: max(m.end for m in mentions)])))
+        yield ImageRecord(f"im{i}", f"im{i}.jpg", tuple(captions), width=500, height=375, layer=gold)
+
+
+def corpus(count: int, *, layered: bool = True) -> Corpus:
+    records = scenes(count) if layered else (replace(r, layer=None) for r in scenes(count))
+    import_records(name="scenes", records=records, format="jsonl", source="made here")
+    return Corpus.objects.get(name="scenes")
+
+
+def by_content(layer: LayerRecord) -> tuple:
+    """A layer without the names of its chains."""
+    names = {chain.id: chain.mentions[0].id for chain in layer.chains}
+    named = renamed(layer, names)
+    chains = [(c, named.boxes_of(c.id), _kind(named, c.id)) for c in named.chains]
+    return canonical_layer(chains).chains, {(frozenset(o.chains), o.box, o.scene) for o in named.objects}
+
+
+def _kind(layer: LayerRecord, chain: str) -> str:
+    boxless = (o for o in layer.objects if chain in o.chains and o.box is None)
+    return next(("scene" if o.scene else "none" for o in boxless), "")
+
+
+def test_an_errorless_crowd_writes_the_gold_back():
+    found = corpus(25)
+    campaign = open_campaign(name="perfect", corpus="scenes", tasks="entities")
+    report = simulate_campaign(campaign=campaign, mix={"perfect": 5}, seed=1, gated=False)
+    assert report.scores is not None
+    assert (report.scores.f1, report.scores.iou, report.scores.kind_accuracy) == (1.0, 1.0, 1.0)
+    gold = stream_records(corpus=found, layer=found.layers.get(name="import"))
+    ours = stream_records(corpus=found, layer=report.layer)
+    for expected, image in zip(gold, ours, strict=True):
+        assert by_content(image.layer) == by_content(expected.layer)
+
+
+def test_the_same_seed_gives_the_same_layer_and_the_judgments_fold_to_it(tmp_path):
+    found = corpus(6)
+    campaign = open_campaign(name="twice", corpus="scenes", tasks="entities")
+    first, layers = tmp_path / "a.jsonl", []
+    for log in (first, tmp_path / "b.jsonl"):
+        report = simulate_campaign(campaign=campaign, mix={"average": 9}, seed=4, judgments=log)
+        layers.append([r.layer for r in stream_records(corpus=found, layer=report.layer)])
+    assert layers[0] == layers[1]
+    assert first.read_text() == (tmp_path / "b.jsonl").read_text()
+    assert Layer.objects.filter(name="twice").count() == 1
+    lines = [json.loads(line) for line in first.read_text().splitlines()]
+    assert len(lines) == report.cost.total + sum(report.cost.double_checks.values())
+    for record, layer in zip(scenes(6), layers[0], strict=True):
+        state = Fold(record.layer.mentions, Settings())(judgment(j) for j in lines if j["image"] == record.id)
+        if state.complete:
+            assert by_content(layer) == by_content(state.layer)
+
+
+def judgment(line: dict) -> Judgment:
+    fields = {name: value for name, value in line.items() if name != "image"}
+    return Judgment(**{**fields, "box": Box(**line["box"]) if "box" in line else None})
+
+
+def test_captions_without_mentions_go_through_the_same_door_and_the_export_reads_back(tmp_path):
+    found = corpus(8, layered=False)
+    campaign = open_campaign(name="bare", corpus="scenes", tasks="entities")
+    report = simulate_campaign(campaign=campaign, mix=mix_of(10), seed=2)
+    assert report.scores is None and report.cost.mentions > 50 and not report.cost.unfinished
+    export_dataset(corpus="scenes", format="entities", out=tmp_path / "out")
+    import_corpus(name="again", path=tmp_path / "out", format="entities")
+    again = Corpus.objects.get(name="again")
+    here = {r.id: r.layer for r in stream_records(corpus=found, layer=report.layer)}
+    there = {r.id: r.layer for r in stream_records(corpus=again, layer=again.layers.get())}
+    assert here == there
+
+
+def test_a_reviewer_closes_what_leavers_left_open():
+    corpus(4)
+    campaign = open_campaign(name="left", corpus="scenes", tasks="entities", settings={"link_votes": 3})
+    simulate_campaign(campaign=campaign, mix={"leaver": 4}, seed=2)
+    layer = Layer.objects.get(name="left")
+    assert layer.settings["link_votes"] == 3 and layer.cost["judgments"]["coref_link"] > 0
+    assert not layer.chains.exclude(stage__in=["BOXED", "NON_VISUAL"]).exists()
+
+
+def test_a_campaign_opens_once_and_its_settings_stay():
+    corpus(1)
+    first = open_campaign(name="c", corpus="scenes", tasks="entities")
+    assert open_campaign(name="c", corpus="scenes", tasks="entities") == first
+    with pytest.raises(CampaignError, match="open already"):
+        open_campaign(name="c", corpus="scenes", tasks="entities", settings={"order": "as_printed"})
+    assert Campaign.objects.count() == 1 and first.settings["order"] == "likely_first"
+    assert settings_of(first.settings) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"odrer": "likely_first"}, "unknown setting 'odrer'; known: flags_to_review"),
+        ({"order": "by_luck"}, "likely_first, as_printed"),
+        ({"link_votes": 2}, "odd number"),
+        ({"limits": {"boxen": 3}}, "boxen"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_by_name(values, message):
+    with pytest.raises(CampaignError, match=message):
+        settings_of(values)
+
+
+def test_a_crowd_that_could_not_settle_an_image_is_refused():
+    assert sum(mix_of(7).values()) == 7 and mix_of(10) == {"careful": 6, "average": 3, "sloppy": 1}
+    with pytest.raises(CampaignError, match="3 workers are too few"):
+        mix_of(3)
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["simulate_crowd", "none"], "open_campaign none --corpus"),
+        (
+            ["open_campaign", "x", "--corpus", "none", "--tasks", "entities"],
+            "unknown corpus 'none'; known: scenes",
+        ),
+        (["open_campaign", "x", "--corpus", "scenes", "--tasks", "poetry"], "known: entities"),
+        (["simulate_crowd", "c", "--mix", "lazy=1"], "unknown kind of worker 'lazy'"),
+        (["simulate_crowd", "c", "--mix", "careful"], "KIND=SHARE"),
+        (["simulate_crowd", "c", "--gold", "z"], "unknown layer 'z'"),
+    ],
+)
+def test_commands_refuse_in_one_line(command, message):
+    corpus(1)
+    open_campaign(name="c", corpus="scenes", tasks="entities")
+    with pytest.raises(CommandError, match=message) as caught:
+        call_command(*command)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_last_line_of_a_json_report_is_one_document(tmp_path):
+    corpus(3)
+    config = tmp_path / "c.toml"
+    config.write_text('order = "as_printed"\n[limits]\nfruitless = 2\n')
+    call_command("open_campaign", "c", corpus="scenes", tasks="entities", config=config, stdout=StringIO())
+    out = StringIO()
+    call_command("simulate_crowd", "c", "--json", workers=8, stdout=out)
+    report = json.loads(out.getvalue().splitlines()[-1])
+    assert report["cost"]["images"] == 3 and report["quality"]["chain_f1"] > 0.5
+    assert Campaign.objects.get().settings["limits"] == {"fruitless": 2, "boxes": 30}
