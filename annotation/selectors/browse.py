@@ -1,0 +1,265 @@
+"""What the pages read: corpora, one page of a corpus, one image with its layer.
+
+Rows come out in a fixed number of queries whatever the size of the corpus, and long lists
+page by key: `after` and `before` are positions, never offsets.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from django.db.models import Count, Exists, F, OuterRef, Prefetch, Q, QuerySet
+
+from annotation.models import Box, BoxChain, Caption, Chain, Corpus, Image, Layer, LayerImage, Mention
+from annotation.protocol.boxes import CLOSED
+
+#: Pictures on a page of a corpus: fills rows of two, three, four and six.
+PAGE = 48
+#: Pictures in a corpus's strip on the home page.
+STRIP = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which images of a corpus are wanted. Empty fields want all of them.
+
+    `category` and `unfinished` speak about the layer that is shown; `text` is looked for in
+    captions, whatever its case.
+    """
+
+    split: str = ""
+    category: str = ""
+    text: str = ""
+    unfinished: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.split or self.category or self.text or self.unfinished)
+
+
+@dataclass(slots=True)
+class CorpusRow:
+    """A corpus as the home page shows it."""
+
+    corpus: Corpus
+    layers: list[Layer] = field(default_factory=list)
+    strip: list[Tile] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Tile:
+    """An image as a grid shows it. `caption` is the one that was searched for, else the first.
+
+    `covered`: the layer has looked at it; the counts are the layer's.
+    """
+
+    image: Image
+    captions: list[Caption] = field(default_factory=list)
+    caption: str = ""
+    covered: bool = False
+    chains: int = 0
+    boxes: int = 0
+    unfinished: int = 0
+
+
+@dataclass(slots=True)
+class Page:
+    """One page of tiles; `before` and `after` are the positions that the neighbouring pages start from."""
+
+    tiles: list[Tile]
+    before: int | None = None
+    after: int | None = None
+
+
+@dataclass(slots=True)
+class LayerFigures:
+    """What a layer holds. Every chain is boxed, without box by verdict, or unfinished."""
+
+    images: int = 0
+    mentions: int = 0
+    chains: int = 0
+    boxes: int = 0
+    boxed: int = 0
+    unfinished: int = 0
+
+    @property
+    def without_box(self) -> int:
+        return self.chains - self.boxed - self.unfinished
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRows:
+    """One image's share of a layer, as rows: chains by position, mentions by place, boxes by position.
+
+    A mention's `chain_id` and a box's `links` (in their order) say what belongs together.
+    `covered`: the layer has looked at the image, whatever it found.
+    """
+
+    covered: bool
+    chains: list[Chain]
+    mentions: list[Mention]
+    boxes: list[Box]
+
+
+def published_corpora() -> list[CorpusRow]:
+    """Every published corpus by name, with its published layers and its first pictures; three queries."""
+    layers = Prefetch("layers", Layer.objects.filter(published=True).order_by("pk"), to_attr="shown_layers")
+    corpora = list(Corpus.objects.filter(published=True).prefetch_related(layers))
+    firsts = Image.objects.filter(corpus__in=corpora, position__lt=STRIP).exclude(picture="")
+    strips: dict[int, list[Tile]] = defaultdict(list)
+    for tile in _captioned(firsts.order_by("position")):
+        strips[tile.image.corpus_id].append(tile)
+    return [CorpusRow(corpus, corpus.shown_layers, strips[corpus.pk]) for corpus in corpora]
+
+
+def layers_of(corpus: Corpus) -> list[Layer]:
+    """The published layers of `corpus`, oldest first."""
+    return list(Layer.objects.filter(corpus=corpus, published=True).order_by("pk"))
+
+
+def splits_of(corpus: Corpus) -> list[str]:
+    """The names of the corpus's splits, the usual three first."""
+    usual = ["train", "dev", "val", "test"]
+    found = Image.objects.filter(corpus=corpus).exclude(split="").values_list("split", flat=True).distinct()
+    return sorted(found, key=lambda name: (usual.index(name) if name in usual else len(usual), name))
+
+
+def unfinished_chains() -> Q:
+    """Chains about which no verdict stands.
+
+    Those the box loop has not closed; and, where no loop ran (an import), those with neither a
+    box nor an object that says why there is none.
+    """
+    silent = Q(stage="", object_position__isnull=True) & ~Exists(
+        BoxChain.objects.filter(chain=OuterRef("pk"))
+    )
+    return silent | ~Q(stage__in=["", *CLOSED])
+
+
+def images_matching(corpus: Corpus, layer: Layer | None, wanted: Filter) -> QuerySet[Image]:
+    """The images of `corpus` that `wanted` lets through.
+
+    Without a layer nothing has a category, and nothing is unfinished.
+    """
+    images = Image.objects.filter(corpus=corpus)
+    if wanted.split:
+        images = images.filter(split=wanted.split)
+    if wanted.text:
+        images = images.filter(
+            Exists(Caption.objects.filter(image=OuterRef("pk"), text__icontains=wanted.text))
+        )
+    if wanted.category:
+        named = wanted.category
+        of_it = Q(categories=named) | Q(categories__startswith=f"{named}/")
+        of_it |= Q(categories__endswith=f"/{named}") | Q(categories__contains=f"/{named}/")
+        images = images.filter(Exists(Mention.objects.filter(of_it, image=OuterRef("pk"), layer=layer)))
+    if wanted.unfinished:
+        images = images.filter(
+            Exists(Chain.objects.filter(unfinished_chains(), image=OuterRef("pk"), layer=layer))
+        )
+    return images
+
+
+def page_of(
+    corpus: Corpus,
+    layer: Layer | None,
+    wanted: Filter,
+    *,
+    after: int | None = None,
+    before: int | None = None,
+    size: int = PAGE,
+) -> Page:
+    """The `size` images that follow position `after`, or lead up to position `before`."""
+    images = images_matching(corpus, layer, wanted)
+    if before is not None:
+        found = list(images.filter(position__lt=before).order_by("-position")[: size + 1])
+        more_before, more_after = len(found) > size, True
+        found = found[:size][::-1]
+    else:
+        if after is not None:
+            images = images.filter(position__gt=after)
+        found = list(images.order_by("position")[: size + 1])
+        more_before, more_after = after is not None, len(found) > size
+        found = found[:size]
+    tiles = _captioned(found, text=wanted.text)
+    _count_layer(tiles, layer)
+    return Page(
+        tiles,
+        before=found[0].position if found and more_before else None,
+        after=found[-1].position if found and more_after else None,
+    )
+
+
+def _captioned(images: Iterable[Image], text: str = "") -> list[Tile]:
+    """Tiles of `images` with their captions, in one query more; a caption with `text` goes first."""
+    tiles = {image.pk: Tile(image) for image in images}
+    for caption in Caption.objects.filter(image__in=tiles).order_by("number"):
+        tiles[caption.image_id].captions.append(caption)
+    sought = text.casefold()
+    for tile in tiles.values():
+        written = [caption.text for caption in tile.captions]
+        tile.caption = next((t for t in written if sought in t.casefold()), written[0] if written else "")
+    return list(tiles.values())
+
+
+def _count_layer(tiles: list[Tile], layer: Layer | None) -> None:
+    """Set what `layer` says of the tiles, in three queries."""
+    if layer is None:
+        return
+    by_image = {tile.image.pk: tile for tile in tiles}
+    for covered in LayerImage.objects.filter(layer=layer, image__in=by_image):
+        by_image[covered.image_id].covered = True
+    chains = Chain.objects.filter(layer=layer, image__in=by_image).values("image")
+    for row in chains.annotate(all=Count("pk"), open=Count("pk", filter=unfinished_chains())):
+        by_image[row["image"]].chains = row["all"]
+        by_image[row["image"]].unfinished = row["open"]
+    boxes = Box.objects.filter(layer=layer, image__in=by_image).values("image")
+    for image, count in boxes.annotate(all=Count("pk")).values_list("image", "all"):
+        by_image[image].boxes = count
+
+
+def figures_of(layers: Iterable[Layer]) -> dict[int, LayerFigures]:
+    """What each layer holds, by its primary key; four queries whatever their number."""
+    figures = {layer.pk: LayerFigures() for layer in layers}
+    for row in LayerImage.objects.filter(layer__in=figures).values("layer").annotate(all=Count("pk")):
+        figures[row["layer"]].images = row["all"]
+    for row in Mention.objects.filter(layer__in=figures).values("layer").annotate(all=Count("pk")):
+        figures[row["layer"]].mentions = row["all"]
+    for row in Box.objects.filter(layer__in=figures).values("layer").annotate(all=Count("pk")):
+        figures[row["layer"]].boxes = row["all"]
+    boxed = Exists(BoxChain.objects.filter(chain=OuterRef("pk")))
+    chains = Chain.objects.filter(layer__in=figures).values("layer")
+    for row in chains.annotate(
+        all=Count("pk"),
+        boxed=Count("pk", filter=boxed & ~unfinished_chains()),
+        open=Count("pk", filter=unfinished_chains()),
+    ):
+        of_layer = figures[row["layer"]]
+        of_layer.chains, of_layer.boxed, of_layer.unfinished = row["all"], row["boxed"], row["open"]
+    return figures
+
+
+def neighbours(image: Image, layer: Layer | None, wanted: Filter) -> tuple[Image | None, Image | None]:
+    """The images before and after `image` among those that `wanted` lets through; two queries."""
+    others = images_matching(image.corpus, layer, wanted)
+    before = others.filter(position__lt=image.position).order_by("-position").first()
+    after = others.filter(position__gt=image.position).order_by("position").first()
+    return before, after
+
+
+def captions_of(image: Image) -> list[Caption]:
+    """The captions of `image` by number."""
+    return list(Caption.objects.filter(image=image).order_by("number"))
+
+
+def layer_rows(image: Image, layer: Layer) -> LayerRows:
+    """What `layer` says about `image`; five queries."""
+    mine = {"image": image, "layer": layer}
+    links = Prefetch("links", BoxChain.objects.order_by("position"))
+    return LayerRows(
+        covered=LayerImage.objects.filter(**mine).exists(),
+        chains=list(Chain.objects.filter(**mine).order_by("position", "pk")),
+        mentions=list(Mention.objects.filter(**mine).order_by(F("caption__number"), "start")),
+        boxes=list(Box.objects.filter(**mine).order_by("position").prefetch_related(links)),
+    )

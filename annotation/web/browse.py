@@ -1,0 +1,166 @@
+"""Pages to look at corpora and their images: home, one corpus, one image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+from PIL import Image as Pillow
+
+from annotation.models import Corpus, Image, Layer
+from annotation.pictures import picture_path
+from annotation.protocol.terms import CATEGORIES
+from annotation.selectors import browse
+from annotation.selectors.browse import Filter
+from annotation.web.access import BROWSING, for_roles
+from annotation.web.filters import as_query, filter_in, layer_in, number_in
+from annotation.web.inspection import inspect
+
+
+@require_safe
+@for_roles(*BROWSING)
+def home(request: HttpRequest) -> HttpResponse:
+    """All published corpora, each with a strip of its pictures."""
+    return render(request, "annotation/home.html", {"corpora": browse.published_corpora()})
+
+
+@require_safe
+@for_roles(*BROWSING)
+def corpus(request: HttpRequest, name: str) -> HttpResponse:
+    """One corpus: what its layers hold, and its images by the filter in the address."""
+    shown = _corpus(name)
+    wanted = filter_in(request.GET)
+    layers = browse.layers_of(shown)
+    layer = _layer(layers, layer_in(request.GET))
+    page = browse.page_of(
+        shown, layer, wanted, after=number_in(request.GET, "after"), before=number_in(request.GET, "before")
+    )
+    asked = layer_in(request.GET)
+    figures = browse.figures_of(layers)
+    return render(
+        request,
+        "annotation/corpus.html",
+        {
+            "corpus": shown,
+            "wanted": wanted,
+            "layer": layer,
+            "layers": [(each, figures[each.pk], as_query(wanted, each.name)) for each in layers],
+            "figures": figures[layer.pk] if layer else None,
+            "splits": _with(browse.splits_of(shown), wanted.split),
+            "categories": _with(CATEGORIES, wanted.category),
+            "count": browse.images_matching(shown, layer, wanted).count() if wanted else shown.image_count,
+            "tiles": page.tiles,
+            "query": as_query(wanted, asked),
+            "drop": _dropping(wanted, asked),
+            "unfinished_query": as_query(Filter(unfinished=True), layer.name if layer else ""),
+            "earlier": as_query(wanted, asked, before=page.before) if page.before is not None else "",
+            "later": as_query(wanted, asked, after=page.after) if page.after is not None else "",
+        },
+    )
+
+
+@require_safe
+@for_roles(*BROWSING)
+def image(request: HttpRequest, name: str, key: str) -> HttpResponse:
+    """One image: the picture with its boxes, its captions with their mentions, its chains."""
+    shown = _image(_corpus(name), key)
+    wanted = filter_in(request.GET)
+    layers = browse.layers_of(shown.corpus)
+    layer = _layer(layers, layer_in(request.GET))
+    asked = layer_in(request.GET)
+    seen = inspect(
+        shown,
+        browse.captions_of(shown),
+        browse.layer_rows(shown, layer) if layer else None,
+        size=_size(shown),
+        lit=number_in(request.GET, "chain") or 0,
+    )
+    before, after = browse.neighbours(shown, layer, wanted)
+    query = as_query(wanted, asked)
+    return render(
+        request,
+        "annotation/image.html",
+        {
+            "corpus": shown.corpus,
+            "image": shown,
+            "layer": layer,
+            "layers": [(each, as_query(wanted, each.name)) for each in layers],
+            "seen": seen,
+            "before": before,
+            "after": after,
+            "before_address": _address(shown.corpus, before, query),
+            "after_address": _address(shown.corpus, after, query),
+            "query": query,
+            "back": as_query(wanted, asked, after=shown.position - 1 if shown.position else None),
+            "filtered": bool(wanted),
+        },
+    )
+
+
+def _corpus(name: str) -> Corpus:
+    try:
+        return Corpus.objects.get(name=name, published=True)
+    except Corpus.DoesNotExist:
+        raise Http404(_("There is no corpus “%(name)s” here.") % {"name": name}) from None
+
+
+def _image(corpus: Corpus, key: str) -> Image:
+    try:
+        if "\0" in key:  # PostgreSQL refuses to look for it
+            raise Image.DoesNotExist
+        return Image.objects.select_related("corpus").get(corpus=corpus, key=key)
+    except Image.DoesNotExist:
+        said = _("Corpus “%(corpus)s” has no image “%(key)s”.") % {"corpus": corpus.name, "key": key}
+        raise Http404(said) from None
+
+
+def _layer(layers: list[Layer], name: str) -> Layer | None:
+    """The layer called `name`; without a name the first, if there is one."""
+    if not name:
+        return layers[0] if layers else None
+    for layer in layers:
+        if layer.name == name:
+            return layer
+    known = ", ".join(layer.name for layer in layers) or _("none")
+    raise Http404(_("There is no layer “%(name)s” here; known: %(known)s.") % {"name": name, "known": known})
+
+
+def _with(known: Iterable[str], asked: str) -> list[str]:
+    """The choices of a select, with one that only the address knows."""
+    choices = list(known)
+    return choices if not asked or asked in choices else [*choices, asked]
+
+
+def _dropping(wanted: Filter, layer: str) -> list[tuple[str, str]]:
+    """What is filtered by, in words, each with the address that no longer does."""
+    drops: list[tuple[str, dict[str, Any]]] = []
+    if wanted.split:
+        drops.append((_("split %(name)s") % {"name": wanted.split}, {"split": ""}))
+    if wanted.category:
+        drops.append((_("mentions of %(name)s") % {"name": wanted.category}, {"category": ""}))
+    if wanted.text:
+        drops.append((_("captions with “%(text)s”") % {"text": wanted.text}, {"text": ""}))
+    if wanted.unfinished:
+        drops.append((_("only unfinished"), {"unfinished": False}))
+    return [(said, as_query(replace(wanted, **change), layer) or "?") for said, change in drops]
+
+
+def _size(shown: Image) -> tuple[int, int] | None:
+    """The picture's own size where its row does not tell it."""
+    if not shown.picture or (shown.width and shown.height):
+        return None
+    path = picture_path(shown.picture)
+    if not path.is_file():
+        return None
+    with Pillow.open(path) as picture:
+        return picture.size
+
+
+def _address(corpus: Corpus, neighbour: Image | None, query: str) -> str:
+    return reverse("image", args=[corpus.name, neighbour.key]) + query if neighbour else ""

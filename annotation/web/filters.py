@@ -1,0 +1,48 @@
+"""A corpus page's filter in its address, and back: what stands in the address bar is the whole state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.utils.http import urlencode
+
+from annotation.selectors.browse import Filter
+
+
+def filter_in(query: Mapping[str, str]) -> Filter:
+    """The filter that an address asks for. Null characters, which no database stores, are dropped."""
+    return Filter(
+        split=_clean(query, "split"),
+        category=_clean(query, "category"),
+        text=_clean(query, "text"),
+        unfinished=_clean(query, "unfinished") == "1",
+    )
+
+
+def layer_in(query: Mapping[str, str]) -> str:
+    """The name of the layer that an address asks for, "" for the first."""
+    return _clean(query, "layer")
+
+
+def number_in(query: Mapping[str, str], name: str) -> int | None:
+    """A whole number that an address asks for, None where there is none."""
+    value = query.get(name, "")
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else None
+
+
+def as_query(wanted: Filter, layer: str = "", **more: str | int | None) -> str:
+    """`?...` for a filter, a layer and whatever else, empty ones left out; "" where nothing is asked."""
+    asked: dict[str, str | int | None] = {
+        "split": wanted.split,
+        "layer": layer,
+        "category": wanted.category,
+        "text": wanted.text,
+        "unfinished": "1" if wanted.unfinished else "",
+        **more,
+    }
+    held = {name: value for name, value in asked.items() if value not in ("", None)}
+    return f"?{urlencode(held)}" if held else ""
+
+
+def _clean(query: Mapping[str, str], name: str) -> str:
+    return query.get(name, "").replace("\0", "").strip()

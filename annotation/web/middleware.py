@@ -1,0 +1,28 @@
+"""Every view asks for a sign-in unless it says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.http import HttpRequest, HttpResponseBase
+
+
+class SignInRequired(LoginRequiredMiddleware):
+    """Django's own, but it looks at the view first.
+
+    Django 5.2 asks who is there even where the view does not want to know: two queries for each
+    picture of a page, and for each question of a supervisor.
+    """
+
+    def process_view(
+        self,
+        request: HttpRequest,
+        view_func: Callable[..., Any],
+        view_args: tuple[Any, ...],
+        view_kwargs: dict[str, Any],
+    ) -> HttpResponseBase | None:
+        if not getattr(view_func, "login_required", True):
+            return None
+        return super().process_view(request, view_func, view_args, view_kwargs)

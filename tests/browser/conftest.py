@@ -1,0 +1,71 @@
+"""A browser on the live server, that lets no complaint pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.models import Corpus
+from tests.web import world
+
+#: Opens a page of its own: width and height in CSS pixels, then what Playwright's `new_context` takes.
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def scenes(transactional_db: None, tmp_path: Path) -> Corpus:
+    """Three images with a finished layer `import` and an unfinished one, `campaign`; ada and ann."""
+    corpus = world.corpus(tmp_path / "drawn")
+    world.unfinished_layer(corpus)
+    world.account("ada", "researcher")
+    world.account("ann", "annotator")
+    return corpus
+
+
+@pytest.fixture
+def open_page(browser: Browser, live_server: LiveServer) -> Iterator[Open]:
+    """Pages in fresh profiles; what console, scripts or content policy complain of fails the test."""
+    contexts = []
+    complaints: list[str] = []
+
+    def said(message: ConsoleMessage) -> None:
+        # Chromium reports the status of an error page itself; what such a page loads still counts.
+        of_page = message.page is not None and message.location["url"] == message.page.url
+        if not (of_page and "the server responded with a status of 40" in message.text):
+            complaints.append(f"{message.type}: {message.text}")
+
+    def failed(request: Request) -> None:
+        # What was on its way when one left the page is given up.
+        if request.failure != "net::ERR_ABORTED":
+            complaints.append(f"{request.failure}: {request.url}")
+
+    def opened(width: int = 1280, height: int = 800, **options: Any) -> Page:
+        context = browser.new_context(
+            base_url=live_server.url, viewport={"width": width, "height": height}, **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", said)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("requestfailed", failed)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def sign_in(page: Page, name: str = "ada", then: str = "") -> None:
+    """Sign in by the form and wait until the next page stands."""
+    page.goto(f"/sign-in/?next={then}" if then else "/sign-in/")
+    page.get_by_label("User name").fill(name)
+    page.get_by_label("Password").fill(world.PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(lambda address: "sign-in" not in address)

@@ -1,0 +1,126 @@
+"""The pages as somebody meets them: sign in, browse, look closely."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Page, expect
+
+from annotation.models import Corpus
+from tests.browser.conftest import Open, sign_in
+
+IMAGE = "/corpora/scenes/images/scene-1/"
+LOOKS = [(width, scheme) for width in (390, 1280) for scheme in ("light", "dark")]
+
+
+def assert_accessible(page: Page) -> None:
+    """No violation of any rule that axe has, best practices included."""
+    found = Axe().run(page).response["violations"]
+    assert [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found] == []
+
+
+def overflow(page: Page) -> int:
+    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_one_signs_in_and_finds_an_image(scenes: Corpus, open_page: Open, width: int, scheme: str):
+    page = open_page(width, color_scheme=scheme)
+    page.goto("/")
+    expect(page).to_have_title("Sign in · Phrasebox")
+    assert_accessible(page)
+    sign_in(page)
+    assert_accessible(page)
+    page.get_by_role("link", name="Browse the images").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("scenes")
+    assert_accessible(page)
+    page.get_by_label("Captions with").fill("NUMBER 1")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator(".count")).to_contain_text("1 of 3 images")
+    assert_accessible(page)
+    page.locator(".tile").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("scene-1")
+    expect(page.locator(".picture")).to_have_js_property("naturalWidth", 480)
+    assert_accessible(page)
+    page.get_by_role("link", name=re.compile("two dogs")).click()
+    assert_accessible(page)
+    page.get_by_role("link", name="campaign").click()
+    expect(page).to_have_url(re.compile(r"layer=campaign"))
+    page.get_by_role("button", name="Sign out").click()
+    expect(page).to_have_title("Sign in · Phrasebox")
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_who_may_not_browse_gets_a_page_for_everybody(
+    scenes: Corpus, open_page: Open, width: int, scheme: str
+):
+    page = open_page(width, color_scheme=scheme)
+    sign_in(page, "ann")
+    expect(page.get_by_role("heading", level=1)).to_have_text("This page is not for your account")
+    assert_accessible(page)
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_an_address_that_is_none_gets_a_page_for_everybody(
+    scenes: Corpus, open_page: Open, width: int, scheme: str
+):
+    page = open_page(width, color_scheme=scheme)
+    sign_in(page)
+    page.goto("/corpora/nothing/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("There is nothing at this address")
+    assert_accessible(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_scheme_is_the_readers(scenes: Corpus, open_page: Open, scheme: str):
+    page = open_page(color_scheme=scheme)
+    page.goto("/sign-in/")
+    ground = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    light = [int(part) for part in re.findall(r"\d+", ground)]
+    assert (min(light) > 200) if scheme == "light" else (max(light) < 60)
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1024, 1280, 1920, 3840])
+def test_no_page_is_wider_than_the_window(scenes: Corpus, open_page: Open, width: int):
+    page = open_page(width, 900)
+    sign_in(page)
+    for address in ("/", "/corpora/scenes/?split=val&text=number", IMAGE, f"{IMAGE}?layer=campaign&chain=1"):
+        page.goto(address)
+        assert overflow(page) <= 0, address
+
+
+def test_nothing_moves_for_those_who_want_no_motion(scenes: Corpus, open_page: Open):
+    page = open_page(reduced_motion="reduce")
+    sign_in(page, then=IMAGE)
+    moving = page.evaluate(
+        "[...document.querySelectorAll('*')].filter(e =>"
+        " getComputedStyle(e).transitionDuration.split(', ').some(d => parseFloat(d) > 0)).length"
+    )
+    assert moving == 0
+
+
+def test_the_first_tab_skips_to_the_content(scenes: Corpus, open_page: Open):
+    page = open_page()
+    sign_in(page)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="scenes", exact=True)).to_be_focused()
+
+
+def test_everything_but_the_lighting_works_without_scripts(scenes: Corpus, open_page: Open):
+    page = open_page(java_script_enabled=False)
+    sign_in(page)
+    page.get_by_role("link", name="Browse the images").click()
+    page.get_by_label("Split").select_option("val")
+    page.get_by_role("button", name="Show").click()
+    page.locator(".tile").click()
+    page.get_by_role("link", name=re.compile("two dogs")).click()
+    expect(page).to_have_url(re.compile(r"split=val&layer=import&chain=2$"))
+    expect(page.locator(".box.is-lit")).to_have_count(2)
+    page.goto(IMAGE)
+    page.get_by_role("link", name="Next").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("scene-2")

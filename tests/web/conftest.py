@@ -1,0 +1,23 @@
+"""Fixtures for the pages: a small corpus, and somebody who may look at it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from annotation.models import Corpus
+from tests.web import world
+
+
+@pytest.fixture
+def scenes(db: None, tmp_path: Path) -> Corpus:
+    """Three images with pictures and the layer `import`."""
+    return world.corpus(tmp_path / "drawn")
+
+
+@pytest.fixture
+def reader(db: None) -> Client:
+    """A signed-in researcher."""
+    return world.signed_in("ada", "researcher")

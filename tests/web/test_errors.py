@@ -1,0 +1,85 @@
+"""Errors as pages: calm words, no insides, and nothing that a browser would refuse to run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.test import Client, override_settings
+from django.urls import reverse
+
+from annotation.models import Corpus
+from annotation.web import browse as pages
+from tests.web import world
+
+pytestmark = pytest.mark.django_db
+TEMPLATES = sorted((Path(settings.BASE_DIR) / "templates").rglob("*.html"))
+
+
+def test_an_address_that_nobody_knows_is_not_found_calmly(reader: Client):
+    answer = reader.get("/nothing/here/")
+    page = answer.content.decode()
+    assert answer.status_code == 404
+    assert "nothing at this address" in page
+    assert "Resolver404" not in page
+
+
+def test_a_stranger_gets_the_same_page():
+    answer = Client().get("/nothing/here/")
+    assert (answer.status_code, "nothing at this address" in answer.content.decode()) == (404, True)
+
+
+def test_what_was_not_found_is_named_and_escaped(reader: Client, scenes: Corpus):
+    answer = reader.get("/corpora/scenes/images/<script>alert(1)<script>/")
+    assert answer.status_code == 404
+    assert "has no image “&lt;script&gt;" in answer.content.decode()
+
+
+@override_settings(DEBUG_PROPAGATE_EXCEPTIONS=False)
+def test_a_broken_page_shows_no_insides(monkeypatch: pytest.MonkeyPatch):
+    def broken(*args: object, **more: object) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(pages.browse, "published_corpora", broken)
+    client = world.signed_in("eve", "researcher")
+    client.raise_request_exception = False
+    answer = client.get(reverse("home"))
+    page = answer.content.decode()
+    assert answer.status_code == 500
+    assert "Something broke on our side" in page
+    assert "secret detail" not in page
+
+
+def test_a_bad_request_has_its_page():
+    answer = Client().get("/", headers={"host": "elsewhere.example"})
+    assert answer.status_code == 400
+    assert "makes no sense to the server" in answer.content.decode()
+
+
+@pytest.mark.parametrize("name", ["400", "403", "403_csrf", "404", "500"])
+def test_an_error_page_needs_nothing_but_itself(name: str):
+    assert "<h1>" in render_to_string(f"{name}.html")
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
+def test_a_template_holds_no_inline_code(template: Path):
+    text = template.read_text()
+    assert not re.search(r"\sstyle\s*=|\son\w+\s*=\s*[\"']|<style|javascript:", text)
+    assert not re.search(r"<script(?![^>]*\bsrc=)", text)
+    assert not re.search(r"(?:src|href)=\"(?:https?:)?//", text)
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
+def test_every_word_of_a_template_goes_through_gettext(template: Path):
+    text = re.sub(r"\{% blocktranslate.*?\{% endblocktranslate %\}", "", template.read_text(), flags=re.S)
+    text = re.sub(r"<(?:code|kbd|title)[^>]*>.*?</(?:code|kbd|title)>", "", text, flags=re.S)
+    text = re.sub(r"\{%.*?%\}|\{\{.*?\}\}|<[^>]*>", " ", text, flags=re.S)
+    assert set(re.findall(r"[A-Za-z]{2,}", text)) <= {
+        "Phrasebox",
+        "px",
+        "narrow",
+        "wide",
+    }  # the last two are classes

@@ -1,0 +1,145 @@
+"""A small corpus to look at: drawn pictures, captions with mentions, chains, boxes, two layers.
+
+The records go in by the doors that commands use, so the pages are tested on rows as they are.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.test import Client
+from PIL import Image as Pillow
+from PIL import ImageDraw
+
+from annotation.intake import import_records
+from annotation.models import Account, Corpus, RoleGrant
+from annotation.protocol.terms import (
+    NOT_VISUAL,
+    Box,
+    CaptionRecord,
+    Chain,
+    ImageRecord,
+    LayerObject,
+    LayerRecord,
+    Mention,
+)
+from annotation.rebuild import Share, write_layer
+
+PASSWORD = "correct horse battery staple"
+SIZE = (480, 360)
+COLOURS = ("#3569a8", "#b8522e", "#4c8a5b", "#8a5a9c", "#c9a227")
+
+#: A couple (chain 1) whose members are chains 2 and 3; two dogs (4); a park (5) that is scenery.
+BOXES = {
+    "1": (Box(60, 80, 130, 330), Box(150, 90, 220, 330)),
+    "4": (Box(250, 240, 330, 320), Box(350, 250, 430, 320)),
+}
+
+
+def caption(text: str) -> CaptionRecord:
+    return CaptionRecord(text)
+
+
+def mention(number: int, text: str, phrase: str, *categories: str) -> Mention:
+    """The mention `phrase` in caption `text` (words at white space), which is caption `number`."""
+    words, wanted = text.split(), phrase.split()
+    start = next(i for i in range(len(words)) if words[i : i + len(wanted)] == wanted)
+    return Mention(number, start, start + len(wanted), tuple(wanted), categories)
+
+
+def layer_of(captions: list[str]) -> LayerRecord:
+    """The layer of an image whose captions begin as those of `scene` do."""
+    first, second = captions[:2]
+    return LayerRecord(
+        chains=(
+            Chain("1", (mention(0, first, "A couple", "people"),)),
+            Chain("4", (mention(0, first, "two dogs", "animals"), mention(1, second, "dogs", "animals"))),
+            Chain("5", (mention(0, first, "the park", "scene"),)),
+            Chain("2", (mention(1, second, "A woman", "people"),)),
+            Chain("3", (mention(1, second, "a man", "people"),)),
+            Chain(NOT_VISUAL, (mention(1, second, "the background", "notvisual"),)),
+        ),
+        objects=(
+            LayerObject(("1", "2"), BOXES["1"][0]),
+            LayerObject(("1", "3"), BOXES["1"][1]),
+            LayerObject(("4",), BOXES["4"][0]),
+            LayerObject(("4",), BOXES["4"][1]),
+            LayerObject(("5",), scene=True),
+        ),
+    )
+
+
+def scene(number: int, folder: Path | None, *, extra: str = "") -> ImageRecord:
+    """Image `number`: the same scene in other colours, or one without a picture where `folder` is None."""
+    captions = [
+        "A couple walks two dogs in the park .",
+        "A woman and a man with dogs and a tree in the background .",
+        f"Picture number {number} {extra}".strip(),
+    ]
+    picture = None
+    if folder:
+        picture = folder / f"scene-{number}.png"
+        draw(picture, number)
+    return ImageRecord(
+        id=f"scene-{number}",
+        filename=f"scene-{number}.png",
+        captions=tuple(caption(text) for text in captions),
+        split=("train", "val", "test")[number % 3],
+        width=SIZE[0],
+        height=SIZE[1],
+        picture=picture,
+        layer=layer_of(captions),
+    )
+
+
+def draw(path: Path, number: int) -> None:
+    """A meadow under a sky, with two figures and two dogs where their boxes are."""
+    picture = Pillow.new("RGB", SIZE, "#d8e6ee")
+    pen = ImageDraw.Draw(picture)
+    pen.rectangle((0, 220, *SIZE), fill="#b9cfa0")
+    for i, (chain, boxes) in enumerate(BOXES.items()):
+        for j, box in enumerate(boxes):
+            colour = COLOURS[(number + i + 2 * j) % len(COLOURS)]
+            corners = (box.xmin, box.ymin, box.xmax, box.ymax)
+            if chain == "1":
+                middle = (box.xmin + box.xmax) // 2
+                pen.rounded_rectangle((box.xmin, box.ymin + 60, box.xmax, box.ymax), 24, fill=colour)
+                pen.ellipse((middle - 28, box.ymin, middle + 28, box.ymin + 56), fill="#d9a77c")
+            else:
+                pen.rounded_rectangle(corners, 30, fill=colour)
+    picture.save(path)
+
+
+def corpus(folder: Path, images: int = 3, *, name: str = "scenes", pictures: bool = True) -> Corpus:
+    """A published corpus with the layer `import`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    records = [scene(number, folder if pictures else None) for number in range(images)]
+    import_records(name=name, records=records, format="jsonl", source="tests")
+    return Corpus.objects.get(name=name)
+
+
+def unfinished_layer(corpus: Corpus, *, name: str = "campaign") -> None:
+    """A second layer: the first image's dogs are still being drawn, all other chains are closed."""
+    shares = []
+    for number, image in enumerate(corpus.images.order_by("position")):
+        record = layer_of([caption.text for caption in image.captions.order_by("number")])
+        stages = {chain.id: "BOXED" for chain in record.chains} | {"5": "NON_VISUAL"}
+        if number == 0:
+            stages["4"] = "DRAWING"
+        shares.append(Share(image.key, record, stages))
+    write_layer(corpus=corpus, name=name, source="simulation", records=shares)
+
+
+def account(name: str, *roles: str) -> Account:
+    """Somebody with `roles`, who signs in with PASSWORD."""
+    made = Account.objects.create_user(username=name, password=PASSWORD)
+    for role in roles:
+        RoleGrant.objects.create(account=made, role=role)
+    return made
+
+
+def signed_in(name: str, *roles: str) -> Client:
+    """A client of a new account with `roles`."""
+    client = Client()
+    client.force_login(account(name, *roles))
+    return client
