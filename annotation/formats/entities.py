@@ -13,6 +13,7 @@ Source: Plummer et al. 2015, the published annotation.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -54,18 +55,17 @@ class Entities(Format):
     def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
         root = _root(path)
         pictures = images or (root / PICTURES if (root / PICTURES).is_dir() else None)
-        unread = _ids(root / SENTENCES, ".txt")
-        annotated = _ids(root / ANNOTATIONS, ".xml")
-        if orphans := annotated - unread:
+        present = set(_ids(root / SENTENCES, ".txt"))
+        if orphan := next((id for id in _ids(root / ANNOTATIONS, ".xml") if id not in present), None):
             raise FormatError(
                 "has no sentences beside it",
-                file=root / ANNOTATIONS / f"{min(orphans)}.xml",
-                expected=f"{SENTENCES}/{min(orphans)}.txt",
+                file=root / ANNOTATIONS / f"{orphan}.xml",
+                expected=f"{SENTENCES}/{orphan}.txt",
             )
-        splits = _splits(root)
+        splits = _splits(root, present)
         unrelated = _unrelated(root / UNRELATED)
-        for id in [id for id in splits if id in unread] + sorted(unread - splits.keys()):
-            yield _record(root, id, splits.get(id, ""), unrelated.get(id, {}), id in annotated, pictures)
+        for id in (*splits, *sorted(present - splits.keys())):
+            yield _record(root, id, splits.get(id, ""), unrelated.get(id, {}), pictures)
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         """Write sentences, annotation files, lists. No pictures: they are their owners'.
@@ -114,24 +114,25 @@ def _root(path: Path) -> Path:
     return inside[0]
 
 
-def _ids(folder: Path, suffix: str) -> set[str]:
+def _ids(folder: Path, suffix: str) -> Iterator[str]:
     """The ids of the files in `folder`; hidden files (macOS leaves some) do not count."""
-    if not folder.is_dir():
-        return set()
-    return {
-        p.name.removesuffix(suffix) for p in folder.iterdir() if p.name.endswith(suffix) and p.name[0] != "."
-    }
+    if folder.is_dir():
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(suffix) and not entry.name.startswith("."):
+                    yield entry.name.removesuffix(suffix)
 
 
-def _splits(root: Path) -> dict[str, str]:
-    """Id -> split, in the order of the lists. Ids without sentences are allowed: lists outlive subsets."""
+def _splits(root: Path, present: set[str]) -> dict[str, str]:
+    """Id -> split for the ids in `present`, in the order of the lists, which may list more: subsets exist."""
     found: dict[str, str] = {}
     for split in SPLITS:
         file = root / f"{split}.txt"
         if not file.is_file():
             continue
         for number, line in lines(file):
-            if not (id := line.strip()):
+            id = line.strip()
+            if id not in present:
                 continue
             if id in found:
                 raise FormatError(
@@ -160,9 +161,7 @@ def _unrelated(file: Path) -> dict[str, dict[int, int]]:
     return found
 
 
-def _record(
-    root: Path, id: str, split: str, unrelated: dict[int, int], annotated: bool, pictures: Path | None
-) -> Found:
+def _record(root: Path, id: str, split: str, unrelated: dict[int, int], pictures: Path | None) -> Found:
     file = root / SENTENCES / f"{id}.txt"
     sentences = []
     blank: int | None = None
@@ -186,13 +185,10 @@ def _record(
                 line=at,
                 expected=f"1 to {len(sentences)}",
             )
-    found = read_annotation(root / ANNOTATIONS / f"{id}.xml") if annotated else Annotation()
+    drawn = root / ANNOTATIONS / f"{id}.xml"
+    found = read_annotation(drawn) if drawn.is_file() else Annotation()
     if found.filename and image_id(found.filename) != id:
-        raise FormatError(
-            f"<filename> is {shown(found.filename)}",
-            file=root / ANNOTATIONS / f"{id}.xml",
-            expected=f"{id}.jpg",
-        )
+        raise FormatError(f"<filename> is {shown(found.filename)}", file=drawn, expected=f"{id}.jpg")
     picture = find_picture(
         pictures, *([found.filename] if found.filename else []), *(id + e for e in PICTURE_EXTENSIONS)
     )

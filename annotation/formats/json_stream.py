@@ -73,7 +73,7 @@ def _located(path: Path, chunk: int, error: Exception) -> FormatError:
     if "utf" in str(error).lower():
         stop = _first_bad_byte(path)
         return FormatError(
-            f"byte {stop} is not UTF-8", file=path, line=_line_of(path, stop), expected="UTF-8 text"
+            f"byte {stop} is not UTF-8", file=path, line=_line_of(path, stop + 1), expected="UTF-8 text"
         )
     with open_bytes(path) as stream:
         source = _Source(stream, slow_from=chunk)

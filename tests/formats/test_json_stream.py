@@ -40,9 +40,9 @@ def test_a_slip_in_the_middle_names_line_and_byte(tmp_path, before):
 
 
 def test_bytes_that_are_not_utf8_are_named(tmp_path):
-    text = b'{"a.jpg": [\n"A caf\xe9 ."]}'
+    text = b'{"a.jpg": [\n"\xe9 ."]}'
     error = refused("flickr30k", put(tmp_path / "x.json", text))
-    assert (error.line, error.problem) == (2, "byte 18 is not UTF-8")
+    assert (error.line, error.problem) == (2, "byte 13 is not UTF-8")
 
 
 @pytest.mark.parametrize("text", ["", "  \n"])
