@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 
 from django.core.exceptions import ValidationError
@@ -216,7 +215,7 @@ class _Taking:
             self._check(replace(record, width=width, height=height) if picture else record)
             rows.append(
                 Image(
-                    corpus=corpus,
+                    corpus_id=corpus.pk,
                     position=self.ledger.images,
                     key=record.id,
                     filename=record.filename,
@@ -230,24 +229,24 @@ class _Taking:
             self.ledger.enter(record, picture.source if picture else "")
         with transaction.atomic():
             Image.objects.bulk_create(rows)
-            captions = [
-                [
-                    Caption(
-                        image=image,
-                        number=number,
-                        text=caption.text,
-                        tokens=" ".join(caption.tokens or ()),
-                        external_id=caption.id,
-                        unrelated=caption.unrelated,
-                    )
-                    for number, caption in enumerate(record.captions)
-                ]
+            captions = Caption.objects.bulk_create(
+                Caption(
+                    image_id=image.pk,
+                    number=number,
+                    text=caption.text,
+                    tokens=" ".join(caption.tokens or ()),
+                    external_id=caption.id,
+                    unrelated=caption.unrelated,
+                )
                 for image, record in zip(rows, chunk, strict=True)
-            ]
-            Caption.objects.bulk_create(chain.from_iterable(captions))
+                for number, caption in enumerate(record.captions)
+            )
+            of_image: dict[int, list[int]] = {image.pk: [] for image in rows}
+            for row in captions:
+                of_image[row.image_id].append(row.pk)
             placed = [
-                rebuild.Placed(image.pk, [c.pk for c in sentences], record.layer)
-                for image, record, sentences in zip(rows, chunk, captions, strict=True)
+                rebuild.Placed(image.pk, of_image[image.pk], record.layer)
+                for image, record in zip(rows, chunk, strict=True)
                 if record.layer is not None
             ]
             if placed and not self.layer:

@@ -107,63 +107,66 @@ def write_layer(
 
 def insert(layer: Layer, shares: Sequence[Placed]) -> None:
     """Write the rows of some images, checked before; call within a transaction."""
-    covers: list[LayerImage] = []
-    chains: list[Chain] = []
-    mentions: list[Mention] = []
-    boxes: list[Box] = []
-    links: list[BoxChain] = []
-    for share in shares:
-        covers.append(LayerImage(layer=layer, image_id=share.image))
-        record = share.record
-        boxless = {o.chains[0]: (i, o) for i, o in enumerate(record.objects) if o.box is None}
-        rows: dict[str, Chain] = {}
-        for position, chain in enumerate(record.chains):
-            row = None
-            if chain.id != NOT_VISUAL:
-                place, flags = boxless.get(chain.id, (None, None))
-                row = rows[chain.id] = Chain(
-                    layer=layer,
-                    image_id=share.image,
-                    label=chain.id,
-                    position=position,
-                    stage=share.stages.get(chain.id, ""),
-                    scene=flags is not None and flags.scene,
-                    nobndbox=flags is not None and flags.nobndbox,
-                    object_position=place,
-                )
-            mentions += [
-                Mention(
-                    layer=layer,
-                    image_id=share.image,
-                    caption_id=share.captions[m.caption],
-                    start=m.start,
-                    end=m.end,
-                    categories="/".join(m.categories),
-                    chain=row,
-                )
-                for m in chain.mentions
-            ]
-        chains += rows.values()
-        for position, thing in enumerate(record.objects):
-            if thing.box is None:
-                continue
-            b = thing.box
-            box = Box(
-                layer=layer,
-                image_id=share.image,
-                position=position,
-                xmin=b.xmin,
-                ymin=b.ymin,
-                xmax=b.xmax,
-                ymax=b.ymax,
-            )
-            boxes.append(box)
-            links += [BoxChain(box=box, chain=rows[c], position=i) for i, c in enumerate(thing.chains)]
-    LayerImage.objects.bulk_create(covers)
-    Chain.objects.bulk_create(chains)
-    Mention.objects.bulk_create(mentions)
-    Box.objects.bulk_create(boxes)
-    BoxChain.objects.bulk_create(links)
+    LayerImage.objects.bulk_create(LayerImage(layer_id=layer.pk, image_id=share.image) for share in shares)
+    chains = Chain.objects.bulk_create(row for share in shares for row in _chains(layer, share))
+    chain_ids = {(row.image_id, row.label): row.pk for row in chains}
+    Mention.objects.bulk_create(
+        Mention(
+            layer_id=layer.pk,
+            image_id=share.image,
+            caption_id=share.captions[mention.caption],
+            start=mention.start,
+            end=mention.end,
+            categories="/".join(mention.categories),
+            # None for what is not visual: such a chain has no row.
+            chain_id=chain_ids.get((share.image, chain.id)),
+        )
+        for share in shares
+        for chain in share.record.chains
+        for mention in chain.mentions
+    )
+    drawn = [
+        (share.image, position, thing.box, thing.chains)
+        for share in shares
+        for position, thing in enumerate(share.record.objects)
+        if thing.box is not None
+    ]
+    boxes = Box.objects.bulk_create(
+        Box(
+            layer_id=layer.pk,
+            image_id=image,
+            position=position,
+            xmin=box.xmin,
+            ymin=box.ymin,
+            xmax=box.xmax,
+            ymax=box.ymax,
+        )
+        for image, position, box, _ in drawn
+    )
+    BoxChain.objects.bulk_create(
+        BoxChain(box_id=row.pk, chain_id=chain_ids[image, label], position=position)
+        for row, (image, _, _, labels) in zip(boxes, drawn, strict=True)
+        for position, label in enumerate(labels)
+    )
+
+
+def _chains(layer: Layer, share: Placed) -> Iterator[Chain]:
+    """The rows of a share's visual chains, each with what its box-less object says."""
+    boxless = {o.chains[0]: (i, o) for i, o in enumerate(share.record.objects) if o.box is None}
+    for position, chain in enumerate(share.record.chains):
+        if chain.id == NOT_VISUAL:
+            continue
+        place, flags = boxless.get(chain.id, (None, None))
+        yield Chain(
+            layer_id=layer.pk,
+            image_id=share.image,
+            label=chain.id,
+            position=position,
+            stage=share.stages.get(chain.id, ""),
+            scene=flags is not None and flags.scene,
+            nobndbox=flags is not None and flags.nobndbox,
+            object_position=place,
+        )
 
 
 def remove_layer(layer: Layer) -> None:
