@@ -150,10 +150,13 @@ def _unrelated(file: Path) -> dict[str, dict[int, int]]:
     found: dict[str, dict[int, int]] = {}
     if file.is_file():
         for at, line in lines(file):
-            if not line.strip() or line.startswith("#"):
+            if not line.strip():
                 continue
             id, _, number = line.strip().rpartition(" ")
-            if not id or not (number.isascii() and number.isdigit() and 0 < len(number) < 6):
+            if not id or not (number.isascii() and number.isdigit() and len(number) < 6):
+                # An id may begin with the sign of a comment; a comment is what is no row.
+                if line.startswith("#"):
+                    continue
                 raise FormatError(
                     f"{shown(line)} is no row", file=file, line=at, expected="image caption-number"
                 )

@@ -7,11 +7,16 @@ from pathlib import Path
 import pytest
 
 from annotation.formats import FORMATS, FormatError
-from annotation.protocol.terms import ImageRecord
+from annotation.protocol.terms import ImageRecord, LayerRecord
 
 
 def read(key: str, path: Path, images: Path | None = None) -> list[ImageRecord]:
     return list(FORMATS.get(key).read(path, images=images))
+
+
+def layer_of(record: ImageRecord) -> LayerRecord:
+    assert record.layer is not None
+    return record.layer
 
 
 def write(key: str, records: list[ImageRecord], out: Path) -> Path:

@@ -22,7 +22,7 @@ from models_core.text.tokens import tokenise
 
 SIDE = 500
 
-_letters = st.characters(exclude_categories=("Cs",), exclude_characters="\x00")
+_letters = st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
 words = st.text(_letters, min_size=1, max_size=8).filter(lambda word: word.split() == [word])
 names = st.builds(
     str.__add__,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
@@ -22,7 +23,7 @@ IMAGE = {"id": 9, "file_name": "a.jpg", "width": 640, "height": 480}
 CAPTION = {"id": 3, "image_id": 9, "caption": "A dog's ball.\n"}
 
 
-def document(images: list[object], annotations: list[object]) -> str:
+def document(images: Sequence[object], annotations: Sequence[object]) -> str:
     return json.dumps({"annotations": annotations, "images": images})
 
 

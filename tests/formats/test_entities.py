@@ -21,7 +21,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
-from tests.formats.reading import put, read, refused, refused_to_write, write
+from tests.formats.reading import layer_of, put, read, refused, refused_to_write, write
 
 SENTENCE = "[/EN#1/people A man] in [/EN#2/clothing blue] .\n"
 
@@ -66,7 +66,7 @@ def test_mentions_chains_and_what_is_not_visual_come_out_of_the_brackets(tmp_pat
     )
     (record,) = read("entities", corpus(tmp_path, a=text))
     assert [caption.text for caption in record.captions] == ["A man and it see each other", "He ."]
-    assert record.layer.chains == (
+    assert layer_of(record).chains == (
         Chain(
             "9",
             (
@@ -185,13 +185,13 @@ def test_a_folder_without_sentences_is_refused(tmp_path):
     assert refused("entities", tmp_path).problem == "holds no images"
 
 
-def record(text: str, *mentions: tuple[str, int, int], **more: object) -> ImageRecord:
+def record(text: str, *mentions: tuple[str, int, int], split: str = "") -> ImageRecord:
     """An image with one caption and the mentions (chain, start, end) in it."""
     said = CaptionRecord(text)
     chains = tuple(
         Chain(id, (Mention(0, start, end, said.words[start:end], ("other",)),)) for id, start, end in mentions
     )
-    return ImageRecord("a", "a.jpg", (said,), layer=LayerRecord(chains), **more)
+    return ImageRecord("a", "a.jpg", (said,), split=split, layer=LayerRecord(chains))
 
 
 @pytest.mark.parametrize(

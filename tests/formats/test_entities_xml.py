@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from annotation.protocol.terms import Box, Chain, LayerObject
-from tests.formats.reading import put, read, refused, write
+from tests.formats.reading import layer_of, put, read, refused, write
 
 CANONICAL = """\
 <annotation>
@@ -33,7 +33,7 @@ def annotated(folder: Path, text: str | bytes) -> Path:
 def test_a_canonical_file_round_trips_byte_for_byte(tmp_path):
     (record,) = read("entities", annotated(tmp_path / "in", CANONICAL))
     assert (record.filename, record.width, record.height) == ("a.jpg", 500, 375)
-    assert record.layer.objects == (
+    assert layer_of(record).objects == (
         LayerObject(("2", "1"), Box(10, 20, 500, 375)),
         LayerObject(("1",), Box(1, 1, 1, 1)),
         LayerObject(("3",), None, scene=True),
@@ -45,7 +45,7 @@ def test_a_canonical_file_round_trips_byte_for_byte(tmp_path):
 
 def test_a_chain_that_only_the_annotation_names_is_kept_without_mentions(tmp_path):
     (record,) = read("entities", annotated(tmp_path, CANONICAL))
-    assert record.layer.chains[-1] == Chain("4", ())
+    assert layer_of(record).chains[-1] == Chain("4", ())
 
 
 def test_any_layout_and_unknown_elements_are_read(tmp_path):
@@ -69,7 +69,7 @@ def test_several_chains_without_a_box_in_one_object_become_one_object_each(tmp_p
     flags = "<scene>0</scene><nobndbox>1</nobndbox>"
     text = f"<annotation><object><name>1</name><name>2</name>{flags}</object></annotation>"
     (record,) = read("entities", annotated(tmp_path, text))
-    assert record.layer.objects == (
+    assert layer_of(record).objects == (
         LayerObject(("1",), None, nobndbox=True),
         LayerObject(("2",), None, nobndbox=True),
     )
@@ -117,7 +117,7 @@ def test_a_box_outside_is_found_though_the_size_comes_last(tmp_path):
 
 def test_where_the_size_is_unknown_no_box_is_outside(tmp_path):
     text = f"<annotation><object><name>1</name>{BOX}</object></annotation>"
-    assert read("entities", annotated(tmp_path, text))[0].layer.objects[0].box == Box(1, 2, 3, 4)
+    assert layer_of(read("entities", annotated(tmp_path, text))[0]).objects[0].box == Box(1, 2, 3, 4)
 
 
 @pytest.mark.parametrize(
