@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from annotation.models import Caption, Mention
 from annotation.web.palette import hue
 
+#: Punctuation that ends a stretch, with the space before it that tokenised captions have.
+_POINT = re.compile(r" ?[.,;:!?]+(?=\s|$)")
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a caption. Where it is a `mention`, `number` is its chain's on the page, 0 without."""
+    """A stretch of a caption. Where it is a `mention`, `number` is its chain's on the page, 0 without.
+
+    `tail` is the punctuation behind it, which must not begin a line.
+    """
 
     text: str
     mention: Mention | None = None
     number: int = 0
+    tail: str = ""
 
     @property
     def hue(self) -> int:
@@ -55,8 +63,9 @@ def mark(caption: Caption, mentions: Sequence[Mention], numbers: Mapping[int, in
             continue
         if start > told:
             pieces.append(Piece(text[told:start]))
-        pieces.append(piece)
-        told = end
+        point = _POINT.match(text, end)
+        pieces.append(replace(piece, tail=point[0]) if point else piece)
+        told = point.end() if point else end
     if told < len(text):
         pieces.append(Piece(text[told:]))
     return MarkedCaption(caption, pieces, beside)

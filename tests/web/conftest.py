@@ -5,10 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 
 from annotation.models import Corpus
 from tests.web import world
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered() -> None:
+    """Figures kept from another test would answer for this one's rows."""
+    cache.clear()
 
 
 @pytest.fixture

@@ -56,7 +56,9 @@ def test_a_corpus_takes_as_many_queries_whatever_it_holds(
     # session, account, roles; corpus, layers, images, captions, three for tiles, four figures, splits
     with django_assert_num_queries(15):
         show(reader)
-    with django_assert_num_queries(16):  # and the number of matching images
+    with django_assert_num_queries(11):  # the figures are remembered
+        show(reader)
+    with django_assert_num_queries(12):  # and the number of matching images
         show(reader, "?text=dogs&category=people&layer=campaign")
 
 

@@ -20,13 +20,25 @@ def mention(start: int, end: int, chain: int | None = 7) -> Mention:
 
 
 def told(marked: MarkedCaption) -> list[str]:
-    return [f"[{p.number} {p.text}]" if p.mention else p.text for p in marked.pieces]
+    return [f"[{p.number} {p.text}]{p.tail}" if p.mention else p.text for p in marked.pieces]
 
 
 def test_words_between_mentions_keep_their_spaces():
     marked = mark(caption("A man sees a dog ."), [mention(3, 5, 8), mention(0, 2)], {7: 1, 8: 2})
-    assert told(marked) == ["[1 A man]", " sees ", "[2 a dog]", " ."]
+    assert told(marked) == ["[1 A man]", " sees ", "[2 a dog] ."]
     assert marked.pieces[0].categories == "people, other"
+
+
+def test_punctuation_stays_with_the_mention_before_it():
+    marked = mark(caption("a dog , a cat , 2 .5"), [mention(0, 2), mention(3, 5), mention(6, 7)], {7: 1})
+    assert [(piece.text, piece.tail) for piece in marked.pieces] == [
+        ("a dog", " ,"),
+        (" ", ""),
+        ("a cat", " ,"),
+        (" ", ""),
+        ("2", ""),
+        (" .5", ""),
+    ]
 
 
 def test_a_mention_without_chain_has_no_number():
@@ -35,7 +47,7 @@ def test_a_mention_without_chain_has_no_number():
 
 def test_words_cut_otherwise_than_at_spaces_are_found_in_the_text_as_written():
     marked = mark(caption("A man, smiling.", "A man , smiling ."), [mention(0, 2), mention(3, 4)], {7: 1})
-    assert told(marked) == ["[1 A man]", ", ", "[1 smiling]", "."]
+    assert told(marked) == ["[1 A man],", " ", "[1 smiling]."]
 
 
 def test_words_that_are_not_in_the_text_are_shown_themselves():
@@ -61,7 +73,7 @@ def test_no_word_and_no_mention_is_lost(words: list[str], spans: list[tuple[int,
     text = " ".join(words)
     mentions = [mention(start, start + length) for start, length in spans if start + length <= len(words)]
     marked = mark(caption(text), mentions, {7: 1})
-    assert "".join(piece.text for piece in marked.pieces) == text
+    assert "".join(piece.text + piece.tail for piece in marked.pieces) == text
     shown = [piece.mention for piece in marked.pieces if piece.mention] + [p.mention for p in marked.beside]
     assert sorted(map(id, shown)) == sorted(map(id, mentions))
     for piece in marked.pieces + marked.beside:
