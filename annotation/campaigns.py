@@ -14,10 +14,10 @@ from typing import Any
 
 from annotation.models import Campaign, Corpus, Layer
 from annotation.protocol.boxes import Limits
-from annotation.protocol.image import ImageState, Settings
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.merging import MergeRules
 from annotation.protocol.scores import Scores, compare
+from annotation.protocol.state import ImageState, Settings
 from annotation.protocol.terms import ImageRecord, LayerRecord, Mention
 from annotation.rebuild import Share, write_layer
 from annotation.selectors.corpora import corpus_named, layer_named

@@ -15,21 +15,19 @@ Source: Plummer et al. 2015, sections 2.1 to 2.3.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
-from annotation.protocol.boxes import BoxState, Drawn, Limits, Outcome
-from annotation.protocol.coreference import LIKELY_FIRST, ORDERS, Likeness, candidates, lanes, split_by_head
-from annotation.protocol.merging import DEFAULT_RULES, Merged, MergeRules, canonical_layer, merge_layer
+from annotation.protocol.boxes import BoxState, Drawn, Outcome
+from annotation.protocol.coreference import Likeness, candidates, lanes, split_by_head
+from annotation.protocol.merging import Merged, merge_layer
 from annotation.protocol.questions import Judgment, Question
+from annotation.protocol.reading import NOBODY, Reading, read
 from annotation.protocol.redundancy import Agreement, One, Rule, best_of
 from annotation.protocol.rulings import Boxes, Closure, Ruling, Rulings
+from annotation.protocol.state import LINKING, VERIFICATION, ChainState, ImageState, Move, Settings, unmerged
 from annotation.protocol.terms import Chain, LayerRecord, Mention
-
-#: Stages before the box loop.
-LINKING = "LINKING"
-VERIFICATION = "VERIFICATION"
 
 _REQUIREMENT = Agreement(
     {"box": loop.BOX, "scene": loop.NO_BOX, "none": loop.NO_BOX, "no": loop.NO_BOX}, loop.BOX
@@ -49,146 +47,6 @@ _RULES: dict[str, Rule] = {
     loop.QUALITY: _ONE,
     loop.COVERAGE: _COVERAGE,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How an image is asked about; frozen when the image opens.
-
-    `link_votes` and `verification_votes`: 1 as printed, or an odd number of which the majority
-    decides. `flags_to_review`: workers who must flag before a reviewer looks.
-    """
-
-    order: str = LIKELY_FIRST
-    link_votes: int = 1
-    verification_votes: int = 1
-    limits: Limits = Limits()
-    merging: MergeRules = DEFAULT_RULES
-    flags_to_review: int = 2
-
-    def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise ValueError(f"order of candidates {self.order!r} is none of {', '.join(ORDERS)}")
-        best_of(self.link_votes, ("yes", "no"))
-        best_of(self.verification_votes, ("true", "false"))
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """One step of a chain: which stage settled on what, and where that led."""
-
-    stage: str
-    outcome: str
-    next: str
-
-
-@dataclass(frozen=True, slots=True)
-class ChainState:
-    """A chain and where it stands. `stage` is LINKING, VERIFICATION or a stage of the box loop.
-
-    `kind` is "scene" or "none" for a chain closed without boxes; `reason` says why it is in
-    review: refused, flagged, fruitless, crowded.
-    """
-
-    mentions: tuple[Mention, ...]
-    stage: str
-    boxes: tuple[Drawn, ...] = ()
-    pending: Drawn | None = None
-    kind: str = ""
-    reason: str = ""
-    moves: tuple[Move, ...] = ()
-
-    @property
-    def id(self) -> str:
-        """A chain is called after its first mention until it is printed."""
-        return self.mentions[0].id
-
-    @property
-    def closed(self) -> bool:
-        return self.stage in loop.CLOSED
-
-
-@dataclass(frozen=True, slots=True)
-class ImageState:
-    """What the judgments so far make of an image.
-
-    `questions` are open; `moot` the ids of votes that no question consumed. When every chain is
-    closed, `result` is the merged layer and `merged` says what merged and why.
-    """
-
-    chains: tuple[ChainState, ...]
-    questions: tuple[Question, ...]
-    moot: tuple[str, ...]
-    result: LayerRecord | None
-    merged: tuple[Merged, ...]
-
-    @property
-    def complete(self) -> bool:
-        return self.result is not None
-
-    @property
-    def layer(self) -> LayerRecord:
-        """The result; before there is one, chains and accepted boxes as they stand, unmerged."""
-        return self.result if self.result is not None else _unmerged(self.chains)
-
-
-class _Votes:
-    """The votes on one key: one per worker, in arrival order, each consumed once."""
-
-    __slots__ = ("next", "queue", "workers")
-
-    def __init__(self) -> None:
-        self.queue: list[Judgment] = []
-        self.workers: set[str] = set()
-        self.next = 0
-
-
-_NOBODY: frozenset[str] = frozenset()
-_NO_VOTES = _Votes()
-
-
-@dataclass(slots=True)
-class _Reading:
-    """One pass over the judgments: votes by key, and the questions found open."""
-
-    votes: dict[str, _Votes]
-    skipped: list[str]
-    questions: list[Question] = field(default_factory=list)
-
-    def take(
-        self,
-        key: str,
-        rule: Rule,
-        votes: list[str],
-        flags: set[str],
-        limit: int,
-        barred: frozenset[str] = _NOBODY,
-    ) -> tuple[str | None, Judgment | None]:
-        """Consume votes of `key` until `rule` settles: (outcome, last judgment), or (None, None).
-
-        `votes` and `flags` grow by what was consumed; `limit` flags settle on FLAGGED. Votes of
-        `barred` workers are passed over.
-        """
-        outcome = rule.settle(votes)
-        last: Judgment | None = None
-        found = self.votes.get(key, _NO_VOTES)
-        while outcome is None and found.next < len(found.queue):
-            last = found.queue[found.next]
-            found.next += 1
-            if last.worker in barred:
-                self.skipped.append(last.id)
-            elif last.flag:
-                flags.add(last.worker)
-                if len(flags) >= limit:
-                    return loop.FLAGGED, last
-            else:
-                votes.append(last.answer)
-                outcome = rule.settle(votes)
-        return outcome, last
-
-    def barred(self, key: str, also: frozenset[str] = _NOBODY) -> frozenset[str]:
-        found = self.votes.get(key)
-        return also if found is None else also.union(found.workers)
 
 
 class Fold:
@@ -211,7 +69,7 @@ class Fold:
         self._verification_rule = best_of(self.settings.verification_votes, ("true", "false"))
 
     def __call__(self, judgments: Iterable[Judgment]) -> ImageState:
-        reading = _read(judgments)
+        reading = read(judgments)
         chains: list[ChainState] = []
         for lane in self.lanes:
             chains.extend(self._lane(lane, reading))
@@ -222,14 +80,14 @@ class Fold:
         if not reading.questions and all(c.closed for c in chains):
             named = [(c.id, c.mentions) for c in chains]
             result, merged = merge_layer(
-                _unmerged(chains),
+                unmerged(chains),
                 rules=self.settings.merging,
                 apart=self.rulings.apart(("unmergeable",), named),
                 distinct=self.rulings.apart(("apart",), named),
             )
         return ImageState(tuple(chains), tuple(reading.questions), (*moot, *reading.skipped), result, merged)
 
-    def _lane(self, lane: list[Mention], reading: _Reading) -> list[ChainState]:
+    def _lane(self, lane: list[Mention], reading: Reading) -> list[ChainState]:
         """Link a lane's mentions in caption order; when none is open, take its chains further."""
         chains: list[list[Mention]] = []
         held: list[list[Mention]] = []
@@ -250,7 +108,7 @@ class Fold:
             )
         return states
 
-    def _place(self, mention: Mention, chains: list[list[Mention]], reading: _Reading) -> str | None:
+    def _place(self, mention: Mention, chains: list[list[Mention]], reading: Reading) -> str | None:
         """Put a mention into a chain: "joined", "started", FLAGGED (held for review), None if open."""
         ruled = {i: said for i, chain in enumerate(chains) if (said := self.rulings.between(mention, chain))}
         together = [(order, i) for i, (order, word) in ruled.items() if word == "together"]
@@ -277,7 +135,7 @@ class Fold:
         chains.append([mention])
         return "started"
 
-    def _verified(self, chain: tuple[Mention, ...], reading: _Reading) -> list[ChainState]:
+    def _verified(self, chain: tuple[Mention, ...], reading: Reading) -> list[ChainState]:
         """Chain verification (section 2.1), then the box loop of what it leaves."""
         if (
             len(chain) < 2
@@ -306,7 +164,7 @@ class Fold:
         return [self._boxed(subset, reading) for subset in sets]
 
     def _boxed(
-        self, mentions: tuple[Mention, ...], reading: _Reading, held: str = "", move: Move | None = None
+        self, mentions: tuple[Mention, ...], reading: Reading, held: str = "", move: Move | None = None
     ) -> ChainState:
         """Run a chain through the box loop as far as the judgments reach.
 
@@ -347,12 +205,12 @@ class Fold:
         )
 
     def _ask(
-        self, state: BoxState, mentions: tuple[Mention, ...], reading: _Reading
+        self, state: BoxState, mentions: tuple[Mention, ...], reading: Reading
     ) -> tuple[Outcome | None, BoxState]:
         """The outcome of a chain's present stage, or None with the question left open."""
         kind, rule = _KINDS[state.stage], _RULES[state.stage]
         accepted = tuple(d.box for d in state.boxes)
-        barred = _NOBODY
+        barred = NOBODY
         if state.stage == loop.QUALITY:
             assert state.pending is not None
             key = q.quality_key(state.pending.judgment, accepted)
@@ -395,33 +253,6 @@ def fold(
 ) -> ImageState:
     """The state of an image: `Fold(mentions, settings, rulings)(judgments)`."""
     return Fold(mentions, settings, rulings)(judgments)
-
-
-def _read(judgments: Iterable[Judgment]) -> _Reading:
-    """Sort the votes by key. A worker's second vote on a key is surplus and never read."""
-    votes: dict[str, _Votes] = {}
-    surplus: list[str] = []
-    for judgment in judgments:
-        if judgment.void or judgment.role != q.VOTE:
-            continue
-        q.check(judgment)
-        found = votes.get(judgment.key)
-        if found is None:
-            found = votes[judgment.key] = _Votes()
-        if judgment.worker in found.workers:
-            surplus.append(judgment.id)
-        else:
-            found.workers.add(judgment.worker)
-            found.queue.append(judgment)
-    return _Reading(votes, surplus)
-
-
-def _unmerged(chains: Iterable[ChainState]) -> LayerRecord:
-    return canonical_layer(
-        (Chain(c.id, c.mentions), tuple(d.box for d in c.boxes), c.kind)
-        for c in chains
-        if c.stage != loop.EXCLUDED
-    )
 
 
 def _ruled(mentions: tuple[Mention, ...], ruling: Boxes | Closure, moves: list[Move]) -> ChainState:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from annotation.protocol.controls import double_checked
-from annotation.protocol.image import LINKING, VERIFICATION, Fold, ImageState, Settings
+from annotation.protocol.image import Fold
 from annotation.protocol.questions import (
     BOX_DRAWING,
     BOX_QUALITY,
@@ -24,6 +24,7 @@ from annotation.protocol.questions import (
     Question,
 )
 from annotation.protocol.rulings import Boxes, Closure, Partition, Ruling
+from annotation.protocol.state import LINKING, VERIFICATION, ImageState, Settings
 from annotation.protocol.terms import Chain, LayerObject, LayerRecord, Mention
 from annotation.simulation.dice import Dice
 from annotation.simulation.gate import Gate

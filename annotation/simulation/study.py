@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from annotation.protocol.coreference import AS_PRINTED, LIKELY_FIRST
-from annotation.protocol.image import Settings
 from annotation.protocol.questions import COREF_LINK
 from annotation.protocol.scores import Scores, compare
+from annotation.protocol.state import Settings
 from annotation.simulation.dice import Dice
 from annotation.simulation.driver import Crowd, simulate_image
 from annotation.simulation.gate import Gold

@@ -14,9 +14,10 @@ from annotation.campaigns import CampaignError, mix_of, open_campaign, settings_
 from annotation.export import export_dataset
 from annotation.intake import import_corpus, import_records
 from annotation.models import Campaign, Corpus, Layer
-from annotation.protocol.image import Fold, Settings
+from annotation.protocol.image import Fold
 from annotation.protocol.merging import canonical_layer
 from annotation.protocol.questions import Judgment
+from annotation.protocol.state import Settings
 from annotation.protocol.terms import Box, CaptionRecord, ImageRecord, LayerRecord
 from annotation.selectors.records import stream_records
 from annotation.simulation.driver import renamed

@@ -1,7 +1,8 @@
 """Small images for tests: mentions from a shorthand, judgments from a script."""
 
-from annotation.protocol.image import Fold, ImageState
+from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment
+from annotation.protocol.state import ImageState
 from annotation.protocol.terms import Box, Mention
 
 

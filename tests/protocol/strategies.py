@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from annotation.protocol.image import Settings
+from annotation.protocol.state import Settings
 from annotation.protocol.terms import CATEGORIES, Mention
 from annotation.simulation.driver import Crowd, simulate_image
 from annotation.simulation.standin import stand_in

@@ -2,9 +2,10 @@
 
 import pytest
 
-from annotation.protocol.image import Fold, Settings, fold
+from annotation.protocol.image import Fold, fold
 from annotation.protocol.questions import BadJudgment, Judgment, discard
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume
+from annotation.protocol.state import Settings
 from annotation.protocol.terms import Box
 from tests.protocol.build import Play, mentions
 

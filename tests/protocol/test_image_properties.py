@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocol import boxes as loop
-from annotation.protocol.image import LINKING, VERIFICATION, Fold
+from annotation.protocol.image import Fold
 from annotation.protocol.questions import ANSWERS, Judgment, discard
+from annotation.protocol.state import LINKING, VERIFICATION
 from annotation.protocol.terms import Box
 from tests.protocol.strategies import images, played, settings_of_images
 

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.protocol.image import Fold, Settings
+from annotation.protocol.image import Fold
 from annotation.protocol.questions import ANSWERS, check
 from annotation.protocol.scores import compare
+from annotation.protocol.state import Settings
 from annotation.simulation.dice import Dice
 from annotation.simulation.driver import Cost, Crowd, numbered, simulate_image
 from annotation.simulation.gate import Gate, known_items

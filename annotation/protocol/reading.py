@@ -1,0 +1,89 @@
+"""Judgments sorted by the key they answer, and consumed from there: once each, in arrival order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from annotation.protocol import boxes as loop
+from annotation.protocol import questions as q
+from annotation.protocol.questions import Judgment, Question
+from annotation.protocol.redundancy import Rule
+
+
+class _Votes:
+    """The votes on one key: one per worker, in arrival order, each consumed once."""
+
+    __slots__ = ("next", "queue", "workers")
+
+    def __init__(self) -> None:
+        self.queue: list[Judgment] = []
+        self.workers: set[str] = set()
+        self.next = 0
+
+
+NOBODY: frozenset[str] = frozenset()
+_NO_VOTES = _Votes()
+
+
+@dataclass(slots=True)
+class Reading:
+    """One pass over the judgments: votes by key, and the questions found open."""
+
+    votes: dict[str, _Votes]
+    skipped: list[str]
+    questions: list[Question] = field(default_factory=list)
+
+    def take(
+        self,
+        key: str,
+        rule: Rule,
+        votes: list[str],
+        flags: set[str],
+        limit: int,
+        barred: frozenset[str] = NOBODY,
+    ) -> tuple[str | None, Judgment | None]:
+        """Consume votes of `key` until `rule` settles: (outcome, last judgment), or (None, None).
+
+        `votes` and `flags` grow by what was consumed; `limit` flags settle on FLAGGED. Votes of
+        `barred` workers are passed over.
+        """
+        outcome = rule.settle(votes)
+        last: Judgment | None = None
+        found = self.votes.get(key, _NO_VOTES)
+        while outcome is None and found.next < len(found.queue):
+            last = found.queue[found.next]
+            found.next += 1
+            if last.worker in barred:
+                self.skipped.append(last.id)
+            elif last.flag:
+                flags.add(last.worker)
+                if len(flags) >= limit:
+                    return loop.FLAGGED, last
+            else:
+                votes.append(last.answer)
+                outcome = rule.settle(votes)
+        return outcome, last
+
+    def barred(self, key: str, also: frozenset[str] = NOBODY) -> frozenset[str]:
+        found = self.votes.get(key)
+        return also if found is None else also.union(found.workers)
+
+
+def read(judgments: Iterable[Judgment]) -> Reading:
+    """Sort the votes by key. A worker's second vote on a key is surplus and never read."""
+    votes: dict[str, _Votes] = {}
+    surplus: list[str] = []
+    for judgment in judgments:
+        if judgment.void or judgment.role != q.VOTE:
+            continue
+        q.check(judgment)
+        found = votes.get(judgment.key)
+        if found is None:
+            found = votes[judgment.key] = _Votes()
+        if judgment.worker in found.workers:
+            surplus.append(judgment.id)
+        else:
+            found.workers.add(judgment.worker)
+            found.queue.append(judgment)
+    return Reading(votes, surplus)

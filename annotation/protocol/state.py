@@ -1,0 +1,110 @@
+"""What an image is asked under, and what its judgments make of it: settings, chains, the whole.
+
+Records without behaviour; `image.Fold` produces them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from annotation.protocol import boxes as loop
+from annotation.protocol.boxes import Drawn, Limits
+from annotation.protocol.coreference import LIKELY_FIRST, ORDERS
+from annotation.protocol.merging import DEFAULT_RULES, Merged, MergeRules, canonical_layer
+from annotation.protocol.questions import Question
+from annotation.protocol.redundancy import best_of
+from annotation.protocol.terms import Chain, LayerRecord, Mention
+
+#: Stages before the box loop.
+LINKING = "LINKING"
+VERIFICATION = "VERIFICATION"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How an image is asked about; frozen when the image opens.
+
+    `link_votes` and `verification_votes`: 1 as printed, or an odd number of which the majority
+    decides. `flags_to_review`: workers who must flag before a reviewer looks.
+    """
+
+    order: str = LIKELY_FIRST
+    link_votes: int = 1
+    verification_votes: int = 1
+    limits: Limits = Limits()
+    merging: MergeRules = DEFAULT_RULES
+    flags_to_review: int = 2
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            raise ValueError(f"order of candidates {self.order!r} is none of {', '.join(ORDERS)}")
+        best_of(self.link_votes, ("yes", "no"))
+        best_of(self.verification_votes, ("true", "false"))
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One step of a chain: which stage settled on what, and where that led."""
+
+    stage: str
+    outcome: str
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChainState:
+    """A chain and where it stands. `stage` is LINKING, VERIFICATION or a stage of the box loop.
+
+    `kind` is "scene" or "none" for a chain closed without boxes; `reason` says why it is in
+    review: refused, flagged, fruitless, crowded.
+    """
+
+    mentions: tuple[Mention, ...]
+    stage: str
+    boxes: tuple[Drawn, ...] = ()
+    pending: Drawn | None = None
+    kind: str = ""
+    reason: str = ""
+    moves: tuple[Move, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """A chain is called after its first mention until it is printed."""
+        return self.mentions[0].id
+
+    @property
+    def closed(self) -> bool:
+        return self.stage in loop.CLOSED
+
+
+@dataclass(frozen=True, slots=True)
+class ImageState:
+    """What the judgments so far make of an image.
+
+    `questions` are open; `moot` the ids of votes that no question consumed. When every chain is
+    closed, `result` is the merged layer and `merged` says what merged and why.
+    """
+
+    chains: tuple[ChainState, ...]
+    questions: tuple[Question, ...]
+    moot: tuple[str, ...]
+    result: LayerRecord | None
+    merged: tuple[Merged, ...]
+
+    @property
+    def complete(self) -> bool:
+        return self.result is not None
+
+    @property
+    def layer(self) -> LayerRecord:
+        """The result; before there is one, chains and accepted boxes as they stand, unmerged."""
+        return self.result if self.result is not None else unmerged(self.chains)
+
+
+def unmerged(chains: Iterable[ChainState]) -> LayerRecord:
+    return canonical_layer(
+        (Chain(c.id, c.mentions), tuple(d.box for d in c.boxes), c.kind)
+        for c in chains
+        if c.stage != loop.EXCLUDED
+    )
