@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from annotation.protocol import verb_or_noun
-from annotation.protocol.tagged_caption import ADJECTIVE, BE, DETERMINER, NOMINAL, NOUN, TaggedCaption
+from annotation.protocol.tagged_caption import ADJECTIVE, BE, DETERMINER, END, NOMINAL, NOUN, TaggedCaption
 from annotation.protocol.wordlists import entries
 from models_core.text.wordnet import singulars
 
@@ -41,10 +41,14 @@ _OBJECTS_OF_WEARING = (
     "giving",
     "putting",
 )
+_COMPARED = (
+    "together", "over", "under", "after", "however", "further", "farther", "closer", "higher", "lower",
+    "later", "faster", "slower", "earlier", "longer", "better", "former", "latter", "older", "younger",
+)  # fmt: skip
 _SETS = ("drum", "swing", "chess", "train", "tv", "television", "tea", "play")
 _ACTIVITIES = (
-    "climbing", "skating", "skiing", "surfing", "boarding", "diving", "dancing", "riding", "fishing", "jumping",
-    "vaulting", "gliding", "flying", "skateboarding",
+    "climbing", "skating", "skiing", "surfing", "boarding", "diving", "dancing", "riding", "fishing",
+    "jumping", "vaulting", "gliding", "flying", "skateboarding",
 )  # fmt: skip
 
 
@@ -78,6 +82,10 @@ def _idioms(c: TaggedCaption) -> None:
             and c.tag(i - 1) not in DETERMINER
         ):
             c.tags[i] = c.tags[i + 1] = c.tags[i + 2] = "AV0"  # "hand in hand"
+        elif word == "something" and c.tag(i - 1) == "CRD":
+            c.tags[i - 1] = c.tags[i] = "AJ0"
+        elif (before, word) == ("along", "side") or word == "past" and c.tag(i + 1) in DETERMINER:
+            c.tags[i] = "PRP"
         elif word in ("number", "#") and c.tag(i + 1) == "CRD":
             c.tags[i] = c.tags[i + 1] = "NN1"
         elif word == "set" and before in _SETS:
@@ -102,10 +110,13 @@ def _modifiers(c: TaggedCaption) -> None:
                 c.tags[i] = "AJ0"
         elif word == "her" and nominal:
             c.tags[i] = "DPS"
-        elif (
-            before == "AT0" and tag in ("AV0", "AVP", "PRP") and after in NOMINAL and not word.endswith("ly")
-        ):
+        elif word == "more" and before == "CRD" and nominal:
             c.tags[i] = "AJ0"
+        elif before == "AT0" and tag in ("AV0", "AVP", "PRP") and not word.endswith("ly"):
+            if after in NOMINAL:
+                c.tags[i] = "AJ0"
+            elif after in ("PUN", "PRP", "PRF", END):
+                c.tags[i] = "NN1"  # "the well"
         elif word.endswith("ed") and tag.startswith("V") and after in NOUN and before in ADJECTIVE | {"AT0"}:
             c.tags[i] = "VVN"
         elif word == "looking" and tag == "VVG" and after in NOUN and before in NOMINAL:
@@ -116,10 +127,18 @@ def _modifiers(c: TaggedCaption) -> None:
             c.tags[i] = "AJ0"
         elif word in ("about", "over", "around") and after == "CRD":
             c.tags[i] = "AV0"
+        elif tag in ("AJC", "AV0") and word.endswith("er") and _names_a_doer(c, i):
+            c.tags[i] = "NN1"  # "a windsurfer", "a deep fryer"
         elif word in _NAMING and tag in ("VVN", "VVD", "AJ0"):
-            c.tags[i] = "VVB"  # takes a noun phrase of its own: "a man named Bob"
+            c.tags[i] = "VVX"  # takes a noun phrase of its own: "a man named Bob"
         elif tag == "POS" and after in ("VVG", "AT0"):
             c.tags[i] = "VBZ"  # "he 's smiling"
+
+
+def _names_a_doer(c: TaggedCaption, i: int) -> bool:
+    """Whether a word in -er, tagged as a comparative, is a noun: a person's, or one that ends a phrase."""
+    ends = c.tag(i - 1) in NOMINAL | {"AT0", "DPS"} and c.tag(i + 1) not in NOMINAL | {"VVG", "VVN", "CRD"}
+    return c.is_person(i) or ends and c.words[i] not in _COMPARED
 
 
 def _ing_forms(c: TaggedCaption) -> None:
@@ -180,7 +199,7 @@ def _verbs_of_activity(c: TaggedCaption) -> None:
 def _infinitives(c: TaggedCaption) -> None:
     """ "Ready to exit the water": a bare word between "to" and a determiner is a verb."""
     for i in range(1, len(c.words)):
-        if c.tags[i] == "NN1" and c.words[i - 1] == "to" and c.tag(i + 1) in ("AT0", "DPS", "PNP"):
+        if c.tags[i] == "NN1" and c.words[i - 1] == "to" and c.tag(i + 1) in ("AT0", "DPS", "PNP", "PNX"):
             if c.word(i - 2) not in ("next", "close"):
                 c.tags[i - 1], c.tags[i] = "TO0", "VVI"
 

@@ -59,7 +59,7 @@ class TaggedCaption:
         return any(self.tags[j] in FINITE for j in stretch)
 
     def phrase_start(self, at: int) -> int:
-        """Where the run of determiner, modifiers and nouns that ends before `at` begins; `at` if there is none."""
+        """Where the run of determiner, modifiers and nouns that ends before `at` begins; else `at`."""
         start = at
         while start > 0 and (self.tags[start - 1] in NOMINAL | {"CRD"} or self._joins_modifiers(start - 1)):
             start -= 1
@@ -72,16 +72,16 @@ class TaggedCaption:
         joins = self.words[i] in ("and", ",") and self.tag(i + 1) in ADJECTIVE
         return joins and (self.tag(i - 1) in ADJECTIVE or self.is_colour(i - 1))
 
-    def has_plural_subject(self, stretch: range) -> bool:
-        """Whether `stretch` opens with a plural noun phrase, with "a ... of", or with two joined by "and"."""
+    def subject_numbers(self, stretch: range) -> frozenset[str]:
+        """What number the verb after the noun phrase that opens `stretch` may have; both after "of"."""
         end = stretch.start
         while end < stretch.stop and self.tags[end] in NOMINAL | DETERMINER | {"CRD"}:
             end += 1
-        if end == stretch.start:
-            return False
-        if end < stretch.stop and (self.tags[end] == "PRF" or self.words[end] == "and"):
-            return True
-        return self.tags[end - 1] in ("NN2", "NN0") or self.words[stretch.start] in _PLURALS
+        if end > stretch.start and end < stretch.stop and self.tags[end] == "PRF":
+            return frozenset(("singular", "plural"))
+        joined = end < stretch.stop and self.words[end] == "and"
+        plural = self.tags[end - 1] in ("NN2", "NN0") or self.words[stretch.start] in _PLURALS
+        return frozenset(("plural",) if end > stretch.start and (joined or plural) else ("singular",))
 
     def is_colour(self, i: int) -> bool:
         return self.word(i) in entries("colours.txt")

@@ -35,10 +35,11 @@ PREPOSITION = "I"
 ELSE = "X"
 
 _BY_TAG = {
-    "AT0": ARTICLE, "DPS": DETERMINER, "DT0": DETERMINER, "CRD": NUMERAL, "ORD": ADJECTIVE, "AJ0": ADJECTIVE,
-    "AJC": ADJECTIVE, "AJS": ADJECTIVE, "NN0": NOUN, "NN1": NOUN, "NN2": NOUN, "NP0": NOUN, "NN": NOUN, "UNC": NOUN,
-    "ZZ0": NOUN, "VVN": PARTICIPLE, "VVD": PARTICIPLE, "POS": POSSESSIVE, "PRF": OF, "CJC": AND, "PRP": PREPOSITION,
-    "IN": PREPOSITION, "AVP": PREPOSITION, "PNI": PRONOUN, "PUQ": QUOTE,
+    "AT0": ARTICLE, "DPS": DETERMINER, "DT0": DETERMINER, "CRD": NUMERAL, "ORD": ADJECTIVE,
+    "AJ0": ADJECTIVE, "AJC": ADJECTIVE, "AJS": ADJECTIVE, "NN": NOUN, "NN0": NOUN, "NN1": NOUN, "NN2": NOUN,
+    "NP0": NOUN, "UNC": NOUN, "ZZ0": NOUN, "VVN": PARTICIPLE, "VVD": PARTICIPLE, "POS": POSSESSIVE,
+    "PRF": OF, "CJC": AND, "PRP": PREPOSITION, "IN": PREPOSITION, "AVP": PREPOSITION, "PNI": PRONOUN,
+    "PUQ": QUOTE,
 }  # fmt: skip
 _BY_WORD = {
     ",": COMMA, "all": PREDETERMINER, "both": PREDETERMINER, "half": PREDETERMINER, "such": PREDETERMINER,
@@ -70,7 +71,11 @@ class CaptionTagger:
             self._hanta.tag_sent([self._shown(i, token) for i, token in enumerate(tokens)], taglevel=0)
         )
         mending.mend(words, tags)
-        return "".join(map(_letter, words, tags))
+        letters = map(_letter, words, tags)
+        return "".join(
+            PARTICIPLE if letter == ADJECTIVE and place and token[:1].isupper() else letter
+            for place, (letter, token) in enumerate(zip(letters, tokens, strict=True))
+        )
 
     @staticmethod
     def _shown(place: int, token: str) -> str:

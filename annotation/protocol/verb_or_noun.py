@@ -21,7 +21,8 @@ _SINGULAR = frozenset(("a", "an", "one", "another", "each", "every", "this", "th
 _DIRECTIONS = frozenset("down up into onto off away toward towards through over across along".split())
 #: After these a bare form is an infinitive: "helps a girl climb".
 _CAUSES = frozenset(
-    "help helps helping let lets letting make makes making have has having see sees watch watches watching".split()
+    "help helps helping let lets letting make makes making have has having see sees watch watches".split()
+    + ["watching"]
 )
 
 
@@ -42,6 +43,8 @@ def mend(c: TaggedCaption) -> None:
         form = _forms().get(c.words[i])
         if c.tags[i] in ("NN1", "NN2") and form and _is_verb(c, i, form):
             c.tags[i] = form.tag
+        elif c.tags[i] == "NN2" and form is None and _is_unlisted_verb(c, i):
+            c.tags[i] = "VVZ"
     for i in range(1, len(c.words)):
         if c.tags[i] in ("VVB", "VVI") and _is_bare_noun(c, i):
             c.tags[i] = "NN1"
@@ -72,25 +75,28 @@ def _is_verb(c: TaggedCaption, i: int, form: _Form) -> bool:
     worn = c.is_animate_or_worn(i - 1)
     ended = form.mostly_verb and c.words[i - 1] in ("on", "off", ",")
     ended |= c.words[i - 1] == "on" and c.is_animate_or_worn(i - 2)  # "with no shirt on stands"
-    if not (before in NOUN | {"AVP", "AV0"} or clothed or ended or c.words[i - 1] == "other"):
+    listed = before == "PUN" and after == "PUN" and not form.singular  # "two girls , in capes , bow ."
+    if not (before in NOUN | {"AVP", "AV0"} or clothed or ended or listed or c.words[i - 1] == "other"):
         return False
     if any(c.tags[j - 1] != "CJC" and c.has_finite(range(j, j + 1)) for j in clause if j):
         return False
-    many = c.has_plural_subject(range(clause.start, i))
+    numbers = c.subject_numbers(range(clause.start, i))
     first = start == clause.start
+    first |= c.tag(start - 1) == "PRF" and c.phrase_start(start - 1) == clause.start
+    over = clothed or worn or ended or first or c.words[i - 1] == "other"  # the noun phrase before
     if form.singular:
-        return not many and (
-            after in _OBJECT
-            or form.mostly_verb
-            or clothed
-            or worn
-            or ended
-            or first
-            or c.words[i - 1] == "other"
-        )
-    if many and (form.mostly_verb or first or before == "AVP" or worn):
+        return after in _OBJECT or "singular" in numbers and (form.mostly_verb or over)
+    if "plural" in numbers and (form.mostly_verb or first or before == "AVP" or worn or listed):
         return True
     return form.mostly_verb and (worn or clothed or after in _OBJECT and opener not in _SINGULAR)
+
+
+def _is_unlisted_verb(c: TaggedCaption, i: int) -> bool:
+    """ "A goat treks": after "a", a person or an animal is followed by no plural noun."""
+    start = c.phrase_start(i)
+    if start == i or not c.is_animate_or_worn(i - 1) or c.tag(i + 1) in NOUN | {"POS", "PRF", "CJC"}:
+        return False
+    return c.words[i].endswith("s") and _number_forbids_noun(c, i, _Form(True, False), c.words[start])
 
 
 def _number_forbids_noun(c: TaggedCaption, i: int, form: _Form, opener: str) -> bool:
@@ -102,7 +108,7 @@ def _number_forbids_noun(c: TaggedCaption, i: int, form: _Form, opener: str) -> 
 
 
 def _is_bare_noun(c: TaggedCaption, i: int) -> bool:
-    """Whether a bare form tagged as a verb is a noun: "a chew toy", "a fruit stand with", "his sports bike"."""
+    """Whether a bare form tagged as a verb is a noun: "a chew toy", "a fruit stand", "his sports bike"."""
     before, after = c.tags[i - 1], c.tag(i + 1)
     if before in ("AT0", "DPS"):
         return True
@@ -133,14 +139,13 @@ def _is_second_verb(c: TaggedCaption, i: int) -> bool:
 
 def _ends_phrase_with_article(c: TaggedCaption, i: int) -> bool:
     """ "Pulling a red sled across": an article and its adjectives want a noun, not a participle."""
-    if (
-        c.tag(i + 1) in NOMINAL | {"VVN", "CJC", "PUN"}
-        or c.words[i].endswith("ed")
-        and c.words[i] not in _forms()
-    ):
-        return False
     start = c.phrase_start(i)
-    return start < i and c.words[start] in ("a", "an") and (c.tags[i - 1] in ADJECTIVE or c.is_colour(i - 1))
+    if start == i or c.words[start] not in ("a", "an") or c.tag(i + 1) in NOMINAL | {"VVN", "CJC", "PUN"}:
+        return False
+    if start == i - 1:
+        return True
+    described = c.tags[i - 1] in ADJECTIVE or c.is_colour(i - 1)
+    return described and (not c.words[i].endswith("ed") or c.words[i] in _forms())
 
 
 def _takes_object(c: TaggedCaption, i: int) -> bool:

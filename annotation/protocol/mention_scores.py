@@ -1,0 +1,115 @@
+"""How well found mentions agree with marked ones: spans by exact match, categories on matched spans.
+
+A found span is right where a marked span of the same caption has the same first and last
+word; precision, recall and F1 are over all captions together (as CoNLL-2000 scores chunks).
+Marked spans of chain 0 ("not visual") are left out, and with them every found span that
+lies inside one: whether such a phrase is found is neither right nor wrong.
+
+What is not matched is told apart as `missed` (marked, nothing found overlaps it), `spurious`
+(found, overlaps nothing marked) and `boundary` (the two overlap with other edges).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from annotation.protocol.terms import NOT_VISUAL, LayerRecord, Mention
+
+MISSED, SPURIOUS, BOUNDARY = "missed", "spurious", "boundary"
+
+
+@dataclass(slots=True)
+class MentionScores:
+    """Counts over captions; add images up with `+=` (`__iadd__`), read the shares at the end.
+
+    `errors` counts phrases by kind of error, lower-cased; a boundary error reads
+    "found -> marked". `agreed` and `compared` count matched spans by marked category.
+    """
+
+    gold: int = 0
+    found: int = 0
+    matched: int = 0
+    same_categories: int = 0
+    agreed: Counter[str] = field(default_factory=Counter)
+    compared: Counter[str] = field(default_factory=Counter)
+    errors: dict[str, Counter[str]] = field(
+        default_factory=lambda: {kind: Counter() for kind in (MISSED, SPURIOUS, BOUNDARY)}
+    )
+
+    def __iadd__(self, other: MentionScores) -> MentionScores:
+        self.gold += other.gold
+        self.found += other.found
+        self.matched += other.matched
+        self.same_categories += other.same_categories
+        self.agreed += other.agreed
+        self.compared += other.compared
+        for kind, phrases in other.errors.items():
+            self.errors[kind] += phrases
+        return self
+
+    @property
+    def precision(self) -> float:
+        return self.matched / self.found if self.found else 0.0
+
+    @property
+    def recall(self) -> float:
+        return self.matched / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall, 0 where nothing matches."""
+        return span_f1(self.gold, self.found, self.matched)
+
+    @property
+    def category_agreement(self) -> float:
+        """The share of matched spans with the same set of categories."""
+        return self.same_categories / self.matched if self.matched else 0.0
+
+
+def span_f1(gold: int, found: int, matched: int) -> float:
+    """F1 of `matched` spans among `found` and `gold`; 0 where nothing matches."""
+    return 2 * matched / (gold + found) if matched else 0.0
+
+
+def score_mentions(found: Iterable[Mention], layer: LayerRecord) -> MentionScores:
+    """The scores of one image's found mentions against those marked in its `layer`."""
+    hidden = [m for chain in layer.chains if chain.id == NOT_VISUAL for m in chain.mentions]
+    gold = {m.place: m for chain in layer.chains if chain.id != NOT_VISUAL for m in chain.mentions}
+    kept = {m.place: m for m in found if m.place in gold or not any(_covers(h, m) for h in hidden)}
+    scores = MentionScores(gold=len(gold), found=len(kept))
+    for place in gold.keys() & kept.keys():
+        scores.matched += 1
+        marked, given = set(gold[place].categories), set(kept[place].categories)
+        scores.same_categories += marked == given
+        scores.compared.update(marked)
+        scores.agreed.update(marked & given)
+    _tell_errors(
+        [gold[place] for place in sorted(gold.keys() - kept.keys())],
+        [kept[place] for place in sorted(kept.keys() - gold.keys())],
+        scores,
+    )
+    return scores
+
+
+def _tell_errors(unfound: Sequence[Mention], wrong: Sequence[Mention], scores: MentionScores) -> None:
+    """Count what is unmatched on either side by kind."""
+    for mention in wrong:
+        touched = [m for m in unfound if _overlap(m, mention)]
+        if touched:
+            marked = " | ".join(m.text.lower() for m in touched)
+            scores.errors[BOUNDARY][f"{mention.text.lower()} -> {marked}"] += 1
+        else:
+            scores.errors[SPURIOUS][mention.text.lower()] += 1
+    for mention in unfound:
+        if not any(_overlap(mention, m) for m in wrong):
+            scores.errors[MISSED][mention.text.lower()] += 1
+
+
+def _overlap(one: Mention, other: Mention) -> bool:
+    return one.caption == other.caption and one.start < other.end and other.start < one.end
+
+
+def _covers(outer: Mention, inner: Mention) -> bool:
+    return outer.caption == inner.caption and outer.start <= inner.start and inner.end <= outer.end
