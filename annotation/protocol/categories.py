@@ -116,11 +116,12 @@ def _dictionary() -> dict[str, str]:
 
 
 def _by_hypernym(words: Sequence[str], wordnet: WordNet) -> str:
-    """The category of the first sense of the longest compound that WordNet knows, by its hypernyms."""
+    """By the hypernyms of the first sense of the longest compound that WordNet knows; names come last."""
     for start in range(len(words)):
         senses = wordnet.senses(" ".join(words[start:]))
         if senses:
-            return next(_above(senses[0], wordnet), OTHER)
+            common = (s for s in senses if any(word.islower() for word in s.words))
+            return next(_above(next(common, senses[0]), wordnet), OTHER)
     return OTHER
 
 

@@ -176,8 +176,8 @@ def test_another_chunker_may_take_its_place():
 
 
 WORDS = (
-    "a the two man men girl's goat walks smile playing orange in of and , . his her ' 's \" on with who is are "
-    "red white snow covered looking # 5 tall older fryer outdoors other each another all both to -"
+    "a the two man men girl's goat walks smile playing orange in of and , . his her ' 's \" on with who is "
+    "are red white snow covered looking # 5 tall older fryer outdoors other each another all both to -"
 )
 
 

@@ -1,16 +1,12 @@
 """Captions are cut as the Flickr30k captions are cut."""
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from models_core.text.tokens import tokenise
-
-REAL_DATA = Path(os.environ.get("REAL_DATA_DIR") or Path(__file__).resolve().parents[4] / "shared" / "data")
 
 
 @pytest.mark.parametrize(
@@ -49,11 +45,9 @@ def test_cutting_twice_is_cutting_once(text):
     assert tokenise(" ".join(tokens)) == tokens
 
 
-def test_the_real_validation_captions_stay_as_they_are():
-    source = REAL_DATA / "flickr30k" / "validation.json"
-    if not source.exists():
-        pytest.skip(f"no {source}: set REAL_DATA_DIR to the folder of real data")
-    captions = [c for texts in json.loads(source.read_text("utf-8")).values() for c in texts[:5]]
+def test_the_real_validation_captions_stay_as_they_are(real_data):
+    images = json.loads((real_data / "flickr30k" / "validation.json").read_text("utf-8"))
+    captions = [caption for texts in images.values() for caption in texts[:5]]
     changed = [c for c in captions if tokenise(c) != tuple(c.split())]
     assert len(captions) == 5000
     assert len(changed) <= 5, changed
