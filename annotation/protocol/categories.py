@@ -28,8 +28,6 @@ from models_core.text.wordnet import Synset, WordNet, singulars
 #: Words of WordNet under which everything is of one category; the first on the way up decides.
 _HYPERNYMS = {
     "person": PEOPLE,
-    "people": PEOPLE,
-    "social group": PEOPLE,
     "clothing": CLOTHING,
     "footwear": CLOTHING,
     "headdress": CLOTHING,
@@ -45,7 +43,8 @@ _HYPERNYMS = {
     "way": SCENE,
     "geological formation": SCENE,
     "body of water": SCENE,
-    "location": SCENE,
+    "district": SCENE,
+    "geographical area": SCENE,
     "land": SCENE,
 }
 _POSSESSIVES = ("'s", "’s", "'", "’")
@@ -83,8 +82,10 @@ def _only_colour(words: Sequence[str]) -> bool:
 def _category(words: Sequence[str], wordnet: WordNet | None) -> str:
     parts = list(_of_parts(words))
     transparent = entries("transparent.txt")
-    heads = [part for part in parts if _forms(part[-1]).isdisjoint(transparent)] or parts[-1:]
+    heads = [part for part in parts if transparent.isdisjoint(_forms(part[-1]))] or parts[-1:]
     head = heads[0]
+    if head[-1] in entries("stand_ins.txt"):
+        return PEOPLE
     for end in range(len(head), 0, -1):
         for start in range(max(0, end - _LONGEST_COMPOUND), end):
             for form in _forms("-".join(head[start:end])):
@@ -105,8 +106,9 @@ def _of_parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 @cache
-def _forms(word: str) -> frozenset[str]:
-    return frozenset((word, *singulars(word)))
+def _forms(word: str) -> tuple[str, ...]:
+    """The word as it stands, then what it may be the plural of."""
+    return (word, *singulars(word))
 
 
 @cache

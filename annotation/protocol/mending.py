@@ -92,6 +92,8 @@ def _idioms(c: TaggedCaption) -> None:
             c.tags[i] = "NN1"
         elif word in _FIRST_WORDS_OF_PREPOSITIONS and after == "of" and before in ("in", "on", "at"):
             c.tags[i] = "PRP"  # "in front of" is one preposition
+        elif word in ("outside", "inside") and after == "of" and before != "the":
+            c.tags[i] = "PRP"
         elif word in ("him", "them", "me", "us"):
             c.tags[i] = "PNP"
         elif word == "home" and before in ("at", "from"):
@@ -153,7 +155,7 @@ def _ing_forms(c: TaggedCaption) -> None:
         opened = before in DETERMINER | ADJECTIVE | {"CRD", "POS"} and not doer
         opened &= c.word(back) not in ("all", "both", "each")
         listed = word in entries("ing_nouns.txt")
-        if _is_compound(word, c.word(i + 1)) and before not in BE | {"CJS", "TO0"}:
+        if _is_compound(word, c.word(i + 1)) and before not in BE | {"CJS", "TO0"} and not c.is_person(back):
             c.tags[i] = "AJ0" if c.tag(i - 1) not in NOUN else "NN1"
             continue
         if word in _OBJECTS_OF_WEARING or word == "looking" and c.tags[i] != "AJ0":
@@ -163,7 +165,7 @@ def _ing_forms(c: TaggedCaption) -> None:
             many = before == "PRF" and c.word(i - 2) in entries("transparent.txt")
             if after in NOMINAL and opened or after in NOUN and many:
                 c.tags[i] = "AJ0"  # "a group of smiling women", but "the process of roping cattle"
-            elif opened and after not in ("VVN", "VVG", "AT0", "DPS", "PNP"):
+            elif opened and before != "CRD" and after not in ("VVN", "VVG", "AT0", "DPS", "PNP"):
                 c.tags[i] = "NN1"
             elif listed and c.word(i - 1) == "with" and after not in DETERMINER | NOMINAL:
                 c.tags[i] = "NN1"
