@@ -1,0 +1,6 @@
+"""How far those who judged agree: coefficients with intervals, thresholds, answers made one.
+
+`estimates` (a figure, or the reason why there is none; intervals clustered by image),
+`coefficients` (Cohen, Fleiss, Krippendorff), `thresholds` (binarised scores, precision and
+recall), `votes` (who answered what), `aggregation` (majority, mean, Dawid and Skene, confusion).
+"""

@@ -1,0 +1,124 @@
+"""A figure that says why where it does not exist, and its interval by bootstrap over clusters.
+
+Every coefficient here is a function of sums over items (a confusion table, a matrix of
+coincidences, three counts). So the sums are taken once for each cluster, a resample is a row of
+cluster multiplicities, and all resamples are one matrix product: nothing is computed twice.
+
+Convention. Items about one image are not independent, therefore whole images are drawn, with
+replacement, as many as there are; the interval is between the percentiles of the resampled
+values. Resamples on which the figure is undefined are left out and counted.
+Source: Efron and Tibshirani 1993, chapters 8 and 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+#: Entries of a block of multiplicities: 128 MiB.
+_BLOCK = 2**24
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One figure. `value` is None where it is undefined, and `reason` then says why.
+
+    `low` and `high` bound the interval of level `level`, where one was asked for and could be had;
+    `resamples` counts the resamples, `undefined` those of them without a value.
+    """
+
+    value: float | None
+    items: int
+    reason: str = ""
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    resamples: int = 0
+    undefined: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """How to draw: `clusters[k]` names the cluster (the image) of item k.
+
+    Raises ValueError where a number makes no sense.
+    """
+
+    clusters: Sequence[Hashable]
+    resamples: int = 1000
+    level: float = 0.95
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.resamples < 1:
+            raise ValueError(f"{self.resamples} resamples; draw at least 1")
+        if not 0 < self.level < 1:
+            raise ValueError(f"level {self.level} is no confidence; give one between 0 and 1, such as 0.95")
+
+
+def clusters_of(bootstrap: Bootstrap | None, items: int) -> tuple[Integers, int]:
+    """The cluster number of each item, and how many clusters there are: one where nothing is drawn."""
+    if bootstrap is None:
+        return np.zeros(items, dtype=np.int64), 1
+    if len(bootstrap.clusters) != items:
+        raise ValueError(f"{len(bootstrap.clusters)} clusters for {items} items; name one for each item")
+    numbers: dict[Hashable, int] = {}
+    found = [numbers.setdefault(cluster, len(numbers)) for cluster in bootstrap.clusters]
+    return np.array(found, dtype=np.int64), len(numbers)
+
+
+def estimate(
+    sums: Floats,
+    value: Callable[[Floats], Floats],
+    reason: Callable[[Floats], str],
+    *,
+    items: int,
+    bootstrap: Bootstrap | None,
+) -> Estimate:
+    """The figure of all clusters, with an interval where `bootstrap` is given.
+
+    `sums` has shape (clusters, k): what each cluster adds to the k sums. `value` maps
+    (..., k) to (...), NaN where undefined; `reason` says why it is so for one row of sums.
+    """
+    total = sums.sum(axis=0)
+    figure = float(value(total[None, :])[0])
+    if np.isnan(figure):
+        return Estimate(None, items, reason(total))
+    if bootstrap is None:
+        return Estimate(figure, items)
+    drawn = _resampled(sums, value, bootstrap)
+    defined = drawn[~np.isnan(drawn)]
+    missing = len(drawn) - len(defined)
+    if not len(defined):
+        why = f"no interval: undefined on all {len(drawn)} resamples"
+        return Estimate(figure, items, why, level=bootstrap.level, resamples=len(drawn), undefined=missing)
+    tail = (1 - bootstrap.level) / 2
+    low, high = np.quantile(defined, [tail, 1 - tail])
+    return Estimate(
+        figure,
+        items,
+        low=float(low),
+        high=float(high),
+        level=bootstrap.level,
+        resamples=len(drawn),
+        undefined=missing,
+    )
+
+
+def _resampled(sums: Floats, value: Callable[[Floats], Floats], bootstrap: Bootstrap) -> Floats:
+    """The figure on each resample, shape (resamples,)."""
+    dice = np.random.default_rng(bootstrap.seed)
+    clusters = len(sums)
+    even = np.full(clusters, 1 / clusters)
+    drawn = np.empty(bootstrap.resamples)
+    step = max(1, _BLOCK // clusters)
+    for start in range(0, bootstrap.resamples, step):
+        number = min(step, bootstrap.resamples - start)
+        drawn[start : start + number] = value(dice.multinomial(clusters, even, size=number) @ sums)
+    return drawn

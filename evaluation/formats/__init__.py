@@ -1,0 +1,10 @@
+"""Formats of judgments made elsewhere: one file each, all in JUDGMENT_FORMATS once this is imported."""
+
+import sys
+
+from annotation.registry import discover
+from evaluation.formats.base import JUDGMENT_FORMATS, JudgedPair, JudgmentFormat
+
+discover(sys.modules[__name__])
+
+__all__ = ["JUDGMENT_FORMATS", "JudgedPair", "JudgmentFormat"]

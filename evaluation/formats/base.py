@@ -1,0 +1,72 @@
+"""What a format of foreign judgments is: a reader of streams of `JudgedPair`.
+
+A format is one file in this folder. It registers an instance in JUDGMENT_FORMATS and touches
+nothing else. Its errors are the corpus formats' `FormatError`: file, line, what was found, what
+was expected.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from annotation.formats.base import FormatError
+from annotation.formats.text import shown
+from annotation.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPair:
+    """All answers about one pair: an image and a caption, or a keyword and a caption.
+
+    `query` and `document` are ids as the source writes them; for image and caption the image is
+    the query. `grades` are the answers on the source's scale (no is 0 and yes is 1). `judges`
+    names who gave each, in the same order; it is empty where the source does not say, and the
+    order of `grades` then means nothing.
+    """
+
+    query: str
+    document: str
+    grades: tuple[float, ...]
+    judges: tuple[str, ...] = ()
+
+    @property
+    def mean(self) -> float:
+        return sum(self.grades) / len(self.grades)
+
+
+class JudgmentFormat(ABC):
+    """One format. A subclass sets `key` and `title`, and `read`s."""
+
+    key: str
+    title: str
+
+    @abstractmethod
+    def read(self, path: Path) -> Iterator[JudgedPair]:
+        """Stream the pairs of `path`, each once and each with at least one answer.
+
+        Raises FormatError, at the latest when the offending line is reached.
+        """
+
+
+JUDGMENT_FORMATS: Registry[JudgmentFormat] = Registry("judgment format")
+
+
+def each_once(found: Iterable[tuple[int, JudgedPair]], *, file: Path) -> Iterator[JudgedPair]:
+    """The pairs of (line, pair), none twice, at least one; keeps the ids seen and nothing else."""
+    seen: dict[tuple[str, str], int] = {}
+    for line, pair in found:
+        key = (pair.query, pair.document)
+        if key in seen:
+            raise FormatError(
+                f"{shown(pair.query)} and {shown(pair.document)} were judged on line {seen[key]} already",
+                file=file,
+                line=line,
+                expected="each pair once",
+            )
+        seen[key] = line
+        yield pair
+    if not seen:
+        raise FormatError("holds no judgments", file=file, expected="at least one judged pair")

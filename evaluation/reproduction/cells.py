@@ -1,0 +1,99 @@
+"""A printed figure beside ours, and when the two agree.
+
+Tolerances: 0.02 for coefficients and scores (unit `kappa`: kappa, alpha, rho, tau, mean BLEU),
+two points for percentages, 2 % of the printed value or 5 items, whichever is more, for counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+KAPPA = "kappa"
+PERCENT = "%"
+COUNT = "count"
+
+#: A difference of exactly the tolerance is within it, whatever its last binary digit.
+_ROUNDING = 1e-9
+
+
+def tolerance(printed: float, unit: str) -> float:
+    """How far from `printed` a figure may lie."""
+    if unit == KAPPA:
+        return 0.02
+    if unit == PERCENT:
+        return 2.0
+    return max(5.0, 0.02 * abs(printed))
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One printed figure. `ours` is None where it cannot be had, and `why` then says why.
+
+    `family` gathers the cells that one convention moves together; `note` is a remark on a cell
+    that has a figure.
+    """
+
+    table: str
+    row: str
+    column: str
+    printed: float
+    ours: float | None
+    unit: str
+    family: str
+    why: str = ""
+    note: str = ""
+
+    @property
+    def strain(self) -> float | None:
+        """The difference in units of the tolerance: up to 1 is within."""
+        if self.ours is None:
+            return None
+        return abs(self.ours - self.printed) / tolerance(self.printed, self.unit)
+
+    @property
+    def within(self) -> bool | None:
+        strain = self.strain
+        return None if strain is None else strain <= 1 + _ROUNDING
+
+    def as_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "table": self.table,
+            "row": self.row,
+            "column": self.column,
+            "printed": self.printed,
+            "ours": self.ours,
+            "unit": self.unit,
+        }
+        if self.why:
+            found["why"] = self.why
+        if self.note:
+            found["note"] = self.note
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Cells that have a figure, those within tolerance, and their mean and largest strain."""
+
+    cells: int
+    within: int
+    mean: float
+    worst: float
+
+    @property
+    def share(self) -> float:
+        return self.within / self.cells if self.cells else 0.0
+
+
+def tally(cells: Iterable[Cell]) -> Tally:
+    """Count `cells`, leaving out those that cannot be had."""
+    had = [cell for cell in cells if cell.ours is not None]
+    strains = [cell.strain or 0.0 for cell in had]
+    return Tally(
+        cells=len(had),
+        within=sum(bool(cell.within) for cell in had),
+        mean=sum(strains) / len(strains) if strains else 0.0,
+        worst=max(strains, default=0.0),
+    )

@@ -1,0 +1,75 @@
+"""The conventions under which the printed figures come out, and the others that were tried.
+
+One `Conventions` serves all cells. Each alternative changes one of its fields; the second table of
+the report shows what that does to each family of cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from evaluation.qrels import HALF, MAJORITY, TWO_THIRDS, QrelsSettings, Rule
+
+Unjudged = Literal["irrelevant", "left out", "originals relevant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conventions:
+    """What the paper leaves open, each as the real data decide.
+
+    Text: BLEU is of the words as written; ROUGE and BLEU_pre are of content words (`stop_words`
+    taken out, `stemmed`), unless `bleu_of_content`; `lemmatised` takes the authors' lemmatised
+    captions for content words. References: R1(other) is the caption numbered `other_reference`.
+    Comparisons are >=; `strict` makes them >. `header` is what the column of Table 8 that is headed
+    "BLEU >= 0.6" for R1(gold) is computed at. Pairs that the crowd did not judge: `unjudged_in_kappa`
+    for Table 10(a), which then covers all pairs of the experts, `unjudged_in_precision` for (b).
+    Qrels: `rule`, and whether originals are relevant unjudged (`originals`). `tau`: Kendall's tau-b
+    or tau-c, which count ties differently.
+    """
+
+    stop_words: bool = True
+    stemmed: bool = True
+    lemmatised: bool = False
+    bleu_of_content: bool = False
+    other_reference: int = 3
+    strict: bool = False
+    header: float = 0.7
+    unjudged_in_kappa: Unjudged = "irrelevant"
+    unjudged_in_precision: Unjudged = "left out"
+    rule: Rule = HALF
+    originals: bool = True
+    tau: Literal["b", "c"] = "b"
+
+    @property
+    def qrels(self) -> QrelsSettings:
+        return QrelsSettings(rule=self.rule, originals=self.originals)
+
+    def as_json(self) -> dict[str, Any]:
+        found = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return found | {"rule": self.rule.name, "qrels": self.qrels.described()}
+
+
+CHOSEN = Conventions()
+
+#: What was tried besides, one field changed each.
+ALTERNATIVES: Mapping[str, Conventions] = {
+    "no stop list": replace(CHOSEN, stop_words=False),
+    "no stemming": replace(CHOSEN, stemmed=False),
+    "lemmatised captions": replace(CHOSEN, lemmatised=True),
+    "BLEU of content words": replace(CHOSEN, bleu_of_content=True),
+    "R1(other) is caption #0": replace(CHOSEN, other_reference=0),
+    "R1(other) is caption #1": replace(CHOSEN, other_reference=1),
+    "R1(other) is caption #4": replace(CHOSEN, other_reference=4),
+    "strict comparisons (>)": replace(CHOSEN, strict=True),
+    "Table 8: BLEU at 0.6 as headed": replace(CHOSEN, header=0.6),
+    "10(a): unjudged left out": replace(CHOSEN, unjudged_in_kappa="left out"),
+    "10(a): unjudged originals relevant": replace(CHOSEN, unjudged_in_kappa="originals relevant"),
+    "10(b): unjudged irrelevant": replace(CHOSEN, unjudged_in_precision="irrelevant"),
+    "10(b): unjudged originals relevant": replace(CHOSEN, unjudged_in_precision="originals relevant"),
+    "relevant: more yes than no": replace(CHOSEN, rule=MAJORITY),
+    "relevant: two thirds": replace(CHOSEN, rule=TWO_THIRDS),
+    "originals as judged": replace(CHOSEN, originals=False),
+    "tau-c": replace(CHOSEN, tau="c"),
+}

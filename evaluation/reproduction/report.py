@@ -1,0 +1,131 @@
+"""Everything printed beside ours, and what other conventions would have given.
+
+A family is a function that yields cells and the names of the conventions it reads. Under an
+alternative only the families that read the changed convention are computed again, and only their
+cells are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from evaluation.reproduction.cells import Cell, Tally, tally
+from evaluation.reproduction.conventions import ALTERNATIVES, CHOSEN, Conventions
+from evaluation.reproduction.evidence import Evidence
+from evaluation.reproduction.sections import (
+    alpha,
+    best_kappas,
+    crowd,
+    crowd_against_experts,
+    filters,
+    nonzero,
+    relevant_pairs,
+    vocabulary,
+)
+from evaluation.reproduction.tables import table_2, table_7, table_10, tables_8_and_9
+
+_CONTENT = frozenset({"stop_words", "stemmed", "lemmatised"})
+_WORDS = _CONTENT | {"bleu_of_content"}
+_REFERENCES = frozenset({"other_reference"})
+_STRICT = frozenset({"strict"})
+_UNJUDGED = frozenset({"unjudged_in_kappa", "unjudged_in_precision"})
+
+Compute = Callable[[Evidence, Conventions], Iterator[Cell]]
+
+#: In the order of the report.
+FAMILIES: Mapping[Compute, frozenset[str]] = {
+    table_2: _WORDS,
+    table_7: frozenset({"tau"}),
+    tables_8_and_9: _WORDS | _REFERENCES | _STRICT | {"header"},
+    table_10: _UNJUDGED | _STRICT,
+    vocabulary: frozenset({"stop_words"}),
+    alpha: frozenset(),
+    nonzero: _CONTENT,
+    best_kappas: _WORDS | _REFERENCES | _STRICT,
+    filters: _WORDS | _STRICT,
+    crowd: _CONTENT | _STRICT,
+    crowd_against_experts: _UNJUDGED | _STRICT,
+    relevant_pairs: frozenset({"rule", "originals"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One family of cells under one other convention."""
+
+    convention: str
+    family: str
+    cells: tuple[Cell, ...]
+    chosen: Tally
+    other: Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All cells under the chosen conventions, and the families that alternatives change."""
+
+    conventions: Conventions
+    cells: tuple[Cell, ...]
+    alternatives: tuple[Alternative, ...]
+
+    @property
+    def tally(self) -> Tally:
+        return tally(self.cells)
+
+    def as_json(self) -> dict[str, Any]:
+        counted = self.tally
+        return {
+            "cells": [cell.as_json() for cell in self.cells],
+            "summary": {
+                "cells": counted.cells,
+                "within": counted.within,
+                "share": counted.share,
+                "not_to_be_had": len(self.cells) - counted.cells,
+            },
+            "conventions": self.conventions.as_json(),
+            "alternatives": [
+                {
+                    "convention": alternative.convention,
+                    "family": alternative.family,
+                    "cells": [cell.as_json() for cell in alternative.cells],
+                    "within": alternative.other.within,
+                    "within_as_chosen": alternative.chosen.within,
+                }
+                for alternative in self.alternatives
+            ],
+        }
+
+
+def reproduce(evidence: Evidence) -> Report:
+    """Compute every cell, and every family again under each alternative that concerns it."""
+    chosen = {compute: tuple(compute(evidence, CHOSEN)) for compute in FAMILIES}
+    alternatives: list[Alternative] = []
+    for name, conventions in ALTERNATIVES.items():
+        changed = _changed(conventions)
+        for compute, reads in FAMILIES.items():
+            if not changed & reads:
+                continue
+            before, after = _by_family(chosen[compute]), _by_family(compute(evidence, conventions))
+            alternatives += [
+                Alternative(name, family, cells, tally(before[family]), tally(cells))
+                for family, cells in after.items()
+                if cells != before[family]
+            ]
+    return Report(CHOSEN, tuple(cell for cells in chosen.values() for cell in cells), tuple(alternatives))
+
+
+def _changed(conventions: Conventions) -> set[str]:
+    return {
+        entry.name
+        for entry in fields(conventions)
+        if getattr(conventions, entry.name) != getattr(CHOSEN, entry.name)
+    }
+
+
+def _by_family(cells: Iterator[Cell] | tuple[Cell, ...]) -> dict[str, tuple[Cell, ...]]:
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.family, []).append(cell)
+    return {family: tuple(own) for family, own in found.items()}

@@ -1,0 +1,178 @@
+"""The cells of what Hodosh et al. 2013 print in their text: sections 3.5.3, 4.2.1, 4.2.2 and 4.3.2."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from evaluation.agreement.coefficients import LEVELS, as_ratings, krippendorff
+from evaluation.qrels import freeze
+from evaluation.reproduction import printed
+from evaluation.reproduction.cells import COUNT, KAPPA, PERCENT, Cell
+from evaluation.reproduction.conventions import Conventions
+from evaluation.reproduction.evidence import REFERENCES, Evidence
+from evaluation.reproduction.measures import (
+    against_experts,
+    bleu_and_rouge,
+    cell_of,
+    expert_row,
+    lay_against_experts,
+    lay_scores,
+    top,
+)
+from models_core.text.stopwords import STOP_WORDS
+
+FEWEST = 5
+
+
+def vocabulary(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+    """The frequent words of the lemmatised training captions, which show what the stop list is."""
+    counts = Counter(
+        word for own in evidence.training_lemmas for text in own for word in text.lower().split()
+    )
+    stop_words = STOP_WORDS if conventions.stop_words else frozenset()
+    frequent = [
+        word
+        for word, count in counts.items()
+        if count >= FEWEST and word not in stop_words and any(sign.isalnum() for sign in word)
+    ]
+    yield Cell(
+        "Section 3.5.3",
+        "training captions",
+        f"words of frequency {FEWEST} or more",
+        printed.VOCABULARY,
+        float(len(frequent)),
+        COUNT,
+        "Section 3.5.3",
+    )
+
+
+def alpha(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+    """Krippendorff's alpha of the experts; print names no level, so each stands beside the one figure."""
+    ratings = as_ratings([pair.grades for pair in evidence.experts.pairs])
+    for level in LEVELS:
+        yield cell_of(
+            krippendorff(ratings, level=level),
+            "Section 4.2.1",
+            "Krippendorff's alpha of experts",
+            level,
+            printed.ALPHA,
+            KAPPA,
+            "Section 4.2.1",
+            note="the paper prints one alpha and names no level",
+        )
+
+
+def nonzero(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+    """Section 4.2.2: pairs that share a word, and two words in a row."""
+    for order, (name, value) in enumerate(printed.NONZERO.items(), start=1):
+        overlap = evidence.content_overlap(REFERENCES["R5"], conventions, order=order)
+        ours = 100 * float((overlap.all_precisions() > 0).mean())
+        yield Cell(
+            "Section 4.2.2", "all pairs", f"{name} above 0", value, ours, PERCENT, "Section 4.2.2, non-zero"
+        )
+
+
+def best_kappas(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+    """Section 4.2.2: the best agreement of each measure, as the text has it."""
+    for best in printed.BEST_KAPPAS:
+        scores = bleu_and_rouge(evidence, best.references, conventions)[best.measure == "ROUGE"]
+        cut = top(best.threshold, conventions) if best.threshold == 1 else best.threshold
+        row = printed.EXPERT.index(best.expert)
+        yield cell_of(
+            against_experts(evidence, scores, [cut], conventions)[row][0],
+            "Section 4.2.2",
+            f"{best.references}, {expert_row(best.expert)}",
+            f"{best.measure} {'=' if best.threshold == 1 else '>='} {best.threshold:g}",
+            best.kappa,
+            KAPPA,
+            "Section 4.2.2, best kappas",
+        )
+
+
+def filters(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+    """Section 4.3.2: what cuts of BLEU_pre and BLEU remove, of all pairs and of good ones."""
+    experts = evidence.experts
+    for cut in printed.FILTERS:
+        overlap_of = evidence.content_overlap if cut.preprocessed else evidence.bleu_overlap
+        scores = overlap_of(REFERENCES["R5"], conventions).all_precisions()
+        kept = scores > cut.threshold if cut.above or conventions.strict else scores >= cut.threshold
+        judged_kept = kept[experts.images, experts.captions]
+        for column, kept_of, value in (
+            ("all pairs removed", kept, cut.removed),
+            ("expert >= 2.66 removed", judged_kept[experts.means >= printed.GOOD], cut.lost_good),
+            ("expert >= 3 removed", judged_kept[experts.means >= printed.BETTER], cut.lost_better),
+        ):
+            if value is not None:
+                ours = 100 * (1 - float(kept_of.mean()))
+                yield Cell("Section 4.3.2", cut.name, column, value, ours, PERCENT, "Section 4.3.2, filter")
+
+
+def crowd(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+    """Section 4.3.2: how many pairs were judged, and the answers on those that the filter removed."""
+    family, table, judged = "Section 4.3.2, crowd", "Section 4.3.2", evidence.crowd
+    overlap = evidence.content_overlap(REFERENCES["R5"], conventions)
+    scores, cut = overlap.precision(judged.images, judged.captions), printed.FILTERS[0].threshold
+    removed = scores <= cut if conventions.strict else scores < cut
+    unpublished = "the top ten of the 30 systems were not published"
+    total = printed.WANTED_KEPT + printed.REMOVED_YET_JUDGED
+    other = (
+        f"the file holds {len(removed):,} judged pairs where print counts {total:,}, "
+        "and does not mark which; of all that it holds"
+    )
+    number_removed = int(removed.sum())
+    for row, value, unit, why in (
+        ("pairs in the systems' top ten", printed.WANTED_PAIRS, COUNT, unpublished),
+        ("of these removed by the filter", printed.WANTED_REMOVED, PERCENT, unpublished),
+        (
+            "of these kept by the filter",
+            printed.WANTED_KEPT,
+            COUNT,
+            f"{other}, {len(removed) - number_removed:,} are kept",
+        ),
+        ("removed yet judged", printed.REMOVED_YET_JUDGED, COUNT, f"{other}, {number_removed:,} are removed"),
+    ):
+        yield Cell(table, row, "pairs", float(value), None, unit, family, why=why)
+    for column, value, ours in (
+        ("all judges said no", printed.REMOVED_ALL_NO, (judged.means[removed] == 0).mean()),
+        ("most judges said no", printed.REMOVED_MOST_NO, (judged.means[removed] < 0.5).mean()),
+    ):
+        yield Cell(table, "removed yet judged", column, value, 100 * float(ours), PERCENT, family)
+
+
+def crowd_against_experts(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+    """Section 4.3.2: what the text says of lay judges at 0.66."""
+    family, table = "Section 4.3.2, crowd against experts", "Section 4.3.2"
+    lay = lay_scores(evidence, conventions.unjudged_in_kappa)
+    kappas = against_experts(evidence, lay, [printed.LAY_RELEVANT], conventions)
+    found = kappas[printed.EXPERT.index(3.3)][0]
+    yield cell_of(found, table, "expert >= 3.33", "lay >= 0.66", printed.BEST_LAY_KAPPA, KAPPA, family)
+    perfect, almost, good = (lay_against_experts(evidence, at, conventions) for at in (4.0, 3.6, 2.6))
+    for row, column, found, value in (
+        ("expert = 4", "recall", perfect.recall, printed.RECALL_PERFECT),
+        ("expert >= 3.66", "recall", almost.recall, printed.RECALL_ALMOST),
+        ("expert >= 2.66", "precision", good.precision, printed.PRECISION_GOOD),
+    ):
+        yield cell_of(found, table, row, f"lay >= 0.66, {column}", value, PERCENT, family)
+
+
+def relevant_pairs(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+    """Section 4.3.2: relevant pairs, how many captions an image has, and images a caption."""
+    family, table = "Section 4.3.2, relevant pairs", "Section 4.3.2"
+    qrels = freeze(
+        evidence.crowd.pairs, name="flickr8k", settings=conventions.qrels, originals=evidence.originals
+    )
+    relevant = {(row.query, row.document) for row in qrels.rows if row.relevance}
+    added = float(len(relevant - set(evidence.originals.items())))
+    yield Cell(table, "relevant pairs", "besides the originals", printed.ADDED, added, COUNT, family)
+    for row, things, ids, values, misprinted in (
+        ("captions that describe", "images", [pair[1] for pair in relevant], printed.CAPTIONS_WITH, ()),
+        ("images that have", "captions", [pair[0] for pair in relevant], printed.IMAGES_WITH, (2, 3)),
+    ):
+        numbers = Counter(min(count, 4) for count in Counter(ids).values())
+        for number, value in enumerate(values, start=1):
+            note = ""
+            if number in misprinted:
+                note = f"misprinted: the captions' figure again; the four printed add up to {sum(values)}"
+            head = f"{number} or more {things}" if number == 4 else f"{number} {things}"
+            yield Cell(table, row, head, value, float(numbers[number]), COUNT, family, note=note)
