@@ -1,0 +1,18 @@
+"""The sample corpus through the whole chain of questions."""
+
+from annotation.sample.generator import generate
+from annotation.simulation.driver import Crowd, numbered, simulate_image
+from annotation.simulation.truth import Truth
+from annotation.simulation.workers import crowd
+
+
+def test_an_errorless_crowd_makes_of_200_scenes_exactly_their_gold():
+    people = Crowd(crowd({"perfect": 5}, seed=1), seed=1)
+    for record in generate(200, seed=1, out=None):
+        gold = record.layer
+        truth = Truth(gold, image=record.id, size=(record.width, record.height))
+        state = simulate_image(gold.mentions, truth, people, review=False).state
+        assert state.complete
+        ours, expected = numbered(state.layer, 1)[0], numbered(gold, 1)[0]
+        assert [c.categories for c in ours.chains] == [c.categories for c in expected.chains]
+        assert ours == expected
