@@ -140,8 +140,8 @@ def _caption(text: str, id: str) -> CaptionRecord:
 
 def category_number(chain: Chain) -> int:
     """The chain's first category in the order of CATEGORIES, counted from 1; `other` where it has none."""
-    known = [name for name in CATEGORIES if name in chain.categories] or [OTHER]
-    return CATEGORIES.index(known[0]) + 1
+    known = (name for name in chain.categories if name in CATEGORIES)
+    return CATEGORIES.index(next(known, OTHER)) + 1
 
 
 def _instances(layer: LayerRecord) -> Iterator[dict[str, Any]]:
