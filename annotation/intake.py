@@ -8,6 +8,7 @@ a killed import left is nobody's, and the next one of that name sweeps it.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +16,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_slug
 from django.db import IntegrityError, transaction
 
 from annotation import pictures, rebuild
@@ -30,6 +29,8 @@ from annotation.registry import UnknownName
 
 #: The layer made of what a source brings, and where it says it is from.
 IMPORT = "import"
+
+_NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 
 Progress = Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]]
 
@@ -101,13 +102,7 @@ def import_records(
 
 
 def _check_name(name: str) -> None:
-    try:
-        validate_slug(name)
-    except ValidationError:
-        name_is_one = False
-    else:
-        name_is_one = len(name) <= 100
-    if not name_is_one:
+    if not _NAME.fullmatch(name):
         raise IntakeError(
             f"corpus name {name!r}: expected letters, digits, hyphens or underscores, at most 100 of them"
         )

@@ -40,7 +40,10 @@ class Command(ReportCommand):
         if options["split"] is not None:
             check_split(corpus, options["split"])
         statistics = layer_statistics(
-            corpus=corpus, layer=layer, split=options["split"], progress=partial(progress, what="images")
+            corpus=corpus,
+            layer=layer,
+            split=options["split"],
+            progress=partial(progress, what="images", total=None if options["split"] else corpus.image_count),
         )
         return {
             "corpus": corpus.name,

@@ -14,7 +14,7 @@ from annotation.formats import FORMATS
 from annotation.management.base import ReportCommand, progress
 from annotation.management.resources import peak_mib
 from annotation.registry import UnknownName
-from annotation.selectors.corpora import AmbiguousLayer
+from annotation.selectors.corpora import AmbiguousLayer, corpus_named
 
 
 class Command(ReportCommand):
@@ -49,7 +49,7 @@ class Command(ReportCommand):
             layer=options["layer"],
             include_unfinished=options["include_unfinished"],
             with_pictures=options["with_pictures"],
-            progress=partial(progress, what="images"),
+            progress=partial(progress, what="images", total=corpus_named(options["corpus"]).image_count),
         )
         seconds = time.monotonic() - began
         return {
