@@ -13,43 +13,10 @@ from collections.abc import Sequence
 
 from annotation.protocol import verb_or_noun
 from annotation.protocol.tagged_caption import ADJECTIVE, BE, DETERMINER, END, NOMINAL, NOUN, TaggedCaption
-from annotation.protocol.wordlists import entries
+from annotation.protocol.wordlists import entries, sections
 from models_core.text.wordnet import singulars
 
-_NAMING = ("named", "called", "titled", "labeled", "labelled")
-_FIRST_WORDS_OF_PREPOSITIONS = (
-    "front",
-    "top",
-    "back",
-    "spite",
-    "advance",
-    "lieu",
-    "case",
-    "terms",
-    "need",
-    "search",
-)
-_OBJECTS_OF_WEARING = (
-    "wearing",
-    "holding",
-    "carrying",
-    "using",
-    "having",
-    "making",
-    "doing",
-    "taking",
-    "giving",
-    "putting",
-)
-_COMPARED = (
-    "together", "over", "under", "after", "however", "further", "farther", "closer", "higher", "lower",
-    "later", "faster", "slower", "earlier", "longer", "better", "former", "latter", "older", "younger",
-)  # fmt: skip
-_SETS = ("drum", "swing", "chess", "train", "tv", "television", "tea", "play")
-_ACTIVITIES = (
-    "climbing", "skating", "skiing", "surfing", "boarding", "diving", "dancing", "riding", "fishing",
-    "jumping", "vaulting", "gliding", "flying", "skateboarding",
-)  # fmt: skip
+_LISTS = "caption_grammar.txt"
 
 
 def mend(words: Sequence[str], tags: list[str]) -> None:
@@ -67,6 +34,7 @@ def mend(words: Sequence[str], tags: list[str]) -> None:
 
 def _idioms(c: TaggedCaption) -> None:
     """Words whose tag follows from a fixed neighbour."""
+    lists = sections(_LISTS)
     for i, word in enumerate(c.words):
         before, after = c.word(i - 1), c.word(i + 1)
         if (before, word) in (("each", "other"), ("one", "another")):
@@ -88,9 +56,9 @@ def _idioms(c: TaggedCaption) -> None:
             c.tags[i] = "PRP"
         elif word in ("number", "#") and c.tag(i + 1) == "CRD":
             c.tags[i] = c.tags[i + 1] = "NN1"
-        elif word == "set" and before in _SETS:
+        elif word == "set" and before in lists["before set"]:
             c.tags[i] = "NN1"
-        elif word in _FIRST_WORDS_OF_PREPOSITIONS and after == "of" and before in ("in", "on", "at"):
+        elif word in lists["heads of prepositions"] and after == "of" and before in ("in", "on", "at"):
             c.tags[i] = "PRP"  # "in front of" is one preposition
         elif word in ("outside", "inside") and after == "of" and before != "the":
             c.tags[i] = "PRP"
@@ -104,6 +72,7 @@ def _idioms(c: TaggedCaption) -> None:
 
 def _modifiers(c: TaggedCaption) -> None:
     """Modifiers taken for something else: "the other", "a nearby tree", "her hat", "a greasy haired man"."""
+    lists = sections(_LISTS)
     for i, word in enumerate(c.words):
         tag, before, after = c.tags[i], c.tag(i - 1), c.tag(i + 1)
         nominal = after in NOMINAL | {"VVG", "VVN", "CRD"}
@@ -131,7 +100,7 @@ def _modifiers(c: TaggedCaption) -> None:
             c.tags[i] = "AV0"
         elif tag in ("AJC", "AV0") and word.endswith("er") and _names_a_doer(c, i):
             c.tags[i] = "NN1"  # "a windsurfer", "a deep fryer"
-        elif word in _NAMING and tag in ("VVN", "VVD", "AJ0"):
+        elif word in lists["naming"] and tag in ("VVN", "VVD", "AJ0"):
             c.tags[i] = "VVX"  # takes a noun phrase of its own: "a man named Bob"
         elif tag == "POS" and after in ("VVG", "AT0"):
             c.tags[i] = "VBZ"  # "he 's smiling"
@@ -140,7 +109,7 @@ def _modifiers(c: TaggedCaption) -> None:
 def _names_a_doer(c: TaggedCaption, i: int) -> bool:
     """Whether a word in -er, tagged as a comparative, is a noun: a person's, or one that ends a phrase."""
     ends = c.tag(i - 1) in NOMINAL | {"AT0", "DPS"} and c.tag(i + 1) not in NOMINAL | {"VVG", "VVN", "CRD"}
-    return c.is_person(i) or ends and c.words[i] not in _COMPARED
+    return c.is_person(i) or ends and c.words[i] not in sections(_LISTS)["comparatives and adverbs in -er"]
 
 
 def _ing_forms(c: TaggedCaption) -> None:
@@ -158,7 +127,7 @@ def _ing_forms(c: TaggedCaption) -> None:
         if _is_compound(word, c.word(i + 1)) and before not in BE | {"CJS", "TO0"} and not c.is_person(back):
             c.tags[i] = "AJ0" if c.tag(i - 1) not in NOUN else "NN1"
             continue
-        if word in _OBJECTS_OF_WEARING or word == "looking" and c.tags[i] != "AJ0":
+        if word in sections(_LISTS)["transitive"] or word == "looking" and c.tags[i] != "AJ0":
             c.tags[i] = "VVG"
             continue
         if c.tags[i] == "VVG":
@@ -185,7 +154,11 @@ def _is_compound(first: str, second: str) -> bool:
 def _verbs_of_activity(c: TaggedCaption) -> None:
     """ "A man rock climbing" holds one verb; "a rock climbing wall" holds one noun."""
     for i in range(1, len(c.words)):
-        if c.words[i] in _ACTIVITIES and c.tags[i] == "VVG" and c.tags[i - 1] in ("NN1", "NN0", "AJ0"):
+        if (
+            c.words[i] in sections(_LISTS)["activities"]
+            and c.tags[i] == "VVG"
+            and c.tags[i - 1] in ("NN1", "NN0", "AJ0")
+        ):
             start = c.phrase_start(i)
             if (
                 c.tag(i + 1) in NOUN

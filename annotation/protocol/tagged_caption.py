@@ -16,10 +16,8 @@ FINITE = frozenset(("VBZ", "VBB", "VBD", "VHZ", "VHB", "VHD", "VDZ", "VDB", "VDD
 #: Stands for the words before the first and after the last.
 END = "END"
 
-_PLURALS = frozenset(
-    "two three four five six seven eight nine ten several many these those both few some".split()
-)
-_WEAR = frozenset(("wearing", "wears", "wear"))
+_PLURALS = sections("caption_grammar.txt")["plural openers"]
+_WEAR = sections("caption_grammar.txt")["wear"]
 
 
 class TaggedCaption:

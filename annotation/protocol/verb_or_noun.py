@@ -17,13 +17,10 @@ from annotation.protocol.wordlists import sections
 _AFTER_VERB = frozenset("AT0 DPS DT0 PRP AVP AV0 TO0 CJS CJT CJC PNP PNX PUN CRD PNI AVQ".split() + [END])
 #: What follows a verb and hardly ever a noun.
 _OBJECT = frozenset(("AT0", "DPS", "PNP", "TO0", "AVP", "PNX"))
-_SINGULAR = frozenset(("a", "an", "one", "another", "each", "every", "this", "that"))
-_DIRECTIONS = frozenset("down up into onto off away toward towards through over across along".split())
-#: After these a bare form is an infinitive: "helps a girl climb".
-_CAUSES = frozenset(
-    "help helps helping let lets letting make makes making have has having see sees watch watches".split()
-    + ["watching"]
-)
+_LISTS = sections("caption_grammar.txt")
+_SINGULAR = _LISTS["singular openers"]
+_DIRECTIONS = _LISTS["directions"]
+_CAUSES = _LISTS["causes"]
 
 
 class _Form(NamedTuple):
@@ -102,7 +99,7 @@ def _is_unlisted_verb(c: TaggedCaption, i: int) -> bool:
 def _number_forbids_noun(c: TaggedCaption, i: int, form: _Form, opener: str) -> bool:
     """ "A boy smiles": no plural after "a". "Two boys dance": plurals modify no noun."""
     if form.singular:
-        counted = c.words[i - 1] in ("few", "couple", "dozen", "many", "pair")
+        counted = c.words[i - 1] in _LISTS["counting nouns"]
         return opener in _SINGULAR and (c.tags[i - 1] in NOMINAL or c.words[i - 1] == opener) and not counted
     return c.tags[i - 1] in ("NN2", "NN0") and opener not in _SINGULAR
 

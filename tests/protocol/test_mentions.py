@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 from annotation.protocol.mentions import find_mentions
 
 
-def marked(sentence):
+def marked(sentence: str) -> tuple[list[str], list[tuple[int, int]]]:
     """The words of a sentence with brackets around its mentions, and the spans the brackets hold."""
-    words, spans, start = [], [], 0
+    words: list[str] = []
+    spans: list[tuple[int, int]] = []
+    start = 0
     for token in sentence.split():
         if token.startswith("["):
             start = len(words)
