@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from annotation.protocol.chunker.wordlists import entries, sections
 from annotation.protocol.terms import (
     ANIMALS,
     BODYPARTS,
@@ -22,7 +23,6 @@ from annotation.protocol.terms import (
     SCENE,
     VEHICLES,
 )
-from annotation.protocol.wordlists import entries, sections
 from models_core.text.wordnet import Synset, WordNet, singulars
 
 #: Words of WordNet under which everything is of one category; the first on the way up decides.

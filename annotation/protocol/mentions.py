@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from annotation.protocol.categories import categories_of
-from annotation.protocol.chunking import Chunker, NounPhraseChunker
+from annotation.protocol.chunker.chunking import Chunker, NounPhraseChunker
+from annotation.protocol.chunker.wordlists import sections
 from annotation.protocol.terms import Mention
-from annotation.protocol.wordlists import sections
 from models_core.text import wordnet
 
 Categoriser = Callable[[Sequence[str]], tuple[str, ...]]

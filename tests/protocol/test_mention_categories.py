@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 
 from annotation.protocol.categories import categories_of
+from annotation.protocol.chunker.wordlists import sections
 from annotation.protocol.terms import CATEGORIES
-from annotation.protocol.wordlists import sections
 from models_core.text.wordnet import WordNet
 
 without_wordnet = partial(categories_of, wordnet=None)

@@ -1,4 +1,4 @@
-"""Noun phrase chunks: a grammar over the letters of `annotation.protocol.tagging`."""
+"""Noun phrase chunks: a grammar over the letters of `annotation.protocol.chunker.tagging`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-from annotation.protocol.tagging import CaptionTagger, Tagger
+from annotation.protocol.chunker.tagging import CaptionTagger, Tagger
 
 
 class Chunker(Protocol):

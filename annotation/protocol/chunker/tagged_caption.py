@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from annotation.protocol.wordlists import entries, sections
+from annotation.protocol.chunker.wordlists import entries, sections
 
 NOUN = frozenset(("NN", "NN0", "NN1", "NN2", "NP0", "UNC", "ZZ0"))
 ADJECTIVE = frozenset(("AJ0", "AJC", "AJS", "ORD"))

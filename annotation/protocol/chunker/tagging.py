@@ -12,8 +12,8 @@ from typing import Protocol
 
 from HanTa.HanoverTagger import HanoverTagger
 
-from annotation.protocol import mending
-from annotation.protocol.wordlists import entries
+from annotation.protocol.chunker import mending
+from annotation.protocol.chunker.wordlists import entries
 
 ARTICLE = "A"  # a, an, the, no, every
 DETERMINER = "D"  # his, some, another

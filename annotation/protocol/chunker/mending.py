@@ -12,8 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from annotation.protocol import verb_or_noun
-from annotation.protocol.tagged_caption import ADJECTIVE, BE, DETERMINER, END, NOMINAL, NOUN, TaggedCaption
-from annotation.protocol.wordlists import entries, sections
+from annotation.protocol.chunker.tagged_caption import (
+    ADJECTIVE,
+    BE,
+    DETERMINER,
+    END,
+    NOMINAL,
+    NOUN,
+    TaggedCaption,
+)
+from annotation.protocol.chunker.wordlists import entries, sections
 from models_core.text.wordnet import singulars
 
 _LISTS = "caption_grammar.txt"

@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from annotation.protocol.tagged_caption import ADJECTIVE, END, NOMINAL, NOUN, TaggedCaption
-from annotation.protocol.wordlists import sections
+from annotation.protocol.chunker.tagged_caption import ADJECTIVE, END, NOMINAL, NOUN, TaggedCaption
+from annotation.protocol.chunker.wordlists import sections
 
 #: What follows a verb, and follows a noun only where that noun ends its phrase.
 _AFTER_VERB = frozenset("AT0 DPS DT0 PRP AVP AV0 TO0 CJS CJT CJC PNP PNX PUN CRD PNI AVQ".split() + [END])
