@@ -1,0 +1,1 @@
+"""Drawing: a canvas that knows what it shows, and everything that can be drawn on it."""
