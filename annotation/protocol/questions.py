@@ -117,12 +117,14 @@ def check(judgment: Judgment) -> None:
     if judgment.flag:
         if judgment.flag not in FLAGS or judgment.answer or judgment.box:
             raise BadJudgment(
-                f"judgment {judgment.id}: flag {judgment.flag!r} expected one of {', '.join(FLAGS)} and no answer"
+                f"judgment {judgment.id}: flag {judgment.flag!r}; expected one of {', '.join(FLAGS)} "
+                "and no answer"
             )
         return
     if judgment.answer not in ANSWERS[kind]:
+        expected = ", ".join(ANSWERS[kind])
         raise BadJudgment(
-            f"judgment {judgment.id}: answer {judgment.answer!r} to {kind}; expected {', '.join(ANSWERS[kind])}"
+            f"judgment {judgment.id}: answer {judgment.answer!r} to {kind}; expected {expected}"
         )
     if (judgment.box is not None) != (judgment.answer == "drawn"):
         raise BadJudgment(f"judgment {judgment.id}: a box comes with the answer 'drawn' and with no other")

@@ -74,9 +74,7 @@ class TrustSettings:
     bar: float = _from(0.8, _DECIDED)
     relevance_bar: float = _from(0.7, _HODOSH)
     window: int = _from(20, _DECIDED)
-    drawing_window: int = _from(
-        100, "decided: every box is a verdict; with 20 nearly all average drawers go"
-    )
+    drawing_window: int = _from(100, "decided: every box is a verdict; with 20 nearly all average drawers go")
     control_share: float = _from(0.02, _PLUMMER)
     double_check_share: float = _from(0.05, _DECIDED)
     drawing_iou: float = _from(0.5, "decided: section 3 of Plummer et al. 2015 counts a phrase found at 0.5")

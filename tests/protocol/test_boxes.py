@@ -63,7 +63,8 @@ def test_the_legal_pairs_are_those_of_the_specification():
         ("DRAWING", "DRAWN"), ("DRAWING", "NONE"), ("DRAWING", "FLAGGED"),
         ("QUALITY", "GOOD"), ("QUALITY", "BAD"), ("QUALITY", "FLAGGED"),
         ("COVERAGE", "MORE"), ("COVERAGE", "COMPLETE"), ("COVERAGE", "FLAGGED"),
-        ("REVIEW", "CLOSE_BOXED"), ("REVIEW", "CLOSE_NON_VISUAL"), ("REVIEW", "RESUME"), ("REVIEW", "EXCLUDE"),
+        ("REVIEW", "CLOSE_BOXED"), ("REVIEW", "CLOSE_NON_VISUAL"),
+        ("REVIEW", "RESUME"), ("REVIEW", "EXCLUDE"),
     }  # fmt: skip
 
 

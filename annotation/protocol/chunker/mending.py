@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from annotation.protocol import verb_or_noun
+from annotation.protocol.chunker import verb_or_noun
 from annotation.protocol.chunker.tagged_caption import (
     ADJECTIVE,
     BE,
