@@ -32,6 +32,8 @@ def main() -> int:
     parser.add_argument("--nothing-left-out", action="store_true", help="Fail where something is missing")
     options, arguments = parser.parse_known_args()
     signal.signal(signal.SIGTERM, _interrupt)
+    # Run in the background by a script, we would ignore it, and so would all that we start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     missing = prepare.prepare()
     if missing and options.nothing_left_out:

@@ -205,4 +205,6 @@ def pytest_on(folder: Path, *arguments: str, **environment: str) -> subprocess.P
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # A run in the background ignores Ctrl-C, and would hand that down.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
