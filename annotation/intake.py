@@ -20,7 +20,7 @@ from django.db import IntegrityError, transaction
 
 from annotation import pictures, rebuild
 from annotation.exclusive import Busy, exclusive_folder
-from annotation.formats import FORMATS
+from annotation.formats import FORMATS, FormatError
 from annotation.formats.archive import opened
 from annotation.ledger import Ledger
 from annotation.models import Caption, Corpus, Image, Layer
@@ -88,8 +88,13 @@ def import_corpus(
     _check_name(name)
     with _alone(name) as folder, opened(path, workdir=folder / "unpacked") as source:
         taking = _Taking(name, format, str(path), folder / "pictures")
-        report = taking.take(progress(reader.read(source, images=images)), pictures_in=images)
-    return report
+        try:
+            return taking.take(progress(reader.read(source, images=images)), pictures_in=images)
+        except (FormatError, pictures.PictureError, IntakeError) as error:
+            if source == path:
+                raise
+            # People know their archive, not the folder it was unpacked to.
+            raise IntakeError(str(error).replace(str(source), str(path))) from error
 
 
 def import_records(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from PIL import Image as Picture
 
 from annotation.export import ExportError, export_dataset
 from annotation.formats.base import FORMATS, Format, FormatError, Written
-from annotation.intake import import_corpus
+from annotation.intake import IntakeError, import_corpus
 from annotation.models import Corpus, Layer
 from annotation.protocol.boxes import BOXED, COVERAGE, EXCLUDED, NON_VISUAL, REVIEW
 from annotation.protocol.terms import ImageRecord
@@ -70,6 +71,26 @@ def test_entities_come_out_byte_for_byte_as_they_went_in(tmp_path: Path):
     assert tree(tmp_path / "out") == tree(source)
     assert (written.counts["images"], written.counts["boxes"]) == (2, 2)
     assert all(file.exists() for file in written.files)
+
+
+def test_an_archive_is_the_folder_it_holds(tmp_path: Path, data_dir: Path):
+    source = entities_folder(tmp_path / "in")
+    Picture.new("RGB", (640, 480), "navy").save(tmp_path / "12.jpg")
+    (source / "images").mkdir()
+    (tmp_path / "12.jpg").rename(source / "images" / "12.jpg")
+    archive = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", source))
+    assert import_corpus(name="c", path=archive, format="entities").pictures == 1
+    assert import_corpus(name="c", path=source, format="entities").unchanged
+    assert not (data_dir / "work").exists()
+
+
+def test_an_error_inside_an_archive_names_the_archive(tmp_path: Path):
+    source = entities_folder(tmp_path / "in")
+    (source / "Sentences" / "7.txt").write_text("[/EN#1/people A man\n")
+    archive = Path(shutil.make_archive(str(tmp_path / "packed"), "gztar", source))
+    with pytest.raises(IntakeError) as refusal:
+        import_corpus(name="c", path=archive, format="entities")
+    assert str(refusal.value).startswith(f"{archive}/Sentences/7.txt, line 1: the mention of chain 1")
 
 
 def test_jsonl_reads_back_to_the_same_records(tmp_path: Path):
