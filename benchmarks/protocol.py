@@ -22,7 +22,7 @@ from annotation.management.base import table
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment
 from annotation.protocol.terms import LayerRecord
-from annotation.sample.generator import generate
+from annotation.sample.generate import generate
 from annotation.simulation.driver import Cost, Crowd, simulate_image
 from annotation.simulation.truth import Truth
 from annotation.simulation.workers import crowd

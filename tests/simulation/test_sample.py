@@ -1,6 +1,6 @@
 """The sample corpus through the whole chain of questions."""
 
-from annotation.sample.generator import generate
+from annotation.sample.generate import generate
 from annotation.simulation.driver import Crowd, numbered, simulate_image
 from annotation.simulation.truth import Truth
 from annotation.simulation.workers import crowd

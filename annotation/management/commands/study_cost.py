@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from annotation.campaigns import gold_layer
 from annotation.management.base import ReportCommand, progress_bar, table
 from annotation.registry import UnknownName
-from annotation.sample.generator import generate
+from annotation.sample.generate import generate
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from annotation.simulation.gate import Gold
