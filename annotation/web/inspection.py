@@ -6,15 +6,24 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.models import Box, Caption, Chain, Image, Mention
 from annotation.protocol import terms
-from annotation.protocol.boxes import CLOSED, EXCLUDED
+from annotation.protocol.boxes import CLOSED, COVERAGE, DRAWING, EXCLUDED, QUALITY, REQUIREMENT, REVIEW
 from annotation.selectors.browse import LayerRows
 from annotation.web.marking import MarkedCaption, mark
 from annotation.web.overlay import DrawnBox, Frame, Tag, draw
 from annotation.web.palette import hue, letters
+
+#: The stages at which a chain waits for somebody, in words.
+OPEN = {
+    REQUIREMENT: gettext_lazy("open: requirement"),
+    DRAWING: gettext_lazy("open: drawing"),
+    QUALITY: gettext_lazy("open: quality"),
+    COVERAGE: gettext_lazy("open: coverage"),
+    REVIEW: gettext_lazy("open: review"),
+}
 
 
 @dataclass(slots=True)
@@ -38,8 +47,8 @@ class ShownChain:
         """Its boxes, or why it has none, or where its box loop stands."""
         chain = self.chain
         if chain.stage and chain.stage not in CLOSED:
-            said = _("open: %(stage)s") % {"stage": chain.stage.lower()}
-            return f"{said}, {self._boxes}" if self.boxes else said
+            said = OPEN.get(chain.stage, chain.stage)
+            return f"{said}, {self._boxes}" if self.boxes else str(said)
         if chain.stage == EXCLUDED:
             return _("excluded by a reviewer")
         if self.boxes:

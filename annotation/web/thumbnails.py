@@ -32,11 +32,12 @@ def _make(picture: Path, small: Path) -> None:
     small.parent.mkdir(parents=True, exist_ok=True)
     with Image.open(picture) as image:
         image.thumbnail((LONG_SIDE, LONG_SIDE))
+        profile = image.info.get("icc_profile") if image.mode in ("RGB", "RGBA") else None
         copy = image.convert("RGBA" if image.has_transparency_data else "RGB")
         handle, unfinished = tempfile.mkstemp(dir=small.parent, suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
-                copy.save(file, "WEBP", quality=QUALITY)
+                copy.save(file, "WEBP", quality=QUALITY, icc_profile=profile)
             os.replace(unfinished, small)
         except BaseException:
             Path(unfinished).unlink(missing_ok=True)

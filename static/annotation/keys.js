@@ -2,6 +2,6 @@
 
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-  if (event.target.closest("input, select, textarea, [contenteditable]")) return;
+  if (event.target.closest?.("input, select, textarea, [contenteditable]")) return;
   document.querySelector(`a[data-key="${CSS.escape(event.key)}"]`)?.click();
 });

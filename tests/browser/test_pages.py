@@ -91,6 +91,22 @@ def test_no_page_is_wider_than_the_window(scenes: Corpus, open_page: Open, width
         assert overflow(page) <= 0, address
 
 
+def test_the_other_filters_are_one_tap_away_on_a_phone_and_in_sight_elsewhere(
+    scenes: Corpus, open_page: Open
+):
+    page = open_page(390)
+    sign_in(page, then="/corpora/scenes/")
+    category = page.get_by_label("Mentions of")
+    expect(category).to_be_hidden()
+    page.get_by_text("More filters").click()
+    category.select_option("animals")
+    page.get_by_role("button", name="Show").click()
+    expect(page).to_have_url(re.compile(r"category=animals"))
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(category).to_be_visible()
+    expect(page.get_by_text("More filters")).to_be_hidden()
+
+
 def test_nothing_moves_for_those_who_want_no_motion(scenes: Corpus, open_page: Open):
     page = open_page(reduced_motion="reduce")
     sign_in(page, then=IMAGE)
