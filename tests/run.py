@@ -27,7 +27,9 @@ INTERRUPTED = 130
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.run", description="Run the tests on SQLite and PostgreSQL"
+        prog="python -m tests.run",
+        description="Run the tests on SQLite and PostgreSQL",
+        allow_abbrev=False,
     )
     parser.add_argument("--slow", action="store_true", help="The slow tests, instead of all others")
     parser.add_argument("--nothing-left-out", action="store_true", help="Fail where something is missing")
