@@ -1,0 +1,9 @@
+"""What is measured, as pure functions of arrays and words: no Django, no database, no clock.
+
+Importing the package fills METRICS.
+"""
+
+from evaluation.metrics import incomplete, ranking
+from evaluation.metrics.table import METRICS
+
+__all__ = ["METRICS", "incomplete", "ranking"]

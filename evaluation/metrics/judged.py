@@ -1,0 +1,171 @@
+"""What is known of pairs of query and item: grades, and which items are the query's originals.
+
+A grade over 0 is relevant, 0 is not, and -1 says that the pair was pooled and not judged
+(trec_eval's sign for infAP). A pair that is absent was never looked at. The original pair (the
+image and a caption written for it) is always relevant, judged or not: without that, 148 images of
+Hodosh et al. 2013 would have no relevant caption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+POOLED = -1
+
+
+class BadJudgments(ValueError):
+    """Judgments that cannot be used; one line naming the pair and what would have been right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Pairs sorted by query, then item; the four arrays have shape (pairs,).
+
+    `queries` and `items` are how many there are; `query` and `item` index them. Make one with
+    `judged`, `originals_of` or `from_qrels`, which check what they are given.
+    """
+
+    queries: int
+    items: int
+    query: NDArray[np.intp]
+    item: NDArray[np.intp]
+    grade: NDArray[np.float64]
+    original: NDArray[np.bool_]
+
+    def swapped(self) -> Judged:
+        """The same pairs seen from the other side: the items ask, the queries are ranked."""
+        order = np.lexsort((self.query, self.item))
+        return Judged(
+            self.items,
+            self.queries,
+            self.item[order],
+            self.query[order],
+            self.grade[order],
+            self.original[order],
+        )
+
+    def select(self, queries: ArrayLike, items: ArrayLike) -> Judged:
+        """The pairs of some queries and items, counted anew in the order given."""
+        chosen_queries, chosen_items = np.asarray(queries, np.intp), np.asarray(items, np.intp)
+        new_query = _places(chosen_queries, self.queries, "query")[self.query]
+        new_item = _places(chosen_items, self.items, "item")[self.item]
+        kept = (new_query >= 0) & (new_item >= 0)
+        return judged(
+            new_query[kept],
+            new_item[kept],
+            self.grade[kept],
+            original=self.original[kept],
+            queries=len(chosen_queries),
+            items=len(chosen_items),
+        )
+
+
+def judged(
+    query: ArrayLike,
+    item: ArrayLike,
+    grade: ArrayLike,
+    *,
+    queries: int,
+    items: int,
+    original: ArrayLike | None = None,
+) -> Judged:
+    """Judgments from parallel arrays of indices and grades, in any order.
+
+    Raises BadJudgments for a pair given twice, an index out of range, a grade that is no number
+    or under -1, or arrays of different lengths.
+    """
+    q, i = np.asarray(query, dtype=np.intp).ravel(), np.asarray(item, dtype=np.intp).ravel()
+    g = np.asarray(grade, dtype=np.float64).ravel()
+    o = np.zeros(len(q), dtype=bool) if original is None else np.asarray(original, dtype=bool).ravel()
+    if not len(q) == len(i) == len(g) == len(o):
+        raise BadJudgments(
+            f"{len(q)} queries, {len(i)} items, {len(g)} grades, {len(o)} marks of originals; "
+            "expected one of each for every pair"
+        )
+    for numbers, count, word in ((q, queries, "query"), (i, items, "item")):
+        wrong = np.flatnonzero((numbers < 0) | (numbers >= count))
+        if len(wrong):
+            raise BadJudgments(
+                f"judgment {wrong[0]} (counted from 0) is about {word} {numbers[wrong[0]]}; "
+                f"expected 0 to {count - 1}"
+            )
+    wrong = np.flatnonzero(~(g >= POOLED) | np.isinf(g))
+    if len(wrong):
+        raise BadJudgments(
+            f"query {q[wrong[0]]}, item {i[wrong[0]]} has grade {g[wrong[0]]}; expected 0 or more, "
+            "or -1 for pooled and not judged"
+        )
+    order = np.lexsort((i, q))
+    q, i, g, o = q[order], i[order], g[order], o[order]
+    twice = np.flatnonzero((q[1:] == q[:-1]) & (i[1:] == i[:-1]))
+    if len(twice):
+        raise BadJudgments(f"query {q[twice[0]]}, item {i[twice[0]]} is judged twice; expected once")
+    return Judged(queries, items, q, i, np.where(o, np.maximum(g, 1), g), o)
+
+
+def originals_of(owner: ArrayLike, queries: int) -> Judged:
+    """Each item's own query is its original: `owner[item]` is a query, as captions have an image."""
+    own = np.asarray(owner, dtype=np.intp)
+    items = len(own)
+    return judged(
+        own, np.arange(items), np.ones(items), original=np.ones(items, bool), queries=queries, items=items
+    )
+
+
+def from_qrels(
+    qrels: Mapping[str, Mapping[str, float]],
+    queries: Sequence[str],
+    items: Sequence[str],
+    *,
+    originals: Iterable[tuple[str, str]] = (),
+) -> Judged:
+    """Judgments of named pairs, {query: {item: grade}}, and the pairs (query, item) that are originals.
+
+    Raises BadJudgments for ids that are not among `queries` and `items`, naming the first.
+    """
+    query_of, item_of = _index(queries, "query"), _index(items, "item")
+    found = {
+        (_known(query_of, query, "query"), _known(item_of, item, "item")): float(grade)
+        for query, grades in qrels.items()
+        for item, grade in grades.items()
+    }
+    own = {(_known(query_of, query, "query"), _known(item_of, item, "item")) for query, item in originals}
+    pairs = [*found, *(own - found.keys())]
+    indices = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    return judged(
+        indices[:, 0],
+        indices[:, 1],
+        [found.get(pair, 1.0) for pair in pairs],
+        original=[pair in own for pair in pairs],
+        queries=len(queries),
+        items=len(items),
+    )
+
+
+def _index(ids: Sequence[str], word: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for number, name in enumerate(ids):
+        if found.setdefault(name, number) != number:
+            raise BadJudgments(
+                f"{word} {name!r} is listed twice, at {found[name]} and {number}; expected once"
+            )
+    return found
+
+
+def _known(index: Mapping[str, int], name: str, word: str) -> int:
+    if name not in index:
+        raise BadJudgments(f"{word} {name!r} of the judgments is not among the {len(index)} that are ranked")
+    return index[name]
+
+
+def _places(chosen: NDArray[np.intp], number: int, word: str) -> NDArray[np.intp]:
+    """Where each of `number` stands among the chosen, -1 where it does not."""
+    found = np.full(number, -1, dtype=np.intp)
+    found[chosen] = np.arange(len(chosen))
+    if len(np.unique(chosen)) != len(chosen):
+        raise BadJudgments(f"a {word} is selected twice; expected each once")
+    return found

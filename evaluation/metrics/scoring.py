@@ -1,0 +1,50 @@
+"""Figures from rankings: the measures asked for, each with its values by query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.metrics.ranked import Floats, Ranked
+from evaluation.metrics.table import METRICS, Asked, Measure
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One measure of one ranking.
+
+    `value` is a share (0..1) or a rank, NaN where no query has one; `per_query` has shape
+    (queries,), NaN where undefined; `queries` is how many entered. `optimistic` is the figure with
+    unjudged items at their best, None where the measure has no such figure; at their worst it is
+    `value`.
+    """
+
+    measure: str
+    value: float
+    per_query: Floats
+    queries: int
+    optimistic: float | None = None
+
+
+def evaluate(ranked: Ranked, measures: Iterable[str]) -> dict[str, Score]:
+    """Figures by canonical name, in the order asked; raises UnknownMeasure, and ValueError where
+    originals are asked for and the judgments mark none."""
+    return {
+        asked.name: _score(ranked, asked) for asked in [METRICS.find(m, family="ranking") for m in measures]
+    }
+
+
+def _score(ranked: Ranked, asked: Asked) -> Score:
+    measure = asked.measure
+    values = measure.values(ranked, asked.k)
+    best = None if measure.optimistic is None else _summary(measure, measure.optimistic(ranked, asked.k))
+    return Score(asked.name, _summary(measure, values), values, int((~np.isnan(values)).sum()), best)
+
+
+def _summary(measure: Measure, values: Floats) -> float:
+    defined = values[~np.isnan(values)]
+    if not len(defined):
+        return float("nan")
+    return float(np.median(defined) if measure.summary == "median" else defined.mean())

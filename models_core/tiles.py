@@ -1,0 +1,182 @@
+"""Scores of every query with every item, a tile at a time: from an array, a file, or embeddings.
+
+A tile is a rectangle of the matrix (queries, items). Whoever needs all scores walks over
+`grid(scores)` and holds one tile; the matrix never has to fit in memory. `at` gives single
+scores, and they are the very numbers that the tiles hold: a product of the same two vectors
+taken in another shape may differ in its last bit, and would then tie with nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[Any]
+Indices = NDArray[np.intp]
+
+#: Entries of one tile of an array: 16 MiB of float32.
+_ENTRIES = 2**22
+#: Tile of a product: large enough for BLAS, small enough that what follows stays in the cache.
+_PRODUCT_ROWS, _PRODUCT_COLUMNS = 512, 2048
+
+
+class NotANumber(ValueError):
+    """A score or an embedding is NaN or not finite. `row` and `column` say where (0-based)."""
+
+    def __init__(self, what: str, row: int, column: int) -> None:
+        self.row, self.column = row, column
+        super().__init__(f"{what}, row {row}, column {column} (counted from 0); every score must be a number")
+
+
+class Scores(ABC):
+    """A matrix of scores, higher is better, rows are queries and columns items."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]: ...
+
+    @property
+    @abstractmethod
+    def tile_shape(self) -> tuple[int, int]: ...
+
+    @abstractmethod
+    def tile(self, rows: slice, columns: slice) -> Array:
+        """The scores of a rectangle, shape (rows, columns); not to be written to."""
+
+    @abstractmethod
+    def at(self, rows: Indices, columns: Indices) -> Array:
+        """The scores of pairs, shape (pairs,), equal to the bit to what the tiles of `grid` hold."""
+
+    @abstractmethod
+    def select(self, rows: Indices, columns: Indices) -> Scores:
+        """The matrix of some queries and items, in the order given."""
+
+
+class Dense(Scores):
+    """A matrix in memory, or mapped from a file: any real type, shape (queries, items)."""
+
+    def __init__(self, array: ArrayLike) -> None:
+        found = array if isinstance(array, np.ndarray) else np.asarray(array)
+        if found.ndim != 2:
+            raise ValueError(f"scores have shape {found.shape}; expected (queries, items)")
+        if found.dtype.kind not in "fiub":
+            raise ValueError(f"scores are of type {found.dtype}; expected real numbers")
+        # Truth values cannot be subtracted or negated.
+        self.array: Array = found.view(np.uint8) if found.dtype.kind == "b" else found
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.array.shape[0], self.array.shape[1]
+
+    @property
+    def tile_shape(self) -> tuple[int, int]:
+        # Whole rows: files are read from front to back, and the first NaN found is the first there is.
+        return max(1, _ENTRIES // max(1, self.shape[1])), max(1, self.shape[1])
+
+    def tile(self, rows: slice, columns: slice) -> Array:
+        return np.asarray(self.array[rows, columns])
+
+    def at(self, rows: Indices, columns: Indices) -> Array:
+        return np.asarray(self.array[rows, columns])
+
+    def select(self, rows: Indices, columns: Indices) -> Dense:
+        return Dense(self.array[_run(rows)][:, _run(columns)])
+
+
+class Products(Scores):
+    """Scores of embeddings: inner products, or cosines where `cosine`.
+
+    `queries` has shape (queries, d), `items` (items, d); both may be mapped from files. Half
+    precision is multiplied in single. The cosine with a vector of zeros is 0. Raises NotANumber
+    where an embedding is not finite.
+    """
+
+    def __init__(self, queries: ArrayLike, items: ArrayLike, *, cosine: bool = False) -> None:
+        self.queries, self.items = _vectors(queries, "queries"), _vectors(items, "items")
+        if self.queries.shape[1] != self.items.shape[1]:
+            raise ValueError(
+                f"queries have {self.queries.shape[1]} dimensions, items {self.items.shape[1]}; "
+                "expected the same space"
+            )
+        self.cosine = cosine
+        self.type = np.result_type(self.queries, self.items, np.float32)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.queries), len(self.items)
+
+    @property
+    def tile_shape(self) -> tuple[int, int]:
+        return _PRODUCT_ROWS, _PRODUCT_COLUMNS
+
+    def tile(self, rows: slice, columns: slice) -> Array:
+        return np.asarray(self._cut(self.queries[rows]) @ self._cut(self.items[columns]).T)
+
+    def at(self, rows: Indices, columns: Indices) -> Array:
+        found = np.empty(len(rows), dtype=self.type)
+        high, wide = self.tile_shape
+        across = -(-self.shape[1] // wide)
+        number = rows // high * across + columns // wide
+        order = np.argsort(number, kind="stable")
+        cuts = np.flatnonzero(np.diff(number[order])) + 1
+        for pairs in np.split(order, cuts) if len(order) else ():
+            top, left = (int(n) for n in divmod(int(number[pairs[0]]), across))
+            tile = self.tile(
+                slice(top * high, min((top + 1) * high, self.shape[0])),
+                slice(left * wide, min((left + 1) * wide, self.shape[1])),
+            )
+            found[pairs] = tile[rows[pairs] - top * high, columns[pairs] - left * wide]
+        return found
+
+    def select(self, rows: Indices, columns: Indices) -> Products:
+        return Products(self.queries[_run(rows)], self.items[_run(columns)], cosine=self.cosine)
+
+    def _cut(self, vectors: Array) -> Array:
+        cut = np.asarray(vectors, dtype=self.type)
+        if not self.cosine:
+            return cut
+        length = np.sqrt(np.einsum("ij,ij->i", cut, cut))[:, None]
+        return np.asarray(cut / np.where(length > 0, length, 1))
+
+
+def grid(scores: Scores) -> Iterator[tuple[slice, slice]]:
+    """The tiles, columns outermost: each item's embedding is converted once."""
+    (rows, columns), (high, wide) = scores.shape, scores.tile_shape
+    for left in range(0, columns, wide):
+        for top in range(0, rows, high):
+            yield slice(top, min(top + high, rows)), slice(left, min(left + wide, columns))
+
+
+def checked(tile: Array, rows: slice, columns: slice) -> Array:
+    """The tile; raises NotANumber naming its first NaN, in reading order."""
+    # The maximum is NaN wherever one is, and is found faster than every NaN.
+    if tile.dtype.kind == "f" and tile.size and np.isnan(tile.max()):
+        row, column = (int(n) for n in np.argwhere(np.isnan(tile))[0])
+        raise NotANumber("score is NaN", row + rows.start, column + columns.start)
+    return tile
+
+
+def _vectors(values: ArrayLike, name: str) -> Array:
+    found = values if isinstance(values, np.ndarray) else np.asarray(values)
+    if found.ndim != 2:
+        raise ValueError(f"embeddings of {name} have shape {found.shape}; expected ({name}, dimensions)")
+    if found.dtype.kind not in "fiu":
+        raise ValueError(f"embeddings of {name} are of type {found.dtype}; expected real numbers")
+    step = max(1, _ENTRIES // max(1, found.shape[1]))
+    for start in range(0, len(found) if found.dtype.kind == "f" else 0, step):
+        finite = np.isfinite(found[start : start + step])
+        if not finite.all():
+            row, column = (int(n) for n in np.argwhere(~finite)[0])
+            raise NotANumber(f"embedding of {name} is not finite", row + start, column)
+    return found
+
+
+def _run(indices: Indices) -> slice | Indices:
+    """A slice where the indices follow each other, which copies nothing."""
+    if len(indices) and np.array_equal(indices, np.arange(indices[0], indices[0] + len(indices))):
+        return slice(int(indices[0]), int(indices[0]) + len(indices))
+    return indices
