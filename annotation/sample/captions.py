@@ -18,6 +18,10 @@ from annotation.sample.english import gerund, third_person
 from annotation.sample.referents import COLLECTIVE, Entity, Group, Person, Referent
 
 
+_SHORTEST, _LONGEST = 4, 20
+_STOPS = frozenset((".", ","))
+
+
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """One caption: its words, and its mentions as (referent key, start, end)."""
@@ -254,7 +258,8 @@ def write(board: Board, usable: dict[int, Referent], rng: Random, *, count: int 
         except Unfit:
             continue
         sentence = _finish(draft)
-        if not 4 <= len(sentence.words) <= 21 or sentence.words in seen:
+        said = sum(word not in _STOPS for word in sentence.words)
+        if not _SHORTEST <= said <= _LONGEST or sentence.words in seen:
             continue
         seen.add(sentence.words)
         found.append(sentence)

@@ -1,0 +1,75 @@
+"""`manage.py make_sample OUT --images N --seed S`: painted scenes with captions and gold, as files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from annotation.formats import FORMATS, FormatError
+from annotation.management.base import ReportCommand, progress
+from annotation.management.resources import peak_mib
+from annotation.registry import UnknownName
+from annotation.sample.generate import generate
+
+#: Where the pictures go, within OUT.
+PICTURES = "images"
+
+
+class Command(ReportCommand):
+    help = (
+        "Generate the sample corpus: pictures under OUT/images, captions with their gold layer beside "
+        "them. The same seed gives the same images; a larger corpus begins with the smaller one. "
+        "Import it with `import_corpus NAME OUT --format jsonl --images OUT/images`."
+    )
+    refusals = (UnknownName, FormatError, OSError)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("out", type=Path, metavar="OUT", help="A new or an empty folder")
+        parser.add_argument("--images", type=int, default=200, metavar="N", help="How many (default 200)")
+        parser.add_argument("--seed", type=int, default=1, metavar="S", help="Default 1")
+        parser.add_argument("--format", default="jsonl", help="jsonl (default) or any other that is written")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        out, count = Path(options["out"]), options["images"]
+        writer = FORMATS.get(options["format"])
+        if count < 1:
+            raise CommandError(f"--images is {count}; expected 1 or more")
+        if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+            raise CommandError(f"{out}: stands already; expected a new or an empty folder")
+        began = time.monotonic()
+        out.parent.mkdir(parents=True, exist_ok=True)
+        # All of it is written beside OUT first, so that OUT is complete as soon as it exists.
+        partial = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial"))
+        try:
+            records = generate(count, seed=options["seed"], out=partial / PICTURES)
+            written = writer.write(progress(records, what="images", total=count), partial)
+            os.chmod(partial, 0o755)
+            os.replace(partial, out)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+        seconds = time.monotonic() - began
+        return {
+            "out": str(out),
+            "pictures": str(out / PICTURES),
+            "format": writer.key,
+            "seed": options["seed"],
+            "counts": written.counts,
+            "seconds": seconds,
+            "images_per_second": count / seconds,
+            "peak_memory_mib": peak_mib(),
+        }
+
+    def show(self, report: dict[str, Any]) -> str:
+        counts = ", ".join(f"{number} {word}" for word, number in report["counts"].items())
+        return (
+            f"{counts}\nwritten to {report['out']} as {report['format']}, pictures in {report['pictures']}\n"
+            f"{report['seconds']:.1f} s, {report['images_per_second']:.0f} images/s, "
+            f"peak memory {report['peak_memory_mib']:.0f} MiB"
+        )
