@@ -1,10 +1,10 @@
 """Whom the crowd rules let pass: exact chances, under the default settings, as a table.
 
-    python -m benchmarks.trust [--windows]
+    python -m benchmarks.trust [--drawers]
 
 Nothing is simulated: the chance of every window of known answers that a worker can still have
 is carried from one known answer to the next, and windows below the bar drop out. With
-`--windows`: what a longer window does for drawers, simulated, since such windows are too many.
+`--drawers`: who is suspended from drawing under three rules, simulated, since long windows are too many.
 `docs/trust.md` holds both outputs.
 """
 
@@ -138,25 +138,33 @@ def markdown(settings: TrustSettings | None = None) -> str:
     return _laid(head, ["---"] * 2 + ["---:"] * 4, *rows(settings or TrustSettings()))
 
 
-def windows_markdown(windows: Sequence[int] = (20, 50, 100), drawers: int = 4000, boxes: int = 1000) -> str:
-    """Shares of `drawers` suspended within `boxes` boxes, every box judged, by error and window."""
-    settings = TrustSettings()
+#: Rules for drawers: bar, least number of verdicts, window. The last is ours.
+DRAWING_RULES = ((0.8, 12, 20), (0.8, 12, 100), (0.7, 30, 100))
+
+
+def drawers_markdown(drawers: int = 4000, boxes: int = 1000) -> str:
+    """Shares of `drawers` suspended within `boxes` boxes, every box judged, by error and rule.
+
+    A verdict errs, either way, at the rate given.
+    """
     lines = []
     for name, error in ERRORS.items():
-        bad = np.random.default_rng(0).random((drawers, boxes)) < error
-        until = np.pad(
-            bad.cumsum(axis=1), ((0, 0), (1, 0))
-        )  # (drawers, boxes + 1): bad ones among the first n
-        shares = []
-        for window in windows:
-            suspended = np.zeros(drawers, dtype=bool)
-            for n in range(settings.verdict_known, boxes + 1):
-                length = min(n, window)
-                wrong = until[:, n] - until[:, n - length]
-                suspended |= (length - wrong) / length < settings.bar
-            shares.append(f"{suspended.mean():.3f}")
-        lines.append([name, f"{1 - error:.3f}", *shares])
-    head = ["drawer", "good boxes", *(f"window {window}" for window in windows)]
+        for wrong_verdicts in (0.0, 0.07):
+            passed = (1 - error) * (1 - wrong_verdicts) + error * wrong_verdicts
+            bad = np.random.default_rng(0).random((drawers, boxes)) >= passed
+            # (drawers, boxes + 1): bad ones among the first n
+            until = np.pad(bad.cumsum(axis=1), ((0, 0), (1, 0)))
+            shares = []
+            for bar, least, window in DRAWING_RULES:
+                suspended = np.zeros(drawers, dtype=bool)
+                for n in range(least, boxes + 1):
+                    length = min(n, window)
+                    wrong = until[:, n] - until[:, n - length]
+                    suspended |= (length - wrong) / length < bar
+                shares.append(f"{suspended.mean():.3f}")
+            lines.append([name, f"{wrong_verdicts:.2f}", f"{passed:.3f}", *shares])
+    rules = [f"bar {bar}, {least} of the last {window}" for bar, least, window in DRAWING_RULES]
+    head = ["drawer", "verdicts wrong", "boxes pass", *rules]
     return _laid(head, ["---"] + ["---:"] * (len(head) - 1), *lines)
 
 
@@ -165,4 +173,4 @@ def _laid(*lines: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    print(windows_markdown() if "--windows" in sys.argv[1:] else markdown())
+    print(drawers_markdown() if "--drawers" in sys.argv[1:] else markdown())

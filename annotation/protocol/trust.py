@@ -55,6 +55,7 @@ def _from(default: T, source: str) -> T:
 _PLUMMER = "Plummer et al. 2015, section 2.3"
 _HODOSH = "Hodosh et al. 2013, section 4.3.2"
 _DECIDED = "decided"
+_DRAWING = "decided: other workers' verdicts err, and there is one for each box (docs/trust.md)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,9 @@ class TrustSettings:
     bar: float = _from(0.8, _DECIDED)
     relevance_bar: float = _from(0.7, _HODOSH)
     window: int = _from(20, _DECIDED)
-    drawing_window: int = _from(100, "decided: every box is a verdict; with 20 nearly all average drawers go")
+    drawing_bar: float = _from(0.7, _DRAWING)
+    drawing_known: int = _from(30, _PLUMMER)
+    drawing_window: int = _from(100, _DRAWING)
     control_share: float = _from(0.02, _PLUMMER)
     double_check_share: float = _from(0.05, _DECIDED)
     drawing_iou: float = _from(0.5, "decided: section 3 of Plummer et al. 2015 counts a phrase found at 0.5")
@@ -86,6 +89,7 @@ class TrustSettings:
             "entry_approved",
             "bar",
             "relevance_bar",
+            "drawing_bar",
             "control_share",
             "double_check_share",
             "drawing_iou",
@@ -95,11 +99,11 @@ class TrustSettings:
         for name in ("entry_tasks", "page_slips", "grade_slip"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}: expected 0 or more")
-        shortest = min(self.window, self.drawing_window)
-        if not 1 <= self.verdict_known <= shortest:
-            raise ValueError(
-                f"verdict_known is {self.verdict_known}: expected 1 to {shortest}, the window judged"
-            )
+        for name, window in (("verdict_known", self.window), ("drawing_known", self.drawing_window)):
+            if not 1 <= getattr(self, name) <= window:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)}: expected 1 to {window}, the window judged"
+                )
         if not 1 <= self.probation_known <= self.probation_items:
             raise ValueError(
                 f"probation_known is {self.probation_known}: expected 1 to {self.probation_items}, "
@@ -108,7 +112,11 @@ class TrustSettings:
 
     def bar_of(self, kind: str) -> float:
         """The least share of known answers that must be right at `kind`."""
-        return self.relevance_bar if kind == RELEVANCE else self.bar
+        return {RELEVANCE: self.relevance_bar, BOX_DRAWING: self.drawing_bar}.get(kind, self.bar)
+
+    def verdict_of(self, kind: str) -> int:
+        """How many known answers of `kind` there must be before they can suspend or admit."""
+        return self.drawing_known if kind == BOX_DRAWING else self.verdict_known
 
     def window_of(self, kind: str) -> int:
         """How many of the last known answers of `kind` are looked at."""
@@ -250,7 +258,7 @@ def _admit(standing: Standing, settings: TrustSettings) -> Standing:
 
 def _judge(standing: Standing, settings: TrustSettings) -> Standing:
     """Suspend below the bar, trust at the end of probation; neither on too few known answers."""
-    if standing.state == SUSPENDED or standing.known < settings.verdict_known:
+    if standing.state == SUSPENDED or standing.known < settings.verdict_of(standing.kind):
         return standing
     if standing.accuracy is not None and standing.accuracy < settings.bar_of(standing.kind):
         return replace(standing, state=SUSPENDED)

@@ -31,7 +31,7 @@ from annotation.protocol.trust import (
     replay,
     why_not,
 )
-from benchmarks.trust import markdown, survival, windows_markdown
+from benchmarks.trust import drawers_markdown, markdown, survival
 
 SETTINGS = TrustSettings()
 ADMITTED = (Entered(), Examined(10, 10))
@@ -248,7 +248,7 @@ def test_relevance_has_the_lower_bar():
 def test_drawers_are_judged_by_the_boxes_that_pass_quality_whenever_the_verdicts_come():
     drew = replay("box_drawing", [*ADMITTED, *[ItemDone()] * 40], SETTINGS)
     assert drew.state == PROBATION
-    good, bad = [BoxJudged(True)] * 9, [BoxJudged(False)] * 3
+    good, bad = [BoxJudged(True)] * 20, [BoxJudged(False)] * 10
 
     def later(verdicts):
         standing = drew
@@ -257,7 +257,7 @@ def test_drawers_are_judged_by_the_boxes_that_pass_quality_whenever_the_verdicts
         return standing
 
     assert later([*bad, *good]).state == SUSPENDED
-    assert later([*bad[:2], *good, BoxJudged(True)]).state == TRUSTED
+    assert later([*bad[:9], *good, BoxJudged(True)]).state == TRUSTED
     assert later(good).items == 40
 
 
@@ -321,7 +321,7 @@ def test_random_clickers_pass_probation_as_often_as_computed_and_always_yes_neve
     assert passed["always yes"] == 0
 
 
-@pytest.mark.parametrize("table", [markdown, windows_markdown])
+@pytest.mark.parametrize("table", [markdown, drawers_markdown])
 def test_the_tables_in_the_docs_are_what_the_benchmark_prints(table):
     page = Path(__file__).parents[2] / "docs" / "trust.md"
     assert table() in page.read_text(encoding="utf-8")
@@ -361,11 +361,16 @@ def test_a_test_that_cannot_be_is_refused(right, asked):
         Examined(right, asked)
 
 
-def test_a_drawer_is_judged_over_a_longer_window_than_others():
+def test_a_drawer_is_judged_later_over_a_longer_window_and_at_a_lower_bar_than_others():
     settings = TrustSettings()
-    unlucky = [True] * 80 + [False] * 6 + [True] * 14
+    unlucky = [True] * 6 + [False] * 6 + [True] * 88
     standing = replay("box_drawing", ADMITTED, settings)
     for good in unlucky:
         standing = after(standing, BoxJudged(good), settings)
     assert standing.state != SUSPENDED and len(standing.last) == 100
     assert answered("coref_link", unlucky).state == SUSPENDED
+    thirty = replay("box_drawing", ADMITTED, settings)
+    for good in [True] * 20 + [False] * 10:
+        assert thirty.state != SUSPENDED
+        thirty = after(thirty, BoxJudged(good), settings)
+    assert thirty.state == SUSPENDED

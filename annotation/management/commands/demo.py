@@ -47,7 +47,7 @@ class Command(BaseCommand):
         source, export = folder / corpus, folder / "export"
         if not source.exists():
             self._run("make_sample", source, images=options["images"], seed=options["seed"])
-        self._run("import_corpus", corpus, source, format="jsonl")
+        self._run("import_corpus", corpus, source, format="jsonl", images=source / "images")
         self._run("open_campaign", f"{CAMPAIGN}-{corpus}", corpus=corpus, tasks="entities", quiet=True)
         self._run(
             "simulate_crowd",
