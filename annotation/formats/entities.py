@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import TextIO
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
-from annotation.formats.checks import Found, checked, writable
+from annotation.formats.checks import MOST_PER_IMAGE, Found, checked, writable
 from annotation.formats.entities_notation import (
     NOTATION,
     BadNotation,
+    Bracketed,
     chains_of,
     parse_sentence,
     print_sentence,
@@ -166,7 +167,7 @@ def _unrelated(file: Path) -> dict[str, dict[int, int]]:
 
 def _record(root: Path, id: str, split: str, unrelated: dict[int, int], pictures: Path | None) -> Found:
     file = root / SENTENCES / f"{id}.txt"
-    sentences = []
+    sentences: list[tuple[tuple[str, ...], tuple[Bracketed, ...]]] = []
     blank: int | None = None
     for number, line in lines(file):
         if not line.strip():
@@ -174,6 +175,13 @@ def _record(root: Path, id: str, split: str, unrelated: dict[int, int], pictures
             continue
         if blank:
             raise FormatError("the caption is empty", file=file, line=blank, expected="a sentence")
+        if len(sentences) == MOST_PER_IMAGE:
+            raise FormatError(
+                f"has more than {MOST_PER_IMAGE} captions",
+                file=file,
+                line=number,
+                expected="the captions of an image",
+            )
         try:
             sentences.append(parse_sentence(line))
         except BadNotation as error:

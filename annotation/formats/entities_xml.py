@@ -8,6 +8,7 @@ Source: Plummer et al. 2015, the published annotation.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,9 @@ _CORNERS = ("xmin", "ymin", "xmax", "ymax")
 _FLAGS = ("scene", "nobndbox")
 _LONGEST_NUMBER = 9
 
+#: Bytes of a file, and levels of its elements; real ones have a few thousand, and four.
+LARGEST, DEEPEST = 16 * 1024 * 1024, 16
+
 
 @dataclass(slots=True)
 class Annotation:
@@ -41,6 +45,8 @@ def read_annotation(file: Path) -> Annotation:
     """Read one file. Raises FormatError with its line; a DTD or an entity declaration is refused."""
     handler = _Handler(file)
     with open_bytes(file) as stream:
+        if os.fstat(stream.fileno()).st_size > LARGEST:
+            raise FormatError(f"is larger than {LARGEST} bytes", file=file, expected="an annotation")
         try:
             defusedxml.sax.parse(stream, handler, forbid_dtd=True)
         except SAXParseException as error:
@@ -90,6 +96,8 @@ class _Handler(ContentHandler):
         if not self.path and name != "annotation":
             raise self.refuse(f"begins with <{name}>", "<annotation>")
         self.path.append(name)
+        if len(self.path) > DEEPEST:
+            raise self.refuse(f"is nested more than {DEEPEST} deep", "an annotation")
         self.text.clear()
         if self.path == ["annotation", "object"]:
             self.names, self.numbers, self.boxes = [], {}, 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -10,18 +11,55 @@ from typing import Any, BinaryIO
 import ijson  # type: ignore[import-untyped]
 
 from annotation.formats.base import FormatError
-from annotation.formats.text import BOM, open_bytes, shown
+from annotation.formats.text import BOM, open_bytes
 
 _CHUNK = 64 * 1024
-_REQUIRED: Any = object()
+#: How deep lists and objects may nest; a corpus needs five levels.
+DEEPEST = 100
+
+_ESCAPE = re.compile(rb"\\.", re.DOTALL)
+_NEITHER = bytes(byte for byte in range(256) if byte not in b'[]{}"')
+
+
+class _Nesting:
+    """Counts open brackets in JSON as it goes by, passing over those in strings.
+
+    The parser remembers the way to every open list: a deep nest would fill the memory.
+    """
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self._in_string = False
+        self._escaped = False
+
+    def too_deep(self, data: bytes) -> bool:
+        """Whether a bracket in `data`, which follows what was fed before, is more than DEEPEST deep."""
+        if self._escaped:
+            data = b"." + data[1:]
+        plain = _ESCAPE.sub(b"", data)
+        self._escaped = plain.endswith(b"\\")
+        parts = plain.translate(None, delete=_NEITHER).split(b'"')
+        brackets = b"".join(parts[self._in_string :: 2])
+        self._in_string ^= len(parts) % 2 == 0
+        opening = brackets.count(b"[") + brackets.count(b"{")
+        if self.depth + opening > DEEPEST:
+            depth = self.depth
+            for bracket in brackets:
+                depth += 1 if bracket in b"[{" else -1
+                if depth > DEEPEST:
+                    return True
+        self.depth += 2 * opening - len(brackets)
+        return False
 
 
 class _Source:
     """A file without its byte order mark, handed out in chunks; from `slow_from` on, byte by byte."""
 
-    def __init__(self, stream: BinaryIO, slow_from: int | None = None) -> None:
+    def __init__(self, path: Path, stream: BinaryIO, slow_from: int | None = None) -> None:
+        self.path = path
         self.stream = stream
         self.slow_from = slow_from
+        self._nesting = _Nesting()
         if stream.read(len(BOM)) != BOM:
             stream.seek(0)
         self.chunk_start = self.offset = stream.tell()
@@ -33,6 +71,13 @@ class _Source:
         if data:
             self.chunk_start = self.offset
             self.offset += len(data)
+            if self._nesting.too_deep(data):
+                raise FormatError(
+                    f"is nested more than {DEEPEST} deep",
+                    file=self.path,
+                    line=_line_of(self.path, self.chunk_start),
+                    expected="a corpus",
+                )
         return data
 
 
@@ -57,7 +102,7 @@ def has_list(path: Path, key: str) -> bool:
 
 def _parsed(path: Path, parse: Callable[[_Source], Iterator[Any]]) -> Iterator[Any]:
     with open_bytes(path) as stream:
-        source = _Source(stream)
+        source = _Source(path, stream)
         try:
             yield from parse(source)
         except (ijson.JSONError, UnicodeDecodeError) as error:
@@ -76,7 +121,7 @@ def _located(path: Path, chunk: int, error: Exception) -> FormatError:
             f"byte {stop} is not UTF-8", file=path, line=_line_of(path, stop + 1), expected="UTF-8 text"
         )
     with open_bytes(path) as stream:
-        source = _Source(stream, slow_from=chunk)
+        source = _Source(path, stream, slow_from=chunk)
         try:
             for _ in ijson.basic_parse(source, use_float=True, buf_size=_CHUNK):
                 pass
@@ -117,62 +162,3 @@ def _line_of(path: Path, offset: int) -> int:
             line += data.count(b"\n")
             left -= len(data)
     return line
-
-
-class Fields:
-    """One JSON object, its entries fetched by name and type.
-
-    `what` names the object in messages ("image 12"). A missing entry, or one of another
-    type, raises FormatError.
-    """
-
-    def __init__(self, value: Any, *, what: str, file: Path, line: int | None = None) -> None:
-        self.what = what
-        self.file = file
-        self.line = line
-        if not isinstance(value, dict):
-            raise self.refuse(f"is {shown(value)}", "an object")
-        self.value = value
-
-    def refuse(self, problem: str, expected: str) -> FormatError:
-        return FormatError(f"{self.what}: {problem}", file=self.file, line=self.line, expected=expected)
-
-    def _typed(self, key: str, kind: tuple[type, ...], word: str, default: Any) -> Any:
-        if key not in self.value:
-            if default is not _REQUIRED:
-                return default
-            raise self.refuse(f"{key!r} is missing", word)
-        # Exact types: to Python, true is a number.
-        if type(self.value[key]) not in kind:
-            raise self.refuse(f"{key!r} is {shown(self.value[key])}", word)
-        return self.value[key]
-
-    def text(self, key: str, default: str = _REQUIRED) -> str:
-        return str(self._typed(key, (str,), "a string", default))
-
-    def integer(self, key: str, default: int = _REQUIRED) -> int:
-        return int(self._typed(key, (int,), "a whole number", default))
-
-    def flag(self, key: str, default: bool = _REQUIRED) -> bool:
-        return bool(self._typed(key, (bool,), "true or false", default))
-
-    def identifier(self, key: str, default: str = _REQUIRED) -> str:
-        """A whole number or a string, as a string."""
-        return str(self._typed(key, (int, str), "a whole number or a string", default))
-
-    def list(self, key: str, default: list[Any] = _REQUIRED) -> list[Any]:
-        found: list[Any] = self._typed(key, (list,), "a list", default)
-        return found
-
-    def strings(self, key: str) -> tuple[str, ...]:
-        found = self.list(key)
-        for entry in found:
-            if type(entry) is not str:
-                raise self.refuse(f"{key!r} holds {shown(entry)}", "strings only")
-        return tuple(found)
-
-    def only(self, *keys: str) -> None:
-        """Raise FormatError where the object has an entry of another name."""
-        for key in self.value:
-            if key not in keys:
-                raise self.refuse(f"{shown(key)} is unknown", "only " + ", ".join(keys))

@@ -13,7 +13,7 @@ from typing import Any
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.formats.checks import Found, checked, writable
-from annotation.formats.json_stream import Fields
+from annotation.formats.fields import Fields
 from annotation.formats.names import find_picture, only_file
 from annotation.formats.text import lines, open_new, shown
 from annotation.protocol.terms import (

@@ -12,7 +12,8 @@ from typing import Any
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.formats.checks import Found, checked, writable
-from annotation.formats.json_stream import Fields, has_list, items
+from annotation.formats.fields import Fields
+from annotation.formats.json_stream import has_list, items
 from annotation.formats.names import find_picture, image_id, is_plain_name, only_file, printed_name
 from annotation.formats.numbering import Numbering, is_number
 from annotation.formats.text import open_new, shown

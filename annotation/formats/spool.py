@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 from annotation.formats.base import FormatError
+from annotation.formats.checks import MOST_PER_IMAGE
 from annotation.formats.text import shown
 
 #: KiB of pages that SQLite may keep in memory.
@@ -106,7 +107,8 @@ class Spool:
         cursor = self._base.execute("SELECT key, data, line FROM image ORDER BY position")
         for key, data, line in cursor:
             rows = self._base.execute(
-                "SELECT number, text, id, line, unrelated FROM caption WHERE image = ? ORDER BY number",
-                (key,),
+                "SELECT number, text, id, line, unrelated FROM caption"
+                " WHERE image = ? ORDER BY number LIMIT ?",
+                (key, MOST_PER_IMAGE + 1),  # one too many is enough to be refused
             )
             yield key, data, line, [SpooledCaption(n, t, i, at, bool(u)) for n, t, i, at, u in rows]

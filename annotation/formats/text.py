@@ -17,7 +17,11 @@ LONGEST_LINE = 16 * 1024 * 1024
 
 def shown(value: object, limit: int = 60) -> str:
     """`value` as one short line of a message."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):
+        # Lists nested by the hundred, and numbers of thousands of digits, have no repr.
+        return f"a {type(value).__name__} too large to show"
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 

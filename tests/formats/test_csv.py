@@ -58,6 +58,11 @@ def test_a_bad_row_is_named(tmp_path, text, line, problem):
     assert problem in error.problem
 
 
+def test_more_captions_than_an_image_can_have_are_refused(tmp_path):
+    text = "image,caption\n" + "a.jpg,A dog\n" * 40_000
+    assert "image 'a': has 32768 captions" in refused("csv", put(tmp_path / "x.csv", text)).problem
+
+
 @pytest.mark.parametrize("text", ["", "\n", "image,caption\n", "image,caption\n\n"])
 def test_a_table_without_rows_holds_no_images(tmp_path, text):
     assert refused("csv", put(tmp_path / "x.csv", text)).problem == "holds no images"

@@ -158,6 +158,7 @@ def test_hidden_files_and_a_folder_around_everything_are_no_hindrance(tmp_path):
     [
         ("Sentences/b.txt", f"{SENTENCE}\n{SENTENCE}", "b.txt", 2, "the caption is empty"),
         ("Sentences/b.txt", "\n", "b.txt", None, "holds no caption"),
+        ("Sentences/b.txt", "A .\n" * 40_000, "b.txt", 32_768, "has more than 32767 captions"),
         ("Annotations/b.xml", "<annotation/>", "b.xml", None, "has no sentences beside it"),
         ("test.txt", "a\na\n", "test.txt", 2, "'a' is listed a second time (first in test.txt)"),
         ("UNRELATED_CAPTIONS", "# x\na 2\n", "UNRELATED_CAPTIONS", 2, "image a has no caption 2"),

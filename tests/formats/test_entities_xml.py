@@ -144,6 +144,8 @@ def test_a_dtd_or_an_entity_is_refused(tmp_path, text):
         ("", 1, "is not XML"),
         ("<annotation>\n&amp &x;</annotation>", 2, "is not XML"),
         (b"<annotation>\n<filename>\xe9.jpg</filename></annotation>", 2, "is not XML"),
+        ("<annotation>" * 100, 1, "is nested more than 16 deep"),
+        (b"<annotation>" + b" " * 17_000_000, None, "is larger than 16777216 bytes"),
         ("<opml></opml>", 1, "begins with <opml>"),
         ("<annotation><filename>b.jpg</filename></annotation>", None, "<filename> is 'b.jpg'"),
         ("<?xml version='1.0' encoding='nonsense'?><annotation/>", None, "has an unreadable encoding"),

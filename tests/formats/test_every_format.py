@@ -44,17 +44,9 @@ def corpus(size: int) -> Iterator[ImageRecord]:
         yield ImageRecord(f"{n:06}", f"{n:06}.jpg", said, split="train", layer=LayerRecord(chains, objects))
 
 
-def test_the_known_formats_are_these():
-    assert FORMATS.keys() == (
-        "coco",
-        "csv",
-        "entities",
-        "flickr30k",
-        "flickr8k",
-        "jsonl",
-        "karpathy",
-        "parquet",
-    )
+def test_importing_the_package_registers_every_format():
+    known = {"coco", "csv", "entities", "flickr30k", "flickr8k", "jsonl", "karpathy", "parquet"}
+    assert known <= set(FORMATS.keys())
 
 
 def test_an_unknown_format_lists_the_known_ones():
@@ -92,7 +84,7 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path, key):
         refused(key, put(tmp_path / FILES[key], content[:cut]))
 
 
-@pytest.mark.parametrize("key", [entry.key for entry in FORMATS])
+@pytest.mark.parametrize("key", [entry.key for entry in FORMATS if entry.writes])
 def test_memory_does_not_grow_with_the_corpus(tmp_path, key, monkeypatch):
     monkeypatch.setattr("annotation.formats.parquet.ROW_GROUP", 100)
     entry = FORMATS.get(key)

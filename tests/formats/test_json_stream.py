@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from annotation.formats import FORMATS
+from annotation.formats.json_stream import _Nesting
 from tests.formats.reading import put, read, refused
 
 ENTRY = '"{n}.jpg": [\n"A dog runs over the field .",\n"A cat ."\n]'
@@ -63,9 +66,24 @@ def test_a_byte_order_mark_is_passed_over_and_counted(tmp_path):
     assert "at byte 12" in error.problem
 
 
-def test_numbers_of_any_size_are_survived(tmp_path):
-    huge = "9" * 400
-    for value in (huge, f"-{huge}", "1e999", "0.5"):
-        text = f'{{"images": [{{"id": {value}, "file_name": "a.jpg"}}], "annotations": []}}'
-        assert refused("coco", put(tmp_path / "captions.json", text)).expected
-    assert json.loads(huge) > 0
+@pytest.mark.parametrize("value", ["9" * 400, "9" * 5000, "-" + "9" * 5000, "1e999", "0.5", "1e" + "9" * 50])
+def test_a_number_of_any_size_is_refused_where_an_id_is_expected(tmp_path, value):
+    text = f'{{"images": [{{"id": {value}, "file_name": "a.jpg"}}], "annotations": []}}'
+    refused("coco", put(tmp_path / "captions.json", text))
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a": ', '[{"a": '])
+def test_a_deep_nest_is_refused_before_it_is_followed(tmp_path, opening):
+    for text in (opening * 200_000, '{"a.jpg": ["A dog .", ' + opening * 200_000):
+        assert "is nested more than 100 deep" in refused("flickr30k", put(tmp_path / "x.json", text)).problem
+
+
+@given(st.lists(st.text(alphabet='[]{}"\\a', max_size=30), min_size=1, max_size=40))
+def test_brackets_in_strings_are_no_nest_wherever_a_chunk_ends(said):
+    text = json.dumps({"a.jpg": ["[" * 300, *(f".{caption}" for caption in said)]}).encode()
+    nesting = _Nesting()
+    assert not any(nesting.too_deep(text[at : at + 3]) for at in range(0, len(text), 3))
+    assert nesting.depth == 0
+    whole = _Nesting()
+    assert not whole.too_deep(text)
+    assert whole.depth == 0

@@ -1,0 +1,70 @@
+"""The entries of a JSON object, fetched by name and type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from annotation.formats.base import FormatError
+from annotation.formats.text import shown
+
+_REQUIRED: Any = object()
+
+
+class Fields:
+    """One JSON object.
+
+    `what` names the object in messages ("image 12"). A missing entry, or one of another
+    type, raises FormatError.
+    """
+
+    def __init__(self, value: Any, *, what: str, file: Path, line: int | None = None) -> None:
+        self.what = what
+        self.file = file
+        self.line = line
+        if not isinstance(value, dict):
+            raise self.refuse(f"is {shown(value)}", "an object")
+        self.value = value
+
+    def refuse(self, problem: str, expected: str) -> FormatError:
+        return FormatError(f"{self.what}: {problem}", file=self.file, line=self.line, expected=expected)
+
+    def _typed(self, key: str, kind: tuple[type, ...], word: str, default: Any) -> Any:
+        if key not in self.value:
+            if default is not _REQUIRED:
+                return default
+            raise self.refuse(f"{key!r} is missing", word)
+        # Exact types: to Python, true is a number.
+        if type(self.value[key]) not in kind:
+            raise self.refuse(f"{key!r} is {shown(self.value[key])}", word)
+        return self.value[key]
+
+    def text(self, key: str, default: str = _REQUIRED) -> str:
+        return str(self._typed(key, (str,), "a string", default))
+
+    def integer(self, key: str, default: int = _REQUIRED) -> int:
+        return int(self._typed(key, (int,), "a whole number", default))
+
+    def flag(self, key: str, default: bool = _REQUIRED) -> bool:
+        return bool(self._typed(key, (bool,), "true or false", default))
+
+    def identifier(self, key: str, default: str = _REQUIRED) -> str:
+        """A whole number or a string, as a string."""
+        return str(self._typed(key, (int, str), "a whole number or a string", default))
+
+    def list(self, key: str, default: list[Any] = _REQUIRED) -> list[Any]:
+        found: list[Any] = self._typed(key, (list,), "a list", default)
+        return found
+
+    def strings(self, key: str) -> tuple[str, ...]:
+        found = self.list(key)
+        for entry in found:
+            if type(entry) is not str:
+                raise self.refuse(f"{key!r} holds {shown(entry)}", "strings only")
+        return tuple(found)
+
+    def only(self, *keys: str) -> None:
+        """Raise FormatError where the object has an entry of another name."""
+        for key in self.value:
+            if key not in keys:
+                raise self.refuse(f"{shown(key)} is unknown", "only " + ", ".join(keys))
