@@ -69,7 +69,6 @@ class Outline:
     """One chain's share of a box's outline: `dash` and `offset` interleave the colours of several."""
 
     hue: int
-    chain: int
     dash: str = ""
     offset: int = 0
 
@@ -101,7 +100,7 @@ class DrawnBox:
         many = len(self.tags)
         for i, tag in enumerate(self.tags):
             dash = f"{DASH} {DASH * (many - 1)}" if many > 1 else ""
-            yield Outline(tag.hue, tag.chain, dash, -DASH * i)
+            yield Outline(tag.hue, dash, -DASH * i)
 
 
 def draw(boxes: list[tuple[Box, list[Tag]]], frame: Frame) -> list[DrawnBox]:
@@ -167,6 +166,7 @@ def _hang(one: DrawnBox, at: tuple[float, float, float, float], aspect: float, p
         if p.x >= 0 and p.y >= 0 and p.x + p.width <= NOMINAL and p.y + p.height <= deep
     ]
     free = [i for i in inside if not any(patches[i].covers(other) for other in placed)]
+    # Where all are taken, over another; on a picture smaller than its tags, in the box's corner.
     chosen = (free or inside or [2])[0]
     x, y, dx, dy = places[chosen]
     placed.append(patches[chosen])
