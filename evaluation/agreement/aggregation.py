@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +46,8 @@ class DawidSkene:
 
     `posteriors`: shape (items, labels). `labels[i]` is the most probable label of item i, the
     first in label order where several are. `confusion`: shape (workers, true label, given label),
-    rows sum to 1. `log_likelihoods`: of the votes and the gold labels, after each step of EM.
+    rows sum to 1 and are even where a worker met no item of that label. `log_likelihoods`: of the
+    votes and the gold labels, after each step of EM.
     """
 
     posteriors: Floats
@@ -84,7 +86,7 @@ def mean(votes: Votes) -> Floats:
 def dawid_skene(
     votes: Votes,
     *,
-    gold: Mapping[Hashable, Hashable] | None = None,
+    gold: Mapping[Any, Hashable] | None = None,
     iterations: int = 100,
     tolerance: float = 1e-7,
 ) -> DawidSkene:
@@ -140,7 +142,7 @@ def _maximised(cast: sparse.csr_array, posteriors: Floats, kinds: int) -> tuple[
     return prior, given / np.repeat(totals, kinds, axis=0)
 
 
-def worker_confusion(votes: Votes, truth: Mapping[Hashable, Hashable]) -> Integers:
+def worker_confusion(votes: Votes, truth: Mapping[Any, Hashable]) -> Integers:
     """How often each worker called a k an l, shape (workers, true label, given label).
 
     Only items in `truth` count: gold answers, or an aggregate (which holds the worker's own vote).
@@ -156,7 +158,7 @@ def worker_confusion(votes: Votes, truth: Mapping[Hashable, Hashable]) -> Intege
     return flat.reshape(len(votes.workers), kinds, kinds)
 
 
-def _known(votes: Votes, truth: Mapping[Hashable, Hashable]) -> tuple[NDArray[np.int64], Floats]:
+def _known(votes: Votes, truth: Mapping[Any, Hashable]) -> tuple[NDArray[np.int64], Floats]:
     """The numbers of the items whose label is known, and that label as rows of zeros and a one."""
     places = {label: place for place, label in enumerate(votes.labels)}
     known = [place for place, item in enumerate(votes.items) if item in truth]

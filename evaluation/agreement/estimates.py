@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-#: Entries of a block of multiplicities: 128 MiB.
+#: Entries of the largest array of one block of resamples: 128 MiB.
 _BLOCK = 2**24
 
 
@@ -84,24 +84,45 @@ def estimate(
     """The figure of all clusters, with an interval where `bootstrap` is given.
 
     `sums` has shape (clusters, k): what each cluster adds to the k sums. `value` maps
-    (..., k) to (...), NaN where undefined; `reason` says why it is so for one row of sums.
+    (rows, k) to (rows,), NaN where undefined; `reason` says why it is so for one row of sums.
     """
-    total = sums.sum(axis=0)
-    figure = float(value(total[None, :])[0])
-    if np.isnan(figure):
-        return Estimate(None, items, reason(total))
-    if bootstrap is None:
-        return Estimate(figure, items)
-    drawn = _resampled(sums, value, bootstrap)
+    return estimates(sums[:, None, :], value, reason, items=items, bootstrap=bootstrap)[0]
+
+
+def estimates(
+    sums: Floats,
+    value: Callable[[Floats], Floats],
+    reason: Callable[[Floats], str],
+    *,
+    items: int,
+    bootstrap: Bootstrap | None,
+) -> list[Estimate]:
+    """Several figures on the same resamples: as `estimate`, with `sums` of shape (clusters, figures, k)."""
+    totals = sums.sum(axis=0)
+    values = value(totals)
+    drawn = _resampled(sums, value, bootstrap) if bootstrap and not np.isnan(values).all() else None
+    return [
+        Estimate(None, items, reason(totals[figure]))
+        if np.isnan(values[figure])
+        else _with_interval(
+            float(values[figure]), items, None if drawn is None else drawn[:, figure], bootstrap
+        )
+        for figure in range(len(values))
+    ]
+
+
+def _with_interval(value: float, items: int, drawn: Floats | None, bootstrap: Bootstrap | None) -> Estimate:
+    if drawn is None or bootstrap is None:
+        return Estimate(value, items)
     defined = drawn[~np.isnan(drawn)]
     missing = len(drawn) - len(defined)
     if not len(defined):
         why = f"no interval: undefined on all {len(drawn)} resamples"
-        return Estimate(figure, items, why, level=bootstrap.level, resamples=len(drawn), undefined=missing)
+        return Estimate(value, items, why, level=bootstrap.level, resamples=len(drawn), undefined=missing)
     tail = (1 - bootstrap.level) / 2
     low, high = np.quantile(defined, [tail, 1 - tail])
     return Estimate(
-        figure,
+        value,
         items,
         low=float(low),
         high=float(high),
@@ -112,13 +133,15 @@ def estimate(
 
 
 def _resampled(sums: Floats, value: Callable[[Floats], Floats], bootstrap: Bootstrap) -> Floats:
-    """The figure on each resample, shape (resamples,)."""
+    """The figures on each resample, shape (resamples, figures)."""
     dice = np.random.default_rng(bootstrap.seed)
-    clusters = len(sums)
+    clusters, figures, k = sums.shape
     even = np.full(clusters, 1 / clusters)
-    drawn = np.empty(bootstrap.resamples)
-    step = max(1, _BLOCK // clusters)
+    flat = sums.reshape(clusters, figures * k)
+    drawn = np.empty((bootstrap.resamples, figures))
+    step = max(1, _BLOCK // max(clusters, figures * k))
     for start in range(0, bootstrap.resamples, step):
         number = min(step, bootstrap.resamples - start)
-        drawn[start : start + number] = value(dice.multinomial(clusters, even, size=number) @ sums)
+        totals = dice.multinomial(clusters, even, size=number) @ flat
+        drawn[start : start + number] = value(totals.reshape(number * figures, k)).reshape(number, figures)
     return drawn

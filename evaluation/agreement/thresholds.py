@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evaluation.agreement.estimates import Bootstrap, Estimate, Floats, clusters_of, estimate
+from evaluation.agreement.estimates import Bootstrap, Estimate, Floats, clusters_of, estimate, estimates
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +73,21 @@ def sweep(
     def totals(yes: Floats) -> Floats:  # (thresholds, clusters)
         return np.array([np.bincount(clusters, weights=line, minlength=number) for line in yes])
 
-    sizes = np.bincount(clusters, minlength=number).astype(np.float64)
     in_a, in_b = totals(yes_a), totals(yes_b)
-    lines = []
-    for r in range(len(rows)):
-        both = totals(yes_a[r] * yes_b)
-        lines.append(
-            tuple(
-                estimate(
-                    np.column_stack([both[c], in_a[r], in_b[c], sizes]),
-                    _kappa,
-                    _why_no_kappa,
-                    items=len(a),
-                    bootstrap=bootstrap,
-                )
-                for c in range(len(columns))
-            )
-        )
+    sums = np.empty((number, len(rows), len(columns), 4))
+    for r, yes in enumerate(yes_a):
+        sums[:, r, :, 0] = totals(yes * yes_b).T
+    sums[..., 1] = in_a.T[:, :, None]
+    sums[..., 2] = in_b.T[:, None, :]
+    sums[..., 3] = np.bincount(clusters, minlength=number)[:, None, None]
+    found = estimates(
+        sums.reshape(number, len(rows) * len(columns), 4),
+        _kappa,
+        _why_no_kappa,
+        items=len(a),
+        bootstrap=bootstrap,
+    )
+    lines = (tuple(found[start : start + len(columns)]) for start in range(0, len(found), len(columns)))
     return Sweep(tuple(rows), tuple(columns), tuple(lines))
 
 
@@ -105,12 +103,8 @@ def retrieval(
     """How well `predicted` cut at `at` finds what `truth` cut at `truth_at` holds, NaN left out."""
     a, b, clusters, number = _judged(predicted, truth, bootstrap)
     found, wanted = binarised(a, at, strict=strict), binarised(b, truth_at, strict=strict)
-    sums = np.column_stack(
-        [
-            np.bincount(clusters, weights=yes.astype(np.float64), minlength=number)
-            for yes in (found & wanted, found, wanted)
-        ]
-    )
+    sums = np.zeros((number, 3))
+    np.add.at(sums, clusters, np.column_stack([found & wanted, found, wanted]))
 
     def measured(below: Sequence[int], why: str) -> Estimate:
         """Twice the hits (once, for one divisor) over the sum of the columns `below`."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +40,14 @@ Entries = Sequence[Hashable]
 
 def words(text: str) -> list[str]:
     """The words of a caption: cut, in lower case, hyphens broken, everything but letters and digits out."""
-    parts = (part for token in tokenise(text.lower()) for part in _HYPHENS.split(token))
-    bare = ("".join(sign for sign in part if sign.isalnum()) for part in parts)
-    return [word for word in bare if word]
+    return [word for token in tokenise(text.lower()) for word in _bare(token)]
+
+
+@lru_cache(maxsize=65536)
+def _bare(token: str) -> tuple[str, ...]:
+    """What is left of a token; nothing of punctuation."""
+    parts = ("".join(sign for sign in part if sign.isalnum()) for part in _HYPHENS.split(token))
+    return tuple(part for part in parts if part)
 
 
 def content_words(text: str, *, stop_words: frozenset[str] = STOP_WORDS, stemmed: bool = True) -> list[str]:

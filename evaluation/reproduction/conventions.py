@@ -46,6 +46,19 @@ class Conventions:
     def qrels(self) -> QrelsSettings:
         return QrelsSettings(rule=self.rule, originals=self.originals)
 
+    def described(self) -> str:
+        """One sentence for those who read the tables."""
+        content = "lemmatised" if self.lemmatised else "as written"
+        stemmed = "Porter-stemmed" if self.stemmed else "unstemmed"
+        stop_words = "without the 127 stop words" if self.stop_words else "with all words"
+        return (
+            f"BLEU of {'content words' if self.bleu_of_content else 'words'}; ROUGE and BLEU_pre of captions "
+            f"{content}, {stop_words}, {stemmed}; R1(other) is caption #{self.other_reference}; comparisons "
+            f"{'>' if self.strict else '>='}; Table 8 headed 0.6 computed at {self.header:g}; unjudged pairs "
+            f"{self.unjudged_in_kappa} in Table 10(a), {self.unjudged_in_precision} in 10(b); relevant: "
+            f"{self.qrels.described()}; tau-{self.tau}."
+        )
+
     def as_json(self) -> dict[str, Any]:
         found = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return found | {"rule": self.rule.name, "qrels": self.qrels.described()}

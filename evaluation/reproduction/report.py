@@ -7,7 +7,7 @@ cells are shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -32,6 +32,8 @@ _REFERENCES = frozenset({"other_reference"})
 _STRICT = frozenset({"strict"})
 _UNJUDGED = frozenset({"unjudged_in_kappa", "unjudged_in_precision"})
 
+Steps = list[tuple[str, Conventions]]
+Watch = Callable[[Steps], Iterable[tuple[str, Conventions]]]
 Compute = Callable[[Evidence, Conventions], Iterator[Cell]]
 
 #: In the order of the report.
@@ -98,11 +100,14 @@ class Report:
         }
 
 
-def reproduce(evidence: Evidence) -> Report:
-    """Compute every cell, and every family again under each alternative that concerns it."""
+def reproduce(evidence: Evidence, *, watch: Watch = iter) -> Report:
+    """Compute every cell, and every family again under each alternative that concerns it.
+
+    `watch` passes the alternatives on and may show how far they are.
+    """
     chosen = {compute: tuple(compute(evidence, CHOSEN)) for compute in FAMILIES}
     alternatives: list[Alternative] = []
-    for name, conventions in ALTERNATIVES.items():
+    for name, conventions in watch(list(ALTERNATIVES.items())):
         changed = _changed(conventions)
         for compute, reads in FAMILIES.items():
             if not changed & reads:
@@ -114,6 +119,11 @@ def reproduce(evidence: Evidence) -> Report:
                 if cells != before[family]
             ]
     return Report(CHOSEN, tuple(cell for cells in chosen.values() for cell in cells), tuple(alternatives))
+
+
+def cells_of(evidence: Evidence, conventions: Conventions) -> list[Cell]:
+    """All cells under one set of conventions."""
+    return [cell for compute in FAMILIES for cell in compute(evidence, conventions)]
 
 
 def _changed(conventions: Conventions) -> set[str]:

@@ -67,8 +67,9 @@ def tables_8_and_9(evidence: Evidence, conventions: Conventions) -> Iterator[Cel
                 for column, head in enumerate(headed):
                     note = ""
                     if used[column] != head:
-                        at_head = literal[row][column].value
-                        note = f"computed at {used[column]:g}; at {head:g} as headed it is {at_head:.3f}"
+                        value = literal[row][column].value
+                        at_head = "undefined" if value is None else f"{value:.3f}"
+                        note = f"computed at {used[column]:g}; at {head:g} as headed it is {at_head}"
                     yield cell_of(
                         kappas[row][column],
                         block.table,

@@ -1,0 +1,176 @@
+"""Agreement of a set of judged pairs, and of one set with another: what `agreement` prints.
+
+Items are pairs; intervals draw whole queries (images), since answers about one image hang together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from evaluation.agreement.aggregation import DawidSkene, dawid_skene
+from evaluation.agreement.coefficients import LEVELS, answer_counts, as_ratings, cohen, fleiss, krippendorff
+from evaluation.agreement.estimates import Bootstrap, Estimate, Floats
+from evaluation.agreement.thresholds import Retrieval, Sweep, retrieval, sweep
+from evaluation.agreement.votes import Votes
+from evaluation.formats.base import JudgedPair
+
+#: A table of more thresholds than this is read by nobody.
+MOST_THRESHOLDS = 20
+UNNAMED = "the source does not say who judged"
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """How intervals are drawn; no resamples, no intervals."""
+
+    resamples: int = 1000
+    level: float = 0.95
+    seed: int = 0
+
+    def over(self, clusters: Sequence[str]) -> Bootstrap | None:
+        if not self.resamples:
+            return None
+        return Bootstrap(clusters, resamples=self.resamples, level=self.level, seed=self.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """One judge: how many answers, and the share of them that the fitted consensus agrees with."""
+
+    name: str
+    answers: int
+    with_consensus: float
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Agreement inside one set. `ties`: pairs without a most frequent answer.
+
+    `judges`, `consensus` and `cohen` (of every two judges who share a pair) are empty where nobody is named.
+    """
+
+    pairs: int
+    queries: int
+    answers: int
+    fewest: int
+    most: int
+    ties: int
+    alpha: dict[str, Estimate]
+    fleiss: Estimate
+    cohen: dict[tuple[str, str], Estimate]
+    judges: tuple[Judge, ...]
+    consensus: DawidSkene | None
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Two sets over their common pairs: kappa over thresholds, and the finder's quality at the best."""
+
+    pairs: int
+    common: int
+    sweep: Sweep
+    best: Retrieval | None
+
+
+def within(pairs: Sequence[JudgedPair], resampling: Resampling) -> Within:
+    """Every coefficient that `pairs` (one or more) allow."""
+    grades = [pair.grades for pair in pairs]
+    clusters = [pair.query for pair in pairs]
+    bootstrap = resampling.over(clusters)
+    ratings = as_ratings(grades)
+    counts, _ = answer_counts(grades)
+    numbers = [len(own) for own in grades]
+    named = all(pair.judges for pair in pairs)
+    votes = _votes(pairs) if named else None
+    consensus = dawid_skene(votes) if votes else None
+    return Within(
+        pairs=len(pairs),
+        queries=len(set(clusters)),
+        answers=sum(numbers),
+        fewest=min(numbers),
+        most=max(numbers),
+        ties=int(((counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum()),
+        alpha={level: krippendorff(ratings, level=level, bootstrap=bootstrap) for level in LEVELS},
+        fleiss=fleiss(counts, bootstrap=bootstrap),
+        cohen=_pairwise(votes, bootstrap) if votes else {},
+        judges=_judges(votes, consensus) if votes and consensus else (),
+        consensus=consensus,
+    )
+
+
+def between(
+    first: Sequence[JudgedPair],
+    second: Sequence[JudgedPair],
+    resampling: Resampling,
+    *,
+    rows: Sequence[float] = (),
+    columns: Sequence[float] = (),
+    unjudged_is_no: bool = False,
+) -> Between:
+    """The mean answers of `first`'s pairs against those of `second`.
+
+    `rows` and `columns` are thresholds for the two; empty means every mean that occurs but the
+    lowest. A pair that `second` lacks is left out, or has its lowest answer where `unjudged_is_no`.
+    Raises ValueError where thresholds must be named.
+    """
+    theirs = {(pair.query, pair.document): pair.mean for pair in second}
+    one = np.array([pair.mean for pair in first])
+    other = np.array([theirs.get((pair.query, pair.document), np.nan) for pair in first])
+    common = int((~np.isnan(other)).sum())
+    if not common:
+        raise ValueError("the two files have no pair in common; check that their ids are written alike")
+    if unjudged_is_no:
+        lowest = min(grade for pair in second for grade in pair.grades)
+        other = np.where(np.isnan(other), lowest, other)
+    bootstrap = resampling.over([pair.query for pair in first])
+    rows, columns = rows or _thresholds(one, "rows"), columns or _thresholds(other, "columns")
+    found = sweep(one, other, rows=rows, columns=columns, bootstrap=bootstrap)
+    best = None
+    if found.best:
+        row, column, _ = found.best
+        best = retrieval(other, one, at=column, truth_at=row, bootstrap=bootstrap)
+    return Between(pairs=len(first), common=common, sweep=found, best=best)
+
+
+def _thresholds(scores: Floats, what: str) -> tuple[float, ...]:
+    """The values that occur, highest first, without the lowest, which cuts nothing off."""
+    values = np.unique(scores[~np.isnan(scores)])[:0:-1]
+    if len(values) > MOST_THRESHOLDS:
+        raise ValueError(f"{len(values)} different means; name the thresholds of the {what} yourself")
+    return tuple(float(value) for value in values)
+
+
+def _votes(pairs: Sequence[JudgedPair]) -> Votes:
+    return Votes.of(
+        ((pair.query, pair.document), judge, grade)
+        for pair in pairs
+        for judge, grade in zip(pair.judges, pair.grades, strict=True)
+    )
+
+
+def _pairwise(votes: Votes, bootstrap: Bootstrap | None) -> dict[tuple[str, str], Estimate]:
+    """Cohen's kappa of every two judges who share a pair."""
+    answers = np.full((len(votes.workers), len(votes.items)), np.nan)
+    answers[votes.worker, votes.item] = np.array(votes.labels, dtype=np.float64)[votes.label]
+    found = {}
+    for a, b in combinations(range(len(votes.workers)), 2):
+        if not np.isnan(answers[a] + answers[b]).all():
+            names = str(votes.workers[a]), str(votes.workers[b])
+            found[names] = cohen(answers[a], answers[b], bootstrap=bootstrap)
+    return found
+
+
+def _judges(votes: Votes, consensus: DawidSkene) -> tuple[Judge, ...]:
+    """Each judge beside the consensus that Dawid and Skene's model finds."""
+    places = {label: place for place, label in enumerate(votes.labels)}
+    settled = np.array([places[label] for label in consensus.labels])
+    same = np.bincount(votes.worker, weights=votes.label == settled[votes.item])
+    numbers = np.bincount(votes.worker)
+    return tuple(
+        Judge(str(name), int(number), float(share))
+        for name, number, share in zip(votes.workers, numbers, same / numbers, strict=True)
+    )

@@ -1,0 +1,180 @@
+"""How far judges agree, from a file of judgments, or how far two files of judgments do.
+
+    python manage.py agreement FILE --format flickr8k-expert
+    python manage.py agreement FILE --format flickr8k-expert --against FILE --against-format flickr8k-crowd
+
+The first form prints Krippendorff's alpha at four levels, Fleiss' kappa, and, where the file names
+its judges, Cohen's kappa of every two and each judge beside the consensus. The second cuts both
+sets' mean answers at thresholds and prints Cohen's kappa of every two cuts. Intervals are
+bootstrapped over images. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from annotation.formats.base import FormatError
+from annotation.management.base import ReportCommand, progress, table
+from evaluation.agreement.estimates import Estimate
+from evaluation.agreement.summary import UNNAMED, Between, Resampling, Within, between, within
+from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is no list of numbers; write them as 4,3.6,3") from None
+
+
+class Command(ReportCommand):
+    help = "Agreement within a file of judgments, or between two."
+    refusals = (*ReportCommand.refusals, FormatError, ValueError)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        known = ", ".join(JUDGMENT_FORMATS.keys())
+        parser.add_argument("file", type=Path, help="The judgments, a file or its folder")
+        parser.add_argument("--format", default="table", help=f"One of {known} (default: table)")
+        parser.add_argument("--against", type=Path, help="Judgments of the same pairs by others")
+        parser.add_argument("--against-format", default="table", help="Their format (default: table)")
+        parser.add_argument("--thresholds", type=_numbers, default=(), help="Cuts of FILE, as 4,3.6,3")
+        parser.add_argument("--against-thresholds", type=_numbers, default=(), help="Cuts of the others")
+        parser.add_argument(
+            "--unjudged-is-no",
+            action="store_true",
+            help="Pairs the others lack have their lowest answer",
+        )
+        parser.add_argument("--resamples", type=int, default=1000, help="For intervals; 0 for none")
+        parser.add_argument("--level", type=float, default=0.95, help="Of the intervals (default: 0.95)")
+        parser.add_argument("--seed", type=int, default=0, help="Of the resamples (default: 0)")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        resampling = Resampling(options["resamples"], options["level"], options["seed"])
+        pairs = _read(options["file"], options["format"])
+        self.found: Within | Between
+        if options["against"] is None:
+            if options["thresholds"] or options["against_thresholds"] or options["unjudged_is_no"]:
+                raise CommandError("thresholds compare two files; name the other with --against")
+            self.found = within(pairs, resampling)
+        else:
+            self.found = between(
+                pairs,
+                _read(options["against"], options["against_format"]),
+                resampling,
+                rows=options["thresholds"],
+                columns=options["against_thresholds"],
+                unjudged_is_no=options["unjudged_is_no"],
+            )
+        return _within_json(self.found) if isinstance(self.found, Within) else _between_json(self.found)
+
+    def show(self, report: dict[str, Any]) -> str:
+        return _within_text(self.found) if isinstance(self.found, Within) else _between_text(self.found)
+
+
+def _read(path: Path, key: str) -> list[JudgedPair]:
+    return list(progress(JUDGMENT_FORMATS.get(key).read(path), what=path.name))
+
+
+def _within_json(found: Within) -> dict[str, Any]:
+    return {
+        "pairs": found.pairs,
+        "queries": found.queries,
+        "answers": found.answers,
+        "answers_per_pair": [found.fewest, found.most],
+        "ties": found.ties,
+        "alpha": {level: asdict(value) for level, value in found.alpha.items()},
+        "fleiss": asdict(found.fleiss),
+        "cohen": [{"judges": list(names), **asdict(value)} for names, value in found.cohen.items()],
+        "judges": [asdict(judge) for judge in found.judges],
+    }
+
+
+def _between_json(found: Between) -> dict[str, Any]:
+    return {
+        "pairs": found.pairs,
+        "common": found.common,
+        "kappa": [
+            {"threshold": row, "against_threshold": column, **asdict(value)}
+            for row, line in zip(found.sweep.rows, found.sweep.kappa, strict=True)
+            for column, value in zip(found.sweep.columns, line, strict=True)
+        ],
+        "best": None
+        if found.best is None or found.sweep.best is None
+        else {
+            "threshold": found.sweep.best[0],
+            "against_threshold": found.sweep.best[1],
+            "precision": asdict(found.best.precision),
+            "recall": asdict(found.best.recall),
+            "f1": asdict(found.best.f1),
+        },
+    }
+
+
+def _line(name: str, value: Estimate) -> list[Any]:
+    if value.value is None:
+        return [name, "undefined", "", value.items, value.reason]
+    interval = "" if value.low is None else f"{value.low:.3f} to {value.high:.3f}"
+    return [name, f"{value.value:.3f}", interval, value.items, value.reason]
+
+
+_HEAD = ["", "value", "interval", "pairs", ""]
+
+
+def _within_text(found: Within) -> str:
+    numbers = f"{found.fewest}" if found.fewest == found.most else f"{found.fewest} to {found.most}"
+    counted = (
+        f"{found.answers:,} answers to {found.pairs:,} pairs of {found.queries:,} queries, {numbers} a pair; "
+        f"{found.ties:,} pairs without a most frequent answer."
+    )
+    parts = [
+        counted,
+        table(
+            _HEAD,
+            [
+                *(_line(f"Krippendorff's alpha, {level}", value) for level, value in found.alpha.items()),
+                _line("Fleiss' kappa", found.fleiss),
+            ],
+        ),
+    ]
+    if not found.judges:
+        return "\n\n".join([*parts, f"No kappa of two judges: {UNNAMED}."])
+    parts.append(
+        table(_HEAD, [_line(f"Cohen's kappa, {a} and {b}", value) for (a, b), value in found.cohen.items()])
+    )
+    rows = [[judge.name, judge.answers, judge.with_consensus] for judge in found.judges]
+    parts.append(table(["judge", "answers", "as the consensus (Dawid and Skene)"], rows))
+    return "\n\n".join(parts)
+
+
+def _between_text(found: Between) -> str:
+    head = ["kappa", *(f">= {column:.3g}" for column in found.sweep.columns)]
+    rows = [
+        [
+            f">= {row:.3g}",
+            *("undefined" if value.value is None else f"{value.value:.3f}" for value in line),
+        ]
+        for row, line in zip(found.sweep.rows, found.sweep.kappa, strict=True)
+    ]
+    parts = [f"{found.common:,} of {found.pairs:,} pairs are judged in both files.", table(head, rows)]
+    if found.best is not None and found.sweep.best is not None:
+        row, column, _ = found.sweep.best
+        best = found.sweep.kappa[found.sweep.rows.index(row)][found.sweep.columns.index(column)]
+        parts.append(
+            f"Best at {row:.3g} and {column:.3g}; there the others find what the file holds with\n"
+            + table(
+                _HEAD,
+                [
+                    _line("Cohen's kappa", best),
+                    _line("precision", found.best.precision),
+                    _line("recall", found.best.recall),
+                    _line("F1", found.best.f1),
+                ],
+            )
+        )
+    return "\n\n".join(parts)

@@ -1,0 +1,132 @@
+"""Print the tables of Hodosh et al. 2013 beside what their published judgments give.
+
+    python manage.py reproduce_hodosh FOLDER [--json]
+
+FOLDER holds Flickr8k's captions (as written and lemmatised), split lists, `ExpertAnnotations.txt`
+and `CrowdFlowerAnnotations.txt`. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.formats.base import FormatError
+from annotation.management.base import ReportCommand, progress, table
+from evaluation.reproduction.cells import COUNT, KAPPA, Cell, Tally
+from evaluation.reproduction.conventions import Conventions
+from evaluation.reproduction.evidence import Evidence
+from evaluation.reproduction.report import Report, Steps, reproduce
+
+
+class Command(ReportCommand):
+    help = "Compute the tables of Hodosh et al. 2013 again and print them beside the printed figures."
+    refusals = (*ReportCommand.refusals, FormatError)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("folder", type=Path, help="Flickr8k's folder: captions, splits, judgments")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        self.found = reproduce(Evidence.read(options["folder"]), watch=_watch)
+        return self.found.as_json()
+
+    def show(self, report: dict[str, Any]) -> str:
+        return "\n\n".join(
+            [_cells(self.found), _summary(self.found.tally), _not_within(self.found), _others(self.found)]
+        )
+
+
+def _watch(steps: Steps) -> Iterable[tuple[str, Conventions]]:
+    return progress(steps, what="conventions")
+
+
+def _cells(found: Report) -> str:
+    """Every cell, table by table."""
+    parts = []
+    for name, own in groupby(found.cells, key=lambda cell: cell.table):
+        rows = [
+            [cell.row, cell.column, _shown(cell.printed, cell.unit), *_ours(cell), _remark(cell)]
+            for cell in own
+        ]
+        parts.append(f"{name}\n{table(['row', 'column', 'printed', 'ours', 'off', ''], rows)}")
+    return "\n\n".join(parts)
+
+
+def _shown(value: float, unit: str) -> str:
+    """A figure with the places that make sense in its unit."""
+    if unit == COUNT:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if unit == KAPPA else f"{value:.1f} %"
+
+
+def _ours(cell: Cell) -> list[str]:
+    if cell.ours is None:
+        return ["-", "-"]
+    off = cell.ours - cell.printed
+    if cell.unit == COUNT:
+        return [f"{cell.ours:,.0f}", f"{off:+,.0f}"]
+    return (
+        [f"{cell.ours:.3f}", f"{off:+.3f}"] if cell.unit == KAPPA else [f"{cell.ours:.2f} %", f"{off:+.2f}"]
+    )
+
+
+def _remark(cell: Cell) -> str:
+    outside = ["OUTSIDE"] if cell.within is False else []
+    return "; ".join([*outside, *filter(None, [cell.why, cell.note])])
+
+
+def _summary(counted: Tally) -> str:
+    return (
+        f"{counted.within} of {counted.cells} cells are within tolerance ({counted.share:.1%}): 0.02 for "
+        "coefficients, two points for percentages, 2 % or 5 items for counts."
+    )
+
+
+def _not_within(found: Report) -> str:
+    """The cells outside tolerance once more, and those that cannot be had."""
+    outside = [cell for cell in found.cells if cell.within is False]
+    missing = [cell for cell in found.cells if cell.ours is None]
+    lines = [f"{len(outside)} cells outside:"]
+    lines += [
+        f"  {cell.table}, {cell.row}, {cell.column}: printed {_shown(cell.printed, cell.unit)}, "
+        f"ours {_ours(cell)[0]}" + (f" ({cell.note})" if cell.note else "")
+        for cell in outside
+    ]
+    lines.append(f"{len(missing)} cells that cannot be had, not counted:")
+    lines += [f"  {cell.table}, {cell.row}, {cell.column}: {cell.why}" for cell in missing]
+    return "\n".join(lines)
+
+
+def _others(found: Report) -> str:
+    """What each family of cells does under other conventions."""
+    head = [
+        "convention",
+        "family of cells",
+        "cells",
+        "within, chosen",
+        "within, so",
+        "off, chosen",
+        "off, so",
+    ]
+    rows = [
+        [
+            other.convention,
+            other.family,
+            other.chosen.cells,
+            other.chosen.within,
+            other.other.within,
+            other.chosen.mean,
+            other.other.mean,
+        ]
+        for other in found.alternatives
+    ]
+    return (
+        "Other conventions: cells within tolerance and their mean difference in units of the tolerance "
+        "(off), as chosen and then so. "
+        f"Chosen: {found.conventions.described()}\n{table(head, rows)}"
+    )

@@ -1,0 +1,125 @@
+"""Intervals: whole clusters are drawn, and the seed says which."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evaluation.agreement import estimates as room
+from evaluation.agreement.coefficients import LEVELS, cohen, fleiss, krippendorff
+from evaluation.agreement.estimates import Bootstrap, Estimate
+from evaluation.agreement.thresholds import retrieval, sweep
+
+
+def answers(seed: int, items: int = 90) -> tuple[np.ndarray, list[str]]:
+    """Three raters' answers from 1 to 4, three items to an image."""
+    dice = np.random.default_rng(seed)
+    truth = dice.integers(1, 5, items)
+    ratings = np.clip(truth + dice.choice([-1, 0, 0, 0, 1], (3, items)), 1, 4).astype(float)
+    ratings[0, ::7] = np.nan
+    return ratings, [f"image {number // 3}" for number in range(items)]
+
+
+def resampled_by_hand(figure, images: list[str], bootstrap: Bootstrap) -> list[float]:
+    """The figure computed anew on each resample, from copies of the drawn images' items."""
+    dice = np.random.default_rng(bootstrap.seed)
+    names = list(dict.fromkeys(images))
+    places = {name: [k for k, image in enumerate(images) if image == name] for name in names}
+    found = []
+    for _ in range(bootstrap.resamples):
+        times = dice.multinomial(len(names), np.full(len(names), 1 / len(names)))
+        chosen = [k for name, often in zip(names, times, strict=True) for k in places[name] * often]
+        found.append(figure(chosen))
+    return found
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_interval_of_alpha_is_that_of_alphas_computed_anew(level: str) -> None:
+    ratings, images = answers(1)
+    bootstrap = Bootstrap(images, resamples=60, level=0.9, seed=5)
+    by_hand = resampled_by_hand(
+        lambda chosen: krippendorff(ratings[:, chosen], level=level).value, images, bootstrap
+    )
+    found = krippendorff(ratings, level=level, bootstrap=bootstrap)
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(by_hand, [0.05, 0.95])), abs=1e-12)
+
+
+def test_an_interval_of_kappa_is_that_of_kappas_computed_anew() -> None:
+    ratings, images = answers(2)
+    bootstrap = Bootstrap(images, resamples=60, seed=6)
+    by_hand = resampled_by_hand(
+        lambda chosen: cohen(ratings[0, chosen], ratings[1, chosen]).value, images, bootstrap
+    )
+    found = cohen(ratings[0], ratings[1], bootstrap=bootstrap)
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(by_hand, [0.025, 0.975])), abs=1e-12)
+
+
+def test_each_cell_of_a_sweep_has_the_interval_it_would_have_alone() -> None:
+    ratings, images = answers(3)
+    bootstrap = Bootstrap(images, resamples=80, seed=7)
+    found = sweep(ratings[0], ratings[1], rows=[2, 3, 4], columns=[2, 4], bootstrap=bootstrap)
+    judged = ~np.isnan(ratings[0])
+    for r, row in enumerate(found.rows):
+        for c, column in enumerate(found.columns):
+            one = np.where(judged, ratings[0] >= row, np.nan)
+            other = np.where(judged, ratings[1] >= column, np.nan)
+            alone = cohen(one, other, bootstrap=bootstrap)
+            cell = found.kappa[r][c]
+            assert (cell.value, cell.low, cell.high) == pytest.approx((alone.value, alone.low, alone.high))
+
+
+def test_drawing_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    ratings, images = answers(4)
+    bootstrap = Bootstrap(images, resamples=50)
+    whole = krippendorff(ratings, bootstrap=bootstrap)
+    monkeypatch.setattr(room, "_BLOCK", 100)
+    assert krippendorff(ratings, bootstrap=bootstrap) == whole
+
+
+def width(found: Estimate) -> float:
+    assert found.low is not None
+    assert found.high is not None
+    return found.high - found.low
+
+
+def test_items_of_one_image_widen_the_interval_where_they_hang_together() -> None:
+    """Each image's answers ten times over: no more is known, and only clusters say so."""
+    ratings, _ = answers(5)
+    repeated = np.repeat(ratings, 10, axis=1)
+    images = [str(item // 10) for item in range(repeated.shape[1])]
+    clustered = krippendorff(repeated, bootstrap=Bootstrap(images))
+    loose = krippendorff(repeated, bootstrap=Bootstrap(range(repeated.shape[1])))
+    assert clustered.value == loose.value
+    assert width(clustered) > 2 * width(loose)
+
+
+def test_resamples_without_a_value_are_counted_and_left_out() -> None:
+    """Only one image has a second answer kind: a third of the resamples lack it."""
+    found = cohen([1, 1, 2], [1, 1, 2], bootstrap=Bootstrap("abc", resamples=500))
+    assert found.value == found.low == found.high == 1
+    assert found.resamples == 500
+    assert 100 < found.undefined < 250
+
+
+def test_a_figure_that_no_resample_has_gets_no_interval() -> None:
+    """Two images of one answer each: the one resample draws one of them twice, and nothing varies."""
+    found = fleiss([[2, 0], [0, 2]], bootstrap=Bootstrap("ab", resamples=1, seed=3))
+    assert found.value == 1
+    assert found.low is None
+    assert found.reason == "no interval: undefined on all 1 resamples"
+
+
+def test_an_undefined_figure_has_no_interval() -> None:
+    found = retrieval([0, 0], [1, 0], at=1, truth_at=1, bootstrap=Bootstrap("ab"))
+    assert found.precision.low is None
+    assert found.precision.reason == "nothing is predicted at 1"
+    assert found.recall.low == found.recall.high == 0
+
+
+def test_bad_settings_are_named() -> None:
+    with pytest.raises(ValueError, match="0 resamples; draw at least 1"):
+        Bootstrap("ab", resamples=0)
+    with pytest.raises(ValueError, match="level 95 is no confidence"):
+        Bootstrap("ab", level=95)
+    with pytest.raises(ValueError, match="2 clusters for 3 items"):
+        cohen([1, 2, 3], [1, 2, 3], bootstrap=Bootstrap("ab"))

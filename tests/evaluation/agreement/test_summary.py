@@ -1,0 +1,91 @@
+"""What a file of judgments is summarised to."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluation.agreement.aggregation import worker_confusion
+from evaluation.agreement.coefficients import cohen, krippendorff
+from evaluation.agreement.summary import Resampling, between, within
+from evaluation.agreement.votes import Votes
+from evaluation.formats.base import JudgedPair
+
+NO_INTERVALS = Resampling(resamples=0)
+NAMED = [
+    JudgedPair("a", "1", (1.0, 1.0, 0.0), ("ann", "bob", "eve")),
+    JudgedPair("a", "2", (0.0, 0.0, 0.0), ("ann", "bob", "eve")),
+    JudgedPair("b", "1", (1.0, 1.0, 0.0), ("bob", "ann", "eve")),
+    JudgedPair("b", "2", (0.0, 1.0), ("ann", "eve")),
+]
+
+
+def test_unnamed_judges_have_no_kappa_of_two() -> None:
+    found = within([JudgedPair("a", "1", (1.0, 2.0)), JudgedPair("b", "1", (1.0, 1.0))], NO_INTERVALS)
+    assert found.cohen == {}
+    assert found.judges == ()
+    assert found.fleiss.value is not None
+    assert found.alpha["nominal"].value == krippendorff([[1, 1], [2, 1]], level="nominal").value
+
+
+def test_named_judges_are_compared_two_by_two_and_with_the_consensus() -> None:
+    found = within(NAMED, NO_INTERVALS)
+    assert found.cohen["ann", "bob"].value == 1
+    assert found.cohen["ann", "eve"] == cohen([1, 0, 1, 0], [0, 0, 0, 1])
+    assert {judge.name: judge.answers for judge in found.judges} == {"ann": 4, "bob": 3, "eve": 4}
+    assert next(judge for judge in found.judges if judge.name == "ann").with_consensus == 1
+
+
+def test_judges_shares_are_those_of_their_confusion() -> None:
+    votes = Votes.of(
+        ((pair.query, pair.document), judge, grade)
+        for pair in NAMED
+        for judge, grade in zip(pair.judges, pair.grades, strict=True)
+    )
+    found = within(NAMED, NO_INTERVALS)
+    assert found.consensus is not None
+    counts = worker_confusion(votes, dict(zip(votes.items, found.consensus.labels, strict=True)))
+    shares = [own.trace() / own.sum() for own in counts]
+    assert [judge.with_consensus for judge in found.judges] == shares
+
+
+def test_numbers_of_answers_and_ties_are_counted() -> None:
+    found = within(NAMED, NO_INTERVALS)
+    assert (found.pairs, found.queries, found.answers) == (4, 2, 11)
+    assert (found.fewest, found.most, found.ties) == (2, 3, 1)
+    assert "items have 2 to 3 answers" in found.fleiss.reason
+
+
+def test_intervals_are_drawn_over_queries() -> None:
+    found = within(NAMED, Resampling(resamples=20))
+    assert found.alpha["interval"].resamples == 20
+
+
+FIRST = [JudgedPair("a", str(k), (float(k),)) for k in range(1, 5)]
+SECOND = [JudgedPair("a", "4", (1.0,)), JudgedPair("a", "3", (1.0, 1.0)), JudgedPair("a", "2", (0.0,))]
+
+
+def test_two_sets_are_cut_at_every_mean_but_the_lowest() -> None:
+    found = between(FIRST, SECOND, NO_INTERVALS)
+    assert (found.pairs, found.common) == (4, 3)
+    assert found.sweep.rows == (4.0, 3.0, 2.0)
+    assert found.sweep.columns == (1.0,)
+    assert found.sweep.best == (3.0, 1.0, 1.0)
+    assert found.best is not None
+    assert found.best.f1.value == 1
+
+
+def test_unjudged_pairs_can_count_as_no() -> None:
+    assert between(FIRST, SECOND, NO_INTERVALS).sweep.kappa[0][0].items == 3
+    assert between(FIRST, SECOND, NO_INTERVALS, unjudged_is_no=True).sweep.kappa[0][0].items == 4
+
+
+def test_sets_without_a_common_pair_are_refused() -> None:
+    with pytest.raises(ValueError, match="no pair in common"):
+        between(FIRST, [JudgedPair("x", "y", (1.0,))], NO_INTERVALS)
+
+
+def test_too_many_thresholds_must_be_named() -> None:
+    many = [JudgedPair("a", str(k), (float(k),)) for k in range(30)]
+    with pytest.raises(ValueError, match="29 different means; name the thresholds of the rows"):
+        between(many, many, NO_INTERVALS)
+    assert between(many, many, NO_INTERVALS, rows=[5], columns=[5]).sweep.kappa[0][0].value == 1

@@ -1,0 +1,112 @@
+"""The commands `agreement` and `reproduce_hodosh`: text, JSON, and errors of one line."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+TABLE = """image,caption,judge,grade
+a.jpg,1,ann,1
+a.jpg,1,bob,1
+a.jpg,2,ann,0
+a.jpg,2,bob,1
+b.jpg,1,ann,0
+b.jpg,1,bob,0
+"""
+
+
+def said(*arguments: Any) -> str:
+    out = StringIO()
+    call_command(*map(str, arguments), stdout=out)
+    return out.getvalue()
+
+
+@pytest.fixture
+def judgments(tmp_path: Path) -> Path:
+    file = tmp_path / "judgments.csv"
+    file.write_text(TABLE)
+    return file
+
+
+def test_agreement_within_a_file(judgments: Path) -> None:
+    text = said("agreement", judgments, "--resamples", 50)
+    assert "6 answers to 3 pairs of 2 queries, 2 a pair; 1 pairs without a most frequent answer." in text
+    assert "Cohen's kappa, ann and bob" in text
+    report = json.loads(said("agreement", judgments, "--resamples", 50, "--json"))
+    assert set(report["alpha"]) == {"nominal", "ordinal", "interval", "ratio"}
+    assert report["cohen"][0]["value"] == pytest.approx(0.4)
+    assert report["cohen"][0]["resamples"] == 50
+    assert report["answers_per_pair"] == [2, 2]
+
+
+def test_agreement_says_why_a_figure_is_undefined(tmp_path: Path) -> None:
+    file = tmp_path / "judgments.csv"
+    file.write_text("query,document,grade\na,1,2\na,1,2\nb,1,2\nb,1,2\n")
+    assert "undefined" in said("agreement", file)
+    assert "every answer is 2" in said("agreement", file)
+
+
+def test_agreement_between_files(judgments: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("query,document,yes,no\na.jpg,1,3,0\na.jpg,2,1,2\nb.jpg,1,0,3\n")
+    arguments = ["agreement", judgments, "--against", other, "--resamples", 0]
+    assert "3 of 3 pairs are judged in both files." in said(*arguments)
+    report = json.loads(said(*arguments, "--json"))
+    assert report["best"]["threshold"] == 1
+    assert report["best"]["against_threshold"] == 1
+    assert report["best"]["f1"]["value"] == 1
+    named = json.loads(said(*arguments, "--thresholds", "0.5,1", "--against-thresholds", "0.6", "--json"))
+    assert [(cell["threshold"], cell["against_threshold"]) for cell in named["kappa"]] == [
+        (0.5, 0.6),
+        (1, 0.6),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--format", "xml"], "unknown judgment format 'xml'; known: flickr8k-crowd"),
+        (["--format", "flickr8k-expert"], "line 1: .* is no judgment"),
+        (["--thresholds", "1"], "name the other with --against"),
+        (["--thresholds", "a,b"], "'a,b' is no list of numbers; write them as 4,3.6,3"),
+        (["--level", "95"], "level 95.0 is no confidence"),
+    ],
+)
+def test_bad_arguments_are_one_line(judgments: Path, arguments: list[str], message: str) -> None:
+    with pytest.raises(CommandError, match=message) as error:
+        said("agreement", judgments, *arguments)
+    assert "\n" not in str(error.value)
+
+
+def test_reproduce_hodosh_prints_cells_and_alternatives(real_data: Path) -> None:
+    report = json.loads(said("reproduce_hodosh", real_data / "flickr8k", "--json").splitlines()[-1])
+    counted = [cell for cell in report["cells"] if cell["ours"] is not None]
+    tolerance = {"kappa": lambda _: 0.02, "%": lambda _: 2, "count": lambda printed: max(5, 0.02 * printed)}
+    within = [
+        abs(cell["ours"] - cell["printed"]) <= tolerance[cell["unit"]](cell["printed"]) for cell in counted
+    ]
+    assert len(counted) >= 200
+    assert sum(within) >= 0.95 * len(counted)
+    assert sum(within) == report["summary"]["within"]
+    assert all("why" in cell for cell in report["cells"] if cell["ours"] is None)
+    assert {"table", "row", "column", "printed", "ours", "unit"} <= set(report["cells"][0])
+    assert len({other["convention"] for other in report["alternatives"]}) >= 10
+
+
+def test_reproduce_hodosh_as_text_names_what_is_outside(real_data: Path) -> None:
+    text = said("reproduce_hodosh", real_data / "flickr8k")
+    assert "cells are within tolerance (95." in text
+    assert "OUTSIDE; misprinted" in text
+    assert "R1(other) is caption #4" in text
+
+
+def test_reproduce_hodosh_refuses_a_folder_without_data(tmp_path: Path) -> None:
+    with pytest.raises(CommandError) as error:
+        said("reproduce_hodosh", tmp_path)
+    assert str(tmp_path) in str(error.value)
+    assert "\n" not in str(error.value)
