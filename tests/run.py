@@ -79,7 +79,7 @@ def _pytest(arguments: list[str], *, database_url: str | None) -> int:
         return child.wait()
     except KeyboardInterrupt as interrupt:
         if isinstance(interrupt, Terminated):
-            child.send_signal(signal.SIGINT)  # Ctrl-C reached the child already; a kill of ours did not
+            child.terminate()  # Ctrl-C reached the child already; a kill of ours need not have
         child.wait()
         raise
 

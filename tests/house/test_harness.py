@@ -81,7 +81,10 @@ def test_a_server_ends_with_a_killed_test_run(tmp_path: Path) -> None:
             time.sleep(0.05)
 
 
-def test_an_interrupted_run_stops_its_servers_and_removes_their_folders(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_stops_its_servers_and_removes_their_folders(
+    tmp_path: Path, how: signal.Signals
+) -> None:
     need("redis")
     (tmp_path / "test_waits.py").write_text(
         "import time\ndef test_waits(redis_url):\n    print(redis_url, flush=True)\n    time.sleep(60)\n"
@@ -89,7 +92,7 @@ def test_an_interrupted_run_stops_its_servers_and_removes_their_folders(tmp_path
     child = pytest_on(tmp_path, "-s", TMPDIR=str(tmp_path))
     assert child.stdout
     url = next(line for line in child.stdout if "redis://" in line)
-    child.send_signal(signal.SIGINT)
+    child.send_signal(how)
     child.communicate(timeout=30)
     with pytest.raises(redis.ConnectionError):
         redis.Redis.from_url(url[url.index("redis") :].strip()).ping()
