@@ -3,7 +3,7 @@
 Importing the package fills METRICS.
 """
 
-from evaluation.metrics import incomplete, ranking
+from evaluation.metrics import incomplete, localization, ranking, tagging
 from evaluation.metrics.table import METRICS
 
-__all__ = ["METRICS", "incomplete", "ranking"]
+__all__ = ["METRICS", "incomplete", "localization", "ranking", "tagging"]

@@ -178,8 +178,8 @@ def grams(text: Words, order: int) -> list[tuple[str, ...]]:
     return list(zip(*(text[start:] for start in range(order)), strict=False))
 
 
-def _owners(candidates: Candidates, references: References) -> NDArray[np.int64]:
-    """The item of each reference, references being numbered through; ValueError where they do not fit."""
+def check_fit(candidates: Sequence[object], references: Sequence[Sequence[object]]) -> None:
+    """Raise ValueError, naming the item, where candidates and references do not fit each other."""
     if len(candidates) != len(references):
         raise ValueError(
             f"{len(candidates)} candidates but references for {len(references)} items; give one list each"
@@ -187,6 +187,14 @@ def _owners(candidates: Candidates, references: References) -> NDArray[np.int64]
     for item, own in enumerate(references):
         if not own:
             raise ValueError(f"item number {item} has no reference; give each at least one")
-        if isinstance(own, str) or any(isinstance(text, str) for text in (candidates[item], *own)):
+        if isinstance(own, str):
+            raise ValueError(f"item number {item} has a text for its references; give a list")
+
+
+def _owners(candidates: Candidates, references: References) -> NDArray[np.int64]:
+    """The item of each reference, references being numbered through; ValueError where they do not fit."""
+    check_fit(candidates, references)
+    for item, own in enumerate(references):
+        if any(isinstance(text, str) for text in (candidates[item], *own)):
             raise ValueError(f"item number {item} holds an uncut text; cut all texts into words")
     return np.repeat(np.arange(len(references)), [len(own) for own in references])

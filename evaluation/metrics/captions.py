@@ -1,0 +1,151 @@
+"""Written captions against references under one roof: the captioning measures of METRICS.
+
+Texts are cut by `overlap.words` (ROUGE-1 and BLEU_pre: by `overlap.content_words`). The COCO
+evaluation cuts by the Penn Treebank's rules and keeps "t-shirt" whole, so its figures differ a
+little; give both sides the same cut to compare. What COCO prints as "CIDEr" is CIDEr-D here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.captioning import Bleu, bleu, check_fit, cider, cider_d, rouge_l
+from evaluation.metrics.overlap import Overlap, content_words, words
+from evaluation.metrics.table import METRICS, Measure
+
+FAMILY = "captioning"
+
+Floats = NDArray[np.float64]
+
+
+class Captions:
+    """One candidate text and one or more reference texts an item; cut and counted once for all measures."""
+
+    def __init__(self, candidates: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+        check_fit(candidates, references)
+        self.candidates = candidates
+        self.references = references
+
+    @cached_property
+    def words(self) -> tuple[list[list[str]], list[list[list[str]]]]:
+        """Candidates and references as words."""
+        return _cut(words, self.candidates, self.references)
+
+    @cached_property
+    def bleu(self) -> Bleu:
+        return bleu(*self.words)
+
+    @cached_property
+    def content(self) -> Overlap:
+        """Candidates against references over content words."""
+        return Overlap(*_cut(content_words, self.candidates, self.references))
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """Each candidate faces its own item's references."""
+        return np.arange(len(self.candidates))
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionScore:
+    """One measure of a set of captions: of the corpus, and of each item, shape (items,)."""
+
+    measure: str
+    value: float
+    per_item: Floats
+
+
+def score_captions(captions: Captions, measures: Iterable[str]) -> dict[str, CaptionScore]:
+    """Figures by canonical name, in the order asked; NaN where there is no item.
+
+    The corpus's figure is the mean over items, except for BLEU-1 to 4, whose counts are pooled.
+    Raises UnknownMeasure, which lists what exists.
+    """
+    found = {}
+    for asked in [METRICS.find(name, family=FAMILY) for name in measures]:
+        values = asked.measure.values(captions)
+        if not len(values):
+            value = float("nan")
+        elif asked.measure.summary == "corpus":
+            value = float(captions.bleu.corpus()[_BLEUS.index(asked.measure.name)])
+        else:
+            value = float(values.mean())
+        found[asked.name] = CaptionScore(asked.name, value, values)
+    return found
+
+
+def _cut(
+    cut: Callable[[str], list[str]], candidates: Sequence[str], references: Sequence[Sequence[str]]
+) -> tuple[list[list[str]], list[list[list[str]]]]:
+    return [cut(text) for text in candidates], [[cut(text) for text in own] for own in references]
+
+
+def _bleu_of(order: int) -> Callable[[Captions], Floats]:
+    return lambda captions: captions.bleu.items()[:, order - 1]
+
+
+_BLEUS = tuple(f"BLEU-{order}" for order in range(1, 5))
+_HODOSH = "Hodosh et al. 2013, section 4.2.2"
+
+for _order, _name in enumerate(_BLEUS, start=1):
+    METRICS.register(
+        Measure(
+            _name,
+            f"clipped precision of runs of up to {_order} words, with brevity penalty",
+            FAMILY,
+            _bleu_of(_order),
+            "Papineni et al. 2002",
+            summary="corpus",
+        )
+    )
+METRICS.register(
+    Measure(
+        "ROUGE-1",
+        "share of the references' content words found (eq. 28)",
+        FAMILY,
+        lambda captions: captions.content.recall(captions.places, captions.places),
+        _HODOSH,
+    )
+)
+METRICS.register(
+    Measure(
+        "BLEU_pre",
+        "share of content words that a reference has (eq. 28 after ROUGE's preprocessing)",
+        FAMILY,
+        lambda captions: captions.content.precision(captions.places, captions.places),
+        "Hodosh et al. 2013, section 4.3.2",
+    )
+)
+METRICS.register(
+    Measure(
+        "ROUGE-L",
+        "F of the longest common subsequence, beta 1.2",
+        FAMILY,
+        lambda captions: rouge_l(*captions.words),
+        "Lin 2004; COCO evaluation",
+    )
+)
+METRICS.register(
+    Measure(
+        "CIDEr",
+        "mean cosine of tf-idf vectors of runs of up to 4 words",
+        FAMILY,
+        lambda captions: cider(*captions.words),
+        "Vedantam et al. 2015",
+    )
+)
+METRICS.register(
+    Measure(
+        "CIDEr-D",
+        "CIDEr clipped and punished for length, 0 to 10 (what COCO prints as CIDEr)",
+        FAMILY,
+        lambda captions: cider_d(*captions.words),
+        "Vedantam et al. 2015",
+        unit="score",
+    )
+)
