@@ -3,7 +3,7 @@
 Importing the package fills METRICS.
 """
 
-from evaluation.metrics import incomplete, localization, ranking, tagging
+from evaluation.metrics import captions, incomplete, localization, ranking, tagging
 from evaluation.metrics.table import METRICS
 
-__all__ = ["METRICS", "incomplete", "localization", "ranking", "tagging"]
+__all__ = ["METRICS", "captions", "incomplete", "localization", "ranking", "tagging"]

@@ -1,0 +1,99 @@
+"""Tags among distractors, and average precision by tag and by image."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score
+
+from evaluation.metrics.scoring import evaluate
+from evaluation.metrics.tagging import (
+    by_tag_and_image,
+    draw_distractors,
+    expected_precision_at,
+    precision_at,
+)
+
+
+def test_precision_compares_the_best_of_the_pool_with_the_first_true_tags():
+    # Tags 0, 1, 2 are true in this order; 3 is a distractor. Ranked: 1, 3, 0, 2.
+    scores = [[2.0, 9.0, 1.0, 5.0]]
+    expected = {1: 0, 2: 1 / 2, 3: 2 / 3}
+    for k, share in expected.items():
+        assert precision_at(scores, [[0, 1, 2]], k, distractors=[[3]])[0] == pytest.approx(share)
+
+
+def test_without_distractors_precision_grows_to_one():
+    scores = np.random.default_rng(0).random((200, 6))
+    tags = [list(np.random.default_rng(n).permutation(6)) for n in range(200)]
+    found = [precision_at(scores, tags, k).mean() for k in range(1, 7)]
+    assert found == sorted(found)
+    assert found[-1] == 1
+
+
+def test_a_cut_beyond_the_true_tags_stops_at_them():
+    assert precision_at([[3.0, 2.0, 1.0]], [[0, 1]], 5, distractors=[[2]])[0] == 1
+
+
+def test_ties_count_against_the_true_tags():
+    assert precision_at([[1.0, 1.0]], [[0]], 1, distractors=[[1]])[0] == 0
+
+
+def test_an_image_without_tags_has_no_precision():
+    assert math.isnan(precision_at([[1.0]], [[]], 1)[0])
+    assert math.isnan(expected_precision_at([[]], 1)[0])
+
+
+def test_a_random_order_reaches_what_is_expected_of_it():
+    dice = np.random.default_rng(1)
+    tags = [[0, 1, 2]] * 4000
+    distractors = [[3, 4, 5]] * 4000
+    for k in (1, 2, 3, 9):
+        found = precision_at(dice.random((4000, 6)), tags, k, distractors=distractors).mean()
+        assert found == pytest.approx(expected_precision_at(tags, k, distractors=distractors)[0], abs=0.03)
+
+
+def test_distractors_are_tags_of_other_images_and_the_seed_s():
+    tags = [[0, 1], [1, 2, 3], [4]]
+    drawn = draw_distractors(tags, 2, seed=5)
+    for own, extra in zip(tags, drawn, strict=True):
+        assert len(set(extra.tolist())) == 2
+        assert not set(extra.tolist()) & set(own)
+    assert [d.tolist() for d in drawn] == [d.tolist() for d in draw_distractors(tags, 2, seed=5)]
+    assert len(draw_distractors(tags, 99)[1]) == 2  # 0 and 4: there are no more
+
+
+def test_map_is_the_mean_over_tags_and_miap_over_images():
+    dice = np.random.default_rng(2)
+    scores, relevant = dice.random((40, 14)), dice.random((40, 14)) < 0.3
+    relevant[:, 3] = False  # a tag without images has no value in either
+    tags, images = by_tag_and_image(scores, relevant)
+    by_tag = [
+        average_precision_score(relevant[:, t], scores[:, t]) for t in range(14) if relevant[:, t].any()
+    ]
+    by_image = [average_precision_score(relevant[i], scores[i]) for i in range(40) if relevant[i].any()]
+    assert evaluate(tags, ["MAP"])["MAP"].value == pytest.approx(np.mean(by_tag))
+    assert evaluate(images, ["MiAP"])["MiAP"].value == pytest.approx(np.mean(by_image))
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: precision_at([[1.0]], [[0], [0]], 1), r"shape \(1, 1\); expected \(2, tags\)"),
+        (lambda: precision_at([[1.0]], [[0]], 0), "k is 0"),
+        (lambda: precision_at([[1.0]], [[1]], 1), "image 0 has tag 1; expected 0 to 0"),
+        (
+            lambda: precision_at([[1.0, 2]], [[1]], 1, distractors=[[1]]),
+            "tag 1 is in the pool of image 0 twice",
+        ),
+        (lambda: precision_at([[math.nan]], [[0]], 1), "score of image 0 with tag 0 is NaN"),
+        (lambda: draw_distractors([[0]], -1), "-1 distractors"),
+    ],
+)
+def test_what_cannot_be_tagged_is_refused_in_one_line(ask: Callable[[], object], message: str):
+    with pytest.raises(ValueError, match=message) as caught:
+        ask()
+    assert "\n" not in str(caught.value)
