@@ -2,5 +2,6 @@
 
 `estimates` (a figure, or the reason why there is none; intervals clustered by image),
 `coefficients` (Cohen, Fleiss, Krippendorff), `thresholds` (binarised scores, precision and
-recall), `votes` (who answered what), `aggregation` (majority, mean, Dawid and Skene, confusion).
+recall), `votes` (who answered what), `aggregation` (majority, mean, Dawid and Skene, confusion),
+`summary` (all of it for a file of judgments).
 """

@@ -22,7 +22,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evaluation.agreement.estimates import Bootstrap, Estimate, Floats, clusters_of, estimate
+from evaluation.agreement.estimates import (
+    AgreementError,
+    Bootstrap,
+    Estimate,
+    Floats,
+    check_table,
+    clusters_of,
+    estimate,
+)
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
@@ -36,6 +44,7 @@ def cohen(first: ArrayLike, second: ArrayLike, *, bootstrap: Bootstrap | None = 
     shared = ~(np.isnan(a) | np.isnan(b))
     values, codes = np.unique(np.concatenate([a[shared], b[shared]]), return_inverse=True)
     kinds, items = len(values), int(shared.sum())
+    check_table(number, kinds)
     cells = clusters[shared] * kinds**2 + codes[:items] * kinds + codes[items:]
     tables = np.bincount(cells, minlength=number * kinds**2).astype(np.float64)
 
@@ -102,7 +111,7 @@ def krippendorff(
     Needs clusters x (different values)^2 numbers of memory.
     """
     if level not in LEVELS:
-        raise ValueError(f"unknown level {level!r}; known: {', '.join(LEVELS)}")
+        raise AgreementError(f"unknown level {level!r}; known: {', '.join(LEVELS)}")
     table = np.asarray(ratings, dtype=np.float64)
     if table.ndim != 2 or np.isinf(table).any():
         raise ValueError(f"ratings of shape {table.shape} are none; give finite numbers as (raters, items)")
@@ -113,6 +122,7 @@ def krippendorff(
     if level == "ratio" and len(values) and values[0] < 0:
         return Estimate(None, items, f"{_shown(values[0])} is negative: a ratio scale begins at 0")
     kinds = len(values)
+    check_table(number, kinds)
     counts = np.zeros((items, kinds))
     np.add.at(counts, (np.nonzero(~np.isnan(answers))[1], codes), 1)
     sums = _coincidences(counts, clusters[pairable], number)

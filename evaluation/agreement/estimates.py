@@ -23,6 +23,12 @@ Integers = NDArray[np.int64]
 
 #: Entries of the largest array of one block of resamples: 128 MiB.
 _BLOCK = 2**24
+#: Entries of the largest table of values by values, over all clusters: 1 GiB.
+_LARGEST_TABLE = 2**27
+
+
+class AgreementError(ValueError):
+    """Asked for what cannot be computed; `str()` is one line that says what can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,7 @@ class Estimate:
 class Bootstrap:
     """How to draw: `clusters[k]` names the cluster (the image) of item k.
 
-    Raises ValueError where a number makes no sense.
+    Raises AgreementError where a number makes no sense.
     """
 
     clusters: Sequence[Hashable]
@@ -57,9 +63,9 @@ class Bootstrap:
 
     def __post_init__(self) -> None:
         if self.resamples < 1:
-            raise ValueError(f"{self.resamples} resamples; draw at least 1")
+            raise AgreementError(f"{self.resamples} resamples; draw at least 1")
         if not 0 < self.level < 1:
-            raise ValueError(f"level {self.level} is no confidence; give one between 0 and 1, such as 0.95")
+            raise AgreementError(f"level {self.level} is no confidence; give 0.95, say, between 0 and 1")
 
 
 def clusters_of(bootstrap: Bootstrap | None, items: int) -> tuple[Integers, int]:
@@ -67,10 +73,17 @@ def clusters_of(bootstrap: Bootstrap | None, items: int) -> tuple[Integers, int]
     if bootstrap is None:
         return np.zeros(items, dtype=np.int64), 1
     if len(bootstrap.clusters) != items:
-        raise ValueError(f"{len(bootstrap.clusters)} clusters for {items} items; name one for each item")
+        raise AgreementError(f"{len(bootstrap.clusters)} clusters for {items} items; name one for each item")
     numbers: dict[Hashable, int] = {}
     found = [numbers.setdefault(cluster, len(numbers)) for cluster in bootstrap.clusters]
     return np.array(found, dtype=np.int64), len(numbers)
+
+
+def check_table(clusters: int, kinds: int) -> None:
+    """Refuse tables of values by values that do not fit, before they are made."""
+    if clusters * kinds**2 > _LARGEST_TABLE:
+        instead = "round them" if clusters == 1 else "round them, or ask for no interval"
+        raise AgreementError(f"{kinds:,} different answers make tables of {kinds**2:,} cells; {instead}")
 
 
 def estimate(

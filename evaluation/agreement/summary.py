@@ -13,14 +13,15 @@ import numpy as np
 
 from evaluation.agreement.aggregation import DawidSkene, dawid_skene
 from evaluation.agreement.coefficients import LEVELS, answer_counts, as_ratings, cohen, fleiss, krippendorff
-from evaluation.agreement.estimates import Bootstrap, Estimate, Floats
+from evaluation.agreement.estimates import AgreementError, Bootstrap, Estimate, Floats
 from evaluation.agreement.thresholds import Retrieval, Sweep, retrieval, sweep
 from evaluation.agreement.votes import Votes
 from evaluation.formats.base import JudgedPair
 
 #: A table of more thresholds than this is read by nobody.
 MOST_THRESHOLDS = 20
-UNNAMED = "the source does not say who judged"
+#: With more different grades than this, grades are measurements: equal ones say little of two judges.
+MOST_GRADES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ class Judge:
 class Within:
     """Agreement inside one set. `ties`: pairs without a most frequent answer.
 
-    `judges`, `consensus` and `cohen` (of every two judges who share a pair) are empty where nobody is named.
+    `cohen` is of every two judges who share a pair. It and `judges` are empty where judges cannot be
+    told apart or compared, and `no_judges` says why.
     """
 
     pairs: int
@@ -63,7 +65,7 @@ class Within:
     fleiss: Estimate
     cohen: dict[tuple[str, str], Estimate]
     judges: tuple[Judge, ...]
-    consensus: DawidSkene | None
+    no_judges: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +84,14 @@ def within(pairs: Sequence[JudgedPair], resampling: Resampling) -> Within:
     clusters = [pair.query for pair in pairs]
     bootstrap = resampling.over(clusters)
     ratings = as_ratings(grades)
-    counts, _ = answer_counts(grades)
+    counts, values = answer_counts(grades)
     numbers = [len(own) for own in grades]
-    named = all(pair.judges for pair in pairs)
-    votes = _votes(pairs) if named else None
-    consensus = dawid_skene(votes) if votes else None
+    no_judges = ""
+    if not all(pair.judges for pair in pairs):
+        no_judges = "the source does not say who judged"
+    elif len(values) > MOST_GRADES:
+        no_judges = f"{len(values)} different grades, of which two judges rarely give the same; use alpha"
+    votes = None if no_judges else _votes(pairs)
     return Within(
         pairs=len(pairs),
         queries=len(set(clusters)),
@@ -97,8 +102,8 @@ def within(pairs: Sequence[JudgedPair], resampling: Resampling) -> Within:
         alpha={level: krippendorff(ratings, level=level, bootstrap=bootstrap) for level in LEVELS},
         fleiss=fleiss(counts, bootstrap=bootstrap),
         cohen=_pairwise(votes, bootstrap) if votes else {},
-        judges=_judges(votes, consensus) if votes and consensus else (),
-        consensus=consensus,
+        judges=_judges(votes, dawid_skene(votes)) if votes else (),
+        no_judges=no_judges,
     )
 
 
@@ -115,14 +120,14 @@ def between(
 
     `rows` and `columns` are thresholds for the two; empty means every mean that occurs but the
     lowest. A pair that `second` lacks is left out, or has its lowest answer where `unjudged_is_no`.
-    Raises ValueError where thresholds must be named.
+    Raises AgreementError where there is no common pair, or thresholds must be named.
     """
     theirs = {(pair.query, pair.document): pair.mean for pair in second}
     one = np.array([pair.mean for pair in first])
     other = np.array([theirs.get((pair.query, pair.document), np.nan) for pair in first])
     common = int((~np.isnan(other)).sum())
     if not common:
-        raise ValueError("the two files have no pair in common; check that their ids are written alike")
+        raise AgreementError("the two files have no pair in common; check that their ids are written alike")
     if unjudged_is_no:
         lowest = min(grade for pair in second for grade in pair.grades)
         other = np.where(np.isnan(other), lowest, other)
@@ -140,7 +145,7 @@ def _thresholds(scores: Floats, what: str) -> tuple[float, ...]:
     """The values that occur, highest first, without the lowest, which cuts nothing off."""
     values = np.unique(scores[~np.isnan(scores)])[:0:-1]
     if len(values) > MOST_THRESHOLDS:
-        raise ValueError(f"{len(values)} different means; name the thresholds of the {what} yourself")
+        raise AgreementError(f"{len(values)} different means; name the thresholds of the {what} yourself")
     return tuple(float(value) for value in values)
 
 

@@ -20,8 +20,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, progress, table
-from evaluation.agreement.estimates import Estimate
-from evaluation.agreement.summary import UNNAMED, Between, Resampling, Within, between, within
+from evaluation.agreement.estimates import AgreementError, Estimate
+from evaluation.agreement.summary import Between, Resampling, Within, between, within
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 
 
@@ -34,7 +34,7 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 class Command(ReportCommand):
     help = "Agreement within a file of judgments, or between two."
-    refusals = (*ReportCommand.refusals, FormatError, ValueError)
+    refusals = (*ReportCommand.refusals, FormatError, AgreementError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -92,6 +92,7 @@ def _within_json(found: Within) -> dict[str, Any]:
         "fleiss": asdict(found.fleiss),
         "cohen": [{"judges": list(names), **asdict(value)} for names, value in found.cohen.items()],
         "judges": [asdict(judge) for judge in found.judges],
+        "no_judges": found.no_judges,
     }
 
 
@@ -143,7 +144,7 @@ def _within_text(found: Within) -> str:
         ),
     ]
     if not found.judges:
-        return "\n\n".join([*parts, f"No kappa of two judges: {UNNAMED}."])
+        return "\n\n".join([*parts, f"No kappa of two judges: {found.no_judges}."])
     parts.append(
         table(_HEAD, [_line(f"Cohen's kappa, {a} and {b}", value) for (a, b), value in found.cohen.items()])
     )

@@ -19,6 +19,7 @@ from evaluation.agreement.coefficients import (
     fleiss,
     krippendorff,
 )
+from evaluation.agreement.estimates import AgreementError, Bootstrap
 
 NAN = float("nan")
 
@@ -171,6 +172,17 @@ def test_bad_input_is_named() -> None:
         krippendorff([1, 2])
     with pytest.raises(ValueError, match="give finite numbers"):
         krippendorff([[1.0, np.inf], [1.0, 2.0]])
+
+
+def test_tables_that_would_not_fit_are_refused_before_they_are_made() -> None:
+    ratings = np.arange(1200.0).reshape(2, 600)
+    bootstrap = Bootstrap(range(600))
+    with pytest.raises(AgreementError, match="1,200 different answers .* or ask for no interval"):
+        krippendorff(ratings, bootstrap=bootstrap)
+    with pytest.raises(AgreementError, match="round them"):
+        cohen(ratings[0], ratings[1], bootstrap=bootstrap)
+    by_hand = 1 - 600**2 / (2 * np.var(ratings, ddof=1))
+    assert krippendorff(ratings).value == pytest.approx(by_hand, abs=1e-9)
 
 
 def test_answers_become_tables() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.agreement.aggregation import worker_confusion
+from evaluation.agreement.aggregation import dawid_skene, worker_confusion
 from evaluation.agreement.coefficients import cohen, krippendorff
 from evaluation.agreement.summary import Resampling, between, within
 from evaluation.agreement.votes import Votes
@@ -23,6 +23,7 @@ def test_unnamed_judges_have_no_kappa_of_two() -> None:
     found = within([JudgedPair("a", "1", (1.0, 2.0)), JudgedPair("b", "1", (1.0, 1.0))], NO_INTERVALS)
     assert found.cohen == {}
     assert found.judges == ()
+    assert found.no_judges == "the source does not say who judged"
     assert found.fleiss.value is not None
     assert found.alpha["nominal"].value == krippendorff([[1, 1], [2, 1]], level="nominal").value
 
@@ -42,10 +43,17 @@ def test_judges_shares_are_those_of_their_confusion() -> None:
         for judge, grade in zip(pair.judges, pair.grades, strict=True)
     )
     found = within(NAMED, NO_INTERVALS)
-    assert found.consensus is not None
-    counts = worker_confusion(votes, dict(zip(votes.items, found.consensus.labels, strict=True)))
+    counts = worker_confusion(votes, dict(zip(votes.items, dawid_skene(votes).labels, strict=True)))
     shares = [own.trace() / own.sum() for own in counts]
     assert [judge.with_consensus for judge in found.judges] == shares
+
+
+def test_measurements_are_not_compared_for_being_equal() -> None:
+    many = [JudgedPair("a", str(k), (k / 7, k / 5), ("ann", "bob")) for k in range(60)]
+    found = within(many, NO_INTERVALS)
+    assert found.cohen == {}
+    assert found.no_judges.startswith("111 different grades")
+    assert found.alpha["interval"].value is not None
 
 
 def test_numbers_of_answers_and_ties_are_counted() -> None:

@@ -196,3 +196,9 @@ def test_strict_comparisons_keep_the_equals_sign_of_print(evidence: Evidence) ->
     strict = room.cells_of(evidence, replace(CHOSEN, strict=True))
     (cell,) = [c for c in strict if (c.table, c.row, c.column) == ("Table 10(a)", "expert = 4", "lay = 1")]
     assert cell.ours == pytest.approx(0.75, abs=0.01)
+
+
+def test_the_documentation_gives_the_figures_of_today(reproduced: Report) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "reproduction.md").read_text()
+    counted = reproduced.tally
+    assert f"**{counted.within} of {counted.cells} cells ({counted.share:.1%})**".replace("%)", " %)") in text
