@@ -17,6 +17,10 @@ from annotation.sample.referents import Entity, Group, Notion, Person, Referent,
 Painter = Callable[[Pen], None]
 
 
+#: Garments that may be mentioned together where everybody wears one ("two children in hats").
+_ALIKE = ("hat", "helmet", "jacket", "coat", "apron", "dress", "jersey", "scarf", "swimsuit")
+
+
 @dataclass(frozen=True, slots=True)
 class Clause:
     """Something that can be said: who, what they do, and how readily it is said.
@@ -94,12 +98,18 @@ class Board:
         self.canvas.pen().glow(x, y, half, half * 0.24, self.shadow_colour, strength)
 
     def play(self) -> None:
-        """Paint everything that was put on the stage."""
+        """Paint everything that was put here, and forget it.
+
+        Painters hold the board, and the board a canvas of megabytes: kept, they would be a circle
+        that waits for the garbage collector.
+        """
         pen = self.canvas.pen()
         for _, _, painter in sorted(self._queue, key=lambda entry: entry[:2]):
             painter(pen)
         for painter in self.overlays:
             painter(pen)
+        self._queue.clear()
+        self.overlays.clear()
 
     # -- referents ---------------------------------------------------------------------------
 
@@ -141,6 +151,11 @@ class Board:
         """`members` mentioned together; people need no noun but may have one (a role)."""
         made = Group(len(self.referents), members[0].category, tuple(members), noun, bunch, phrases)
         self.referents.append(made)
+        people = [m for m in members if isinstance(m, Person)]
+        for kind in _ALIKE if people else ():
+            worn = [g for p in people for g in p.worn if kind in dict(g.nouns)]
+            if len(worn) == len(people):
+                made.worn.append(self.group(worn, kind))
         return made
 
     # -- what can be said --------------------------------------------------------------------

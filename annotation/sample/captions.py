@@ -17,7 +17,6 @@ from annotation.sample.board import Board, Clause
 from annotation.sample.english import gerund, third_person
 from annotation.sample.referents import COLLECTIVE, Entity, Group, Person, Referent
 
-
 _SHORTEST, _LONGEST = 4, 20
 _STOPS = frozenset((".", ","))
 
@@ -101,6 +100,19 @@ class _Draft:
             self.say("with")
             self._list(self.rng.sample(looks, 1))
 
+    def wear_alike(self, people: Group) -> None:
+        """Say what all of a group wear, where there is such a thing."""
+        members = {p.key for p in people.entities}
+        alike = [
+            worn
+            for worn in people.worn
+            if worn.key in self.usable
+            and {g.owner.key for g in self.usable[worn.key].entities if g.owner} == members
+        ]
+        if alike:
+            self.say(self.rng.choice(("in", "wearing")))
+            self.mention(self.rng.choice(alike).key)
+
     def _some(self, things: Sequence[Entity], count: int) -> list[Entity]:
         """`count` of `things`, the first ones (outermost, largest) more often."""
         left = list(things)
@@ -148,7 +160,8 @@ def _agreement(draft: _Draft, referents: Sequence[Referent]) -> bool:
         return True
     referent = referents[0]
     if isinstance(referent, Group):
-        return draft.words[-1] not in COLLECTIVE
+        _, _, end = draft.mentions[-1]
+        return draft.words[end - 1] not in COLLECTIVE
     return referent.several
 
 
@@ -171,17 +184,19 @@ def _subject(draft: _Draft, clause: Clause, *, dressed: int) -> bool:
             and (len(clause.subjects) == 1 or draft.rng.random() < 0.4)
         ):
             draft.wear(subject, limit=dressed)
+        elif dressed and isinstance(said[-1], Group) and draft.rng.random() < 0.5:
+            draft.wear_alike(said[-1])
     draft.own = said[0].own if len(said) == 1 else "their"
     return several if len(said) == 1 else True
 
 
 def _background(draft: _Draft, board: Board, count: int) -> None:
     """Up to `count` phrases of place and surroundings; what does not fit is left out."""
-    for _ in range(count):
+    for turn in range(count):
         chance = draft.rng.random()
-        if chance < 0.62 and board.places:
+        if not turn and chance < 0.68 and board.places:
             text = draft.rng.choices([p for p, _ in board.places], [w for _, w in board.places])[0]
-        elif chance < 0.84 and board.around:
+        elif chance < 0.86 and board.around:
             text = draft.rng.choice(board.around)
         elif board.backdrops:
             text = draft.rng.choice(board.backdrops)

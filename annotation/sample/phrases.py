@@ -6,7 +6,7 @@ from random import Random
 
 from annotation.sample.art.colours import NAMED
 from annotation.sample.english import article
-from annotation.sample.referents import NUMBERS, Entity, Group, Notion, Person, Referent, plural
+from annotation.sample.referents import NUMBERS, Entity, Group, Notion, Person, Referent
 from annotation.sample.wardrobe import weighted
 
 
@@ -21,7 +21,7 @@ def wording(
 ) -> tuple[str, ...]:
     """The tokens of one mention.
 
-    `style` is the template's ("the", "own", "bare"); `own` the possessive of the clause's
+    `style` is the template's ("the" or "own"); `own` the possessive of the clause's
     subject; `first` says that the mention opens the caption; `again` holds the nouns the caption
     has used, so that a second man becomes "another man".
     """
@@ -115,11 +115,9 @@ def _thing(thing: Entity, rng: Random, style: str, own: str, again: frozenset[st
             return ("a", "pair", "of", *words)
         return ("the", *words) if style == "the" and rng.random() < 0.7 else tuple(words)
     if thing.form == "mass":
-        return tuple(words) if style == "bare" or (words[:-1] and rng.random() < 0.5) else ("the", *words)
+        return tuple(words) if words[:-1] and rng.random() < 0.5 else ("the", *words)
     if style == "the" and rng.random() < 0.75:
         return ("the", *words)
-    if style == "bare":
-        return tuple(words)
     if noun.split()[-1] in again and not thing.owner:
         return ("another", *words)
     return (article(words[0]), *words)
@@ -128,6 +126,3 @@ def _thing(thing: Entity, rng: Random, style: str, own: str, again: frozenset[st
 def colour_alone(thing: Entity) -> tuple[str, ...] | None:
     """The garment's colour as a mention of its own ("a man in [blue]"), where it has one."""
     return (thing.colour,) if thing.colour in NAMED and thing.form == "one" else None
-
-
-__all__ = ["colour_alone", "noun_of", "plural", "wording"]

@@ -15,7 +15,6 @@ from annotation.protocol.terms import ANIMALS, BODYPARTS, CLOTHING, PEOPLE, SCEN
 Weighted = tuple[tuple[str, float], ...]
 
 ADULTS = ("man", "woman", "old man", "old woman")
-CHILDREN = ("boy", "girl", "baby")
 
 _PEOPLE: dict[str, Weighted] = {
     "man": (("man", 7), ("guy", 2), ("person", 1.2), ("gentleman", 0.4)),
@@ -70,7 +69,7 @@ class Referent:
     """Anything a caption can mention. `key` is unique within the picture.
 
     In a template, `f"{thing}"` marks a mention of it; `f"{thing:own}"` one with "his", "her" or
-    "their"; `f"{thing:the}"` a definite one; `f"{thing:bare}"` one without any article.
+    "their"; `f"{thing:the}"` a definite one.
     """
 
     key: int
@@ -157,6 +156,7 @@ class Group(Referent):
     noun: str = ""
     bunch: str = ""
     fixed: Weighted = ()
+    worn: list[Group] = field(default_factory=list)
 
     @property
     def phrases(self) -> Weighted:
@@ -257,13 +257,18 @@ def group_of_things(noun: str, things: Sequence[Entity], *, bunch: str = "") -> 
     many = plural(noun)
     count = len(things)
     colours = {t.colour for t in things}
-    found = [(f"{NUMBERS[count]} {many}", 2.5 if count < 7 else 0.4), (many, 2.0)]
-    if count >= 4:
+    found = [(many, 2.0)]
+    # Nobody counts clothes: "two girls in hats".
+    if counted := things[0].category != CLOTHING:
+        found.append((f"{NUMBERS[count]} {many}", 2.5 if count < 7 else 0.4))
+    if count >= 4 and counted:
         found.append((f"several {many}", 1.0))
-    if count >= 6:
+    if count >= 6 and counted:
         found.append((f"many {many}", 0.8))
     if len(colours) == 1 and (colour := colours.pop()) and " " not in colour:
-        found += [(f"{colour} {many}", 2.0), (f"{NUMBERS[count]} {colour} {many}", 1.5)]
+        found.append((f"{colour} {many}", 2.0))
+        if counted:
+            found.append((f"{NUMBERS[count]} {colour} {many}", 1.5))
     elif len(colours) > 2 and things[0].category != ANIMALS:
         found.append((f"colorful {many}", 2.0))
     if bunch:

@@ -71,20 +71,18 @@ class Stage(Board):
         code: str = "",
         role: str | Weighted = (),
         y: float | None = None,
-        scale: float = 1.0,
         order: float | None = None,
-        plain: bool = False,
         seat: float | None = None,
     ) -> tuple[Person, Figure]:
         """Put somebody at `x` (share of the width) and `depth` (0 back, 1 front), or with the feet at `y`.
 
-        `seat` is the height in pixels of what they sit on. Clothes, hair, beard and arms become
-        referents too, unless `plain`.
+        `seat` is the height in pixels of what they sit on. Clothes, hair and beard become referents
+        too.
         """
         kind = kinds if isinstance(kinds, str) else self.rng.choice(list(kinds))
         ground, adult = self.floor.at(depth)
         ground = ground if y is None else y
-        tall = adult * scale * _TALL[kind] * self.rng.uniform(0.96, 1.04)
+        tall = adult * _TALL[kind] * self.rng.uniform(0.96, 1.04)
         made = wardrobe.look(self.rng, kind, code or self.code, self.harmony, self.unlike)
         stance = POSES[pose] if isinstance(pose, str) else pose
         figure = Figure(made, stance, x * self.width, ground, tall, flip)
@@ -110,24 +108,21 @@ class Stage(Board):
             role=roles,
         )
         self.referents.append(person)
-        self._clothe(person, figure, plain)
+        self._clothe(person, figure)
         self.paint(ground if order is None else order, lambda pen: figure.draw(self.canvas))
         if stance.hip is None:
             self.shadow(x * self.width, ground, tall * 0.26)
         return person, figure
 
-    def _clothe(self, person: Person, figure: Figure, plain: bool) -> None:
+    def _clothe(self, person: Person, figure: Figure) -> None:
         made = figure.look
         body = self.canvas.part()
         person.parts.append(body)
 
-        def piece(name: str) -> int:
-            if plain:
-                figure.parts[name] = body
-            elif name not in figure.parts:
+        def piece(name: str) -> None:
+            if name not in figure.parts:
                 figure.parts[name] = self.canvas.part()
                 person.parts.append(figure.parts[name])
-            return figure.parts[name]
 
         figure.parts["body"] = body
         piece("hair")
@@ -138,8 +133,6 @@ class Stage(Board):
         for garment in made.garments:
             for name in _PIECES.get(garment.slot, (garment.slot,)):
                 piece(name)
-        if plain:
-            return
         suited = any(g.style == "suit" for g in made.garments)
         for garment in made.garments:
             if suited and garment.slot == "bottom":

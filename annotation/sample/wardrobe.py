@@ -222,8 +222,9 @@ def dress(
     rng: Random, kind: str, code: str, harmony: tuple[str, ...], unlike: tuple[str, ...]
 ) -> tuple[Garment, ...]:
     """Clothes for one person: `code` is the occasion, `unlike` what the setting would swallow."""
-    left = tuple(c for c in harmony if c not in unlike) or harmony
-    worn = _CODES[code](rng, kind, left) if code in _CODES else _daily(rng, kind, left, unlike)
+    # Tan looks like skin on somebody small; it stays for trousers and hats.
+    left = tuple(c for c in harmony if c not in (*unlike, "tan")) or harmony
+    worn = _CODES[code](rng, kind, left) if code in _CODES else _daily(rng, kind, left, (*unlike, "tan"))
     slots = {g.slot for g in worn}
     main = next((g.colour for g in worn if g.slot in ("coat", "dress", "top")), "")
     if "shoes" not in slots and code != "beach":

@@ -163,6 +163,7 @@ def test_hard_cases_of_figure_1_are_there(scenes):
             many, texts = len(boxes.get(chain.id, ())), {m.text.lower() for m in chain.mentions}
             seen["flags in plural"] += many > 1 and any(text.endswith("flags") for text in texts)
             seen["people in plural"] += many > 1 and chain.categories == (PEOPLE,)
+            seen["clothes in plural"] += many > 1 and chain.categories == (CLOTHING,)
             seen["a crowd in one box"] += many == 1 and bool(texts & {"a crowd", "a large crowd"})
             seen["outside"] += not many and bool(texts & {"outside", "outdoors"})
             seen["glasses"] += many == 1 and "glasses" in texts

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from PIL import Image
 
 from annotation.formats import FORMATS
 from annotation.sample.generate import generate
@@ -19,7 +20,9 @@ def test_the_files_hold_what_was_generated(tmp_path):
     assert [(r.id, r.split, r.captions, r.layer) for r in read] == [
         (r.id, r.split, r.captions, r.layer) for r in made
     ]
-    assert [r.picture.read_bytes() for r in read] == [r.picture.read_bytes() for r in made]
+    assert [r.picture and r.picture.read_bytes() for r in read] == [
+        r.picture and r.picture.read_bytes() for r in made
+    ]
 
 
 def test_the_entities_notation_holds_the_same_layers(tmp_path):
@@ -35,6 +38,12 @@ def test_the_report_counts_what_was_written(tmp_path, capsys):
     assert report["counts"]["images"] == 2
     assert report["counts"]["captions"] == 10
     assert report["images_per_second"] > 0
+
+
+def test_a_sheet_shows_the_first_pictures(tmp_path):
+    call_command("make_sample", str(tmp_path / "sample"), images=3, seed=9, sheet=tmp_path / "sheet.png")
+    with Image.open(tmp_path / "sheet.png") as sheet:
+        assert sheet.width == 1280
 
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path):

@@ -10,15 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from PIL import Image
 
 from annotation.formats import FORMATS, FormatError
 from annotation.management.base import ReportCommand, progress
 from annotation.management.resources import peak_mib
 from annotation.registry import UnknownName
 from annotation.sample.generate import generate
+from annotation.sample.sheet import contact_sheet
 
 #: Where the pictures go, within OUT.
 PICTURES = "images"
+
+
+#: How many pictures `--sheet` shows.
+SHOWN = 21
 
 
 class Command(ReportCommand):
@@ -35,6 +41,9 @@ class Command(ReportCommand):
         parser.add_argument("--images", type=int, default=200, metavar="N", help="How many (default 200)")
         parser.add_argument("--seed", type=int, default=1, metavar="S", help="Default 1")
         parser.add_argument("--format", default="jsonl", help="jsonl (default) or any other that is written")
+        parser.add_argument(
+            "--sheet", type=Path, metavar="FILE", help="Also show the first 21 on one picture"
+        )
 
     def report(self, **options: Any) -> dict[str, Any]:
         out, count = Path(options["out"]), options["images"]
@@ -54,6 +63,8 @@ class Command(ReportCommand):
             os.replace(partial, out)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
+        if options["sheet"]:
+            _show_first(out / PICTURES, options["sheet"])
         seconds = time.monotonic() - began
         return {
             "out": str(out),
@@ -73,3 +84,9 @@ class Command(ReportCommand):
             f"{report['seconds']:.1f} s, {report['images_per_second']:.0f} images/s, "
             f"peak memory {report['peak_memory_mib']:.0f} MiB"
         )
+
+
+def _show_first(pictures: Path, sheet: Path) -> None:
+    """Lay the first pictures out on one, in the format that the file's name asks for."""
+    first = [Image.open(file).convert("RGB") for file in sorted(pictures.iterdir())[:SHOWN]]
+    contact_sheet(first).save(sheet, quality=88)

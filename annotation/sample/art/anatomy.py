@@ -69,7 +69,6 @@ class Pose:
     lean: float = 0
     view: float = 0.6
     hip: float | None = None
-    tilt: float = 0
 
 
 #: Near arm, far arm, near leg, far leg, and what else is out of the ordinary.
@@ -95,7 +94,6 @@ POSES: dict[str, Pose] = {
     "crouch": Pose((48, 72), (60, 76), (112, -26), (100, -14), lean=16, view=0.4),
     "ski": Pose((28, 96), (36, 100), (34, -20), (40, -14), lean=14, view=0.4),
     "skate": Pose((-74, -60), (66, 84), (-2, -34), (50, -8), lean=8, view=0.45),
-    "toddle": Pose((-62, -96), (64, 98), (-10, -8), (12, 6), view=0.8),
 }
 
 
@@ -155,7 +153,7 @@ def articulate(build: Build, pose: Pose, *, sole: float = 0.035) -> Skeleton:
 
     up = 180 - pose.lean
     neck = along(hip, build.torso, up)
-    head = along(neck, build.head * 0.58, up - pose.tilt * 0.4)
+    head = along(neck, build.head * 0.58, up)
     yoke = along(hip, build.torso * 0.93, up)
     half = build.shoulder * 0.86 * max(0.22, pose.view)
     co, si = cos(radians(pose.lean)), sin(radians(pose.lean))

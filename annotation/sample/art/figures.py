@@ -105,7 +105,7 @@ class Figure:
         look, pose = self.look, self.pose
         for hook in self.behind:
             hook(pen)
-        head = pen.at(*self.head, scale=look.build.head * 0.5, turn=pose.lean * 0.3 + pose.tilt)
+        head = pen.at(*self.head, scale=look.build.head * 0.5, turn=pose.lean * 0.3)
         hair = head.of(self.parts.get("hair", 0))
         colour = heads.HAIRS[look.hair]
         behind, before = heads.STYLES[look.style]

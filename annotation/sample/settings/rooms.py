@@ -105,7 +105,7 @@ def kitchen(s: Stage) -> None:
     s.place(f"in {room}", 4)
     s.place(f"inside {room}", 0.3)
     s.around += [f"near {stove}", f"in front of {counter}", f"next to {cold}", f"in front of {stove}"]
-    s.backdrops += [f"with {cold} in the background", f"with {shelf} on the wall"]
+    s.backdrops += [f"with {cold} in the background", f"with {shelf} on {s.landmarks['wall']:the}"]
 
 
 def living_room(s: Stage) -> None:

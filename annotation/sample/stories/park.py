@@ -32,7 +32,7 @@ def picnic(s: Stage) -> None:
         else ((0.26, False), (0.50, True), (0.78, True))
     )
     for x, flip in spots:
-        kinds = ADULT if len(people) < 2 else ("boy", "girl", "woman")
+        kinds = ADULT if len(people) < 2 else ("boy", "girl", "woman", "baby")
         person, figure = s.person(kinds, x, 0.8, "lounge", flip=flip, y=ground + s.rng.uniform(-6, 4))
         people.append(person)
         s.says(person, f"*sit on {rug}", f"*relax on {rug}", f"*sit on {rug} ( and *smile )", weight=0.9)

@@ -133,6 +133,13 @@ def in_the_rain(s: Stage) -> None:
     rain = s.notion("the rain")
 
     def drops(pen: Pen) -> None:
+        corners = [
+            (0.0, 0.0),
+            (float(s.width), 0.0),
+            (float(s.width), float(s.height)),
+            (0.0, float(s.height)),
+        ]
+        pen.veil(corners, (92, 108, 140), 0.24)
         for _ in range(110):
             x, y = s.rng.uniform(0, s.width), s.rng.uniform(0, s.height)
             pen.veil([(x, y), (x + 0.9, y), (x - 2, y + 9), (x - 2.9, y + 9)], (236, 244, 252), 0.55)

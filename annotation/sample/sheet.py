@@ -1,0 +1,50 @@
+"""Many pictures on one sheet, in rows that fill its width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from PIL import Image
+
+#: Paper white, pixels between pictures.
+_GROUND = (252, 251, 248)
+_GAP = 8
+
+
+def contact_sheet(pictures: Iterable[Image.Image], *, width: int = 1280, row: int = 220) -> Image.Image:
+    """`pictures` (mode RGB) in order, `width` pixels wide, in rows about `row` pixels high.
+
+    Each row is scaled to fill the width; the last is not where that would make it higher.
+    Raises ValueError where there is no picture.
+    """
+    rows: list[list[Image.Image]] = [[]]
+    for picture in pictures:
+        if rows[-1] and _height(rows[-1], width) <= row:
+            rows.append([])
+        rows[-1].append(picture)
+    if not rows[0]:
+        raise ValueError("no pictures to lay out; expected one at least")
+    strips = [_strip(found, width, min(_height(found, width), row)) for found in rows]
+    sheet = Image.new("RGB", (width, _GAP + sum(strip.height + _GAP for strip in strips)), _GROUND)
+    y = _GAP
+    for strip in strips:
+        sheet.paste(strip, (0, y))
+        y += strip.height + _GAP
+    return sheet
+
+
+def _height(pictures: Sequence[Image.Image], width: int) -> int:
+    """The height at which `pictures` side by side, with gaps, are `width` wide."""
+    across = sum(picture.width / picture.height for picture in pictures)
+    return round((width - _GAP * (len(pictures) + 1)) / across)
+
+
+def _strip(pictures: Sequence[Image.Image], width: int, height: int) -> Image.Image:
+    strip = Image.new("RGB", (width, height), _GROUND)
+    x = float(_GAP)
+    for picture in pictures:
+        wide = picture.width * height / picture.height
+        size = (round(x + wide) - round(x), height)
+        strip.paste(picture.resize(size, Image.Resampling.LANCZOS), (round(x), 0))
+        x += wide + _GAP
+    return strip
