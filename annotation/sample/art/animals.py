@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from annotation.sample.art.birds import bird, chicken, duck, eye
 from annotation.sample.art.canvas import Pen, Point
 from annotation.sample.art.colours import INK, WHITE, Colour, darker, lighter, mix
 
@@ -46,11 +47,6 @@ COATS: dict[str, dict[str, tuple[Colour, Colour]]] = {
 _NOSE: Colour = (46, 40, 46)
 
 
-def _eye(pen: Pen, x: float, y: float, size: float = 0.026) -> None:
-    pen.oval(x, y, size, size * 1.2, _NOSE)
-    pen.oval(x + size * 0.3, y - size * 0.4, size * 0.36, size * 0.36, WHITE)
-
-
 def _legs(pen: Pen, legs: list[tuple[Point, Point, Point]], thick: float, colour: Colour) -> None:
     for top, knee, foot in legs:
         pen.limb(top, knee, thick * 1.5, thick, colour)
@@ -69,7 +65,7 @@ def _dog_head(pen: Pen, coat: Colour, mark: Colour, collar: Colour) -> None:
     pen.blob(
         [(-0.04, -0.14), (-0.16, -0.10), (-0.23, 0.06), (-0.19, 0.20), (-0.10, 0.16), (-0.02, 0.0)], mark
     )
-    _eye(pen, 0.09, -0.035)
+    eye(pen, 0.09, -0.035)
 
 
 def dog(pen: Pen, coat: tuple[Colour, Colour], pose: str, collar: Colour = (214, 72, 66)) -> None:
@@ -255,7 +251,7 @@ def cow(pen: Pen, coat: tuple[Colour, Colour], pose: str) -> None:
     head.oval(0.0, 0.19, 0.14, 0.095, (240, 190, 182))
     for side in (-1, 1):
         head.oval(side * 0.055, 0.18, 0.018, 0.024, (176, 112, 110))
-        _eye(head, side * 0.085, -0.01, 0.022)
+        eye(head, side * 0.085, -0.01, 0.022)
 
 
 def sheep(pen: Pen, coat: tuple[Colour, Colour], pose: str) -> None:
@@ -277,68 +273,6 @@ def sheep(pen: Pen, coat: tuple[Colour, Colour], pose: str) -> None:
     for x in (-0.02, 0.09):
         head.oval(x, -0.02, 0.028, 0.032, WHITE)
         head.oval(x + 0.006, -0.02, 0.015, 0.02, _NOSE)
-
-
-def duck(pen: Pen, coat: tuple[Colour, Colour], pose: str) -> None:
-    """A duck, standing or swimming (no legs to be seen)."""
-    down, head = coat
-    bill: Colour = (240, 156, 60)
-    if pose != "swim":
-        for x in (-0.06, 0.10):
-            pen.line([(x, -0.18), (x, -0.03), (x + 0.10, -0.02)], 0.05, bill)
-    pen.blob([(-0.62, -0.58), (-0.40, -0.46), (-0.10, -0.54), (0.24, -0.50), (0.36, -0.32), (0.20, -0.12),
-              (-0.20, -0.10), (-0.46, -0.24)], down)  # fmt: skip
-    pen.limb((0.22, -0.40), (0.26, -0.76), 0.12, 0.11, head if head[1] > head[0] else down)
-    pen.oval(0.28, -0.80, 0.17, 0.16, head if head[1] > head[0] else down)
-    pen.blob([(0.40, -0.84), (0.62, -0.76), (0.60, -0.70), (0.40, -0.70)], bill)
-    pen.blob(
-        [(-0.34, -0.42), (0.02, -0.44), (0.12, -0.32), (-0.10, -0.20), (-0.36, -0.26)], darker(down, 0.1)
-    )
-    _eye(pen, 0.32, -0.84, 0.03)
-
-
-def chicken(pen: Pen, coat: tuple[Colour, Colour], pose: str) -> None:
-    """A hen, standing."""
-    down, wing = coat
-    for x in (-0.06, 0.10):
-        pen.line([(x, -0.24), (x, -0.02), (x + 0.08, -0.02)], 0.036, (238, 164, 70))
-    pen.blob([(-0.58, -0.86), (-0.48, -0.56), (-0.2, -0.52), (0.14, -0.62), (0.24, -0.92), (0.40, -0.88),
-              (0.46, -0.5), (0.30, -0.24), (-0.06, -0.16), (-0.40, -0.30), (-0.60, -0.60)], down)  # fmt: skip
-    for x, y in ((0.22, -1.0), (0.31, -1.03), (0.40, -0.98)):
-        pen.oval(x, y, 0.06, 0.07, (214, 66, 60))
-    pen.oval(0.32, -0.88, 0.15, 0.14, down)
-    pen.fill([(0.44, -0.92), (0.58, -0.86), (0.44, -0.82)], (240, 170, 70))
-    pen.oval(0.42, -0.74, 0.045, 0.07, (214, 66, 60))
-    pen.blob([(-0.36, -0.46), (0.04, -0.50), (0.10, -0.36), (-0.14, -0.24), (-0.36, -0.32)], wing)
-    _eye(pen, 0.35, -0.90, 0.028)
-
-
-def bird(pen: Pen, coat: tuple[Colour, Colour], pose: str) -> None:
-    """A bird on the wing, or perched on the ground."""
-    plume, wing = coat
-    if pose == "fly":
-        pen.blob(
-            [(-0.06, -0.36), (-0.34, -0.86), (-0.66, -1.0), (-0.44, -0.70), (-0.30, -0.36)],
-            darker(wing, 0.12),
-        )
-        pen.blob(
-            [(-0.62, -0.34), (-0.30, -0.46), (0.10, -0.52), (0.36, -0.46), (0.20, -0.30), (-0.20, -0.26)],
-            plume,
-        )
-        pen.fill([(-0.46, -0.40), (-0.86, -0.44), (-0.82, -0.26)], wing)
-        pen.blob([(0.10, -0.44), (0.04, -0.94), (-0.12, -1.2), (-0.20, -0.80), (-0.26, -0.38)], wing)
-        pen.oval(0.32, -0.47, 0.14, 0.12, plume)
-        pen.fill([(0.43, -0.51), (0.60, -0.45), (0.43, -0.42)], (240, 170, 70))
-        _eye(pen, 0.36, -0.50, 0.026)
-        return
-    for x in (-0.06, 0.06):
-        pen.line([(x, -0.20), (x, -0.01), (x + 0.09, -0.01)], 0.036, (226, 130, 90))
-    pen.blob([(-0.78, -0.34), (-0.36, -0.52), (0.0, -0.70), (0.28, -0.66), (0.32, -0.40), (0.06, -0.18),
-              (-0.30, -0.22)], plume)  # fmt: skip
-    pen.oval(0.26, -0.76, 0.18, 0.17, plume)
-    pen.fill([(0.42, -0.80), (0.60, -0.74), (0.42, -0.69)], (240, 170, 70))
-    pen.blob([(-0.62, -0.34), (-0.20, -0.54), (0.10, -0.46), (-0.08, -0.28)], wing)
-    _eye(pen, 0.31, -0.80, 0.03)
 
 
 Beast = Callable[[Pen, tuple[Colour, Colour], str], None]
