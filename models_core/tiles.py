@@ -160,18 +160,25 @@ def checked(tile: Array, rows: slice, columns: slice) -> Array:
     return tile
 
 
+def check_finite(vectors: Array, name: str) -> None:
+    """Raise NotANumber, naming the first entry that is no finite number; reads a part at a time."""
+    if vectors.dtype.kind != "f":
+        return
+    step = max(1, _ENTRIES // max(1, vectors.shape[1]))
+    for start in range(0, len(vectors), step):
+        finite = np.isfinite(vectors[start : start + step])
+        if not finite.all():
+            row, column = (int(n) for n in np.argwhere(~finite)[0])
+            raise NotANumber(f"embedding of {name} is not finite", row + start, column)
+
+
 def _vectors(values: ArrayLike, name: str) -> Array:
     found = values if isinstance(values, np.ndarray) else np.asarray(values)
     if found.ndim != 2:
         raise ValueError(f"embeddings of {name} have shape {found.shape}; expected ({name}, dimensions)")
     if found.dtype.kind not in "fiu":
         raise ValueError(f"embeddings of {name} are of type {found.dtype}; expected real numbers")
-    step = max(1, _ENTRIES // max(1, found.shape[1]))
-    for start in range(0, len(found) if found.dtype.kind == "f" else 0, step):
-        finite = np.isfinite(found[start : start + step])
-        if not finite.all():
-            row, column = (int(n) for n in np.argwhere(~finite)[0])
-            raise NotANumber(f"embedding of {name} is not finite", row + start, column)
+    check_finite(found, name)
     return found
 
 

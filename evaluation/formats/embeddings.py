@@ -1,0 +1,70 @@
+"""Embeddings of images and captions in one space, with ids; what makes a score matrix of any model.
+
+A file (npz, npy or safetensors) holds one side, as `vectors` with `ids`, or both, as `images` with
+`image_ids` and `captions` with `caption_ids`. Ids stand as in score matrices: in the file, in metadata,
+or beside it in `NAME.ids.txt` (`NAME.image_ids.txt`, `NAME.caption_ids.txt`). Vectors are mapped, not
+read, and never multiplied whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from annotation.formats.base import FormatError
+from annotation.formats.text import shown
+from evaluation.formats.arrays import Array, open_arrays
+from evaluation.formats.scores import ScoreMatrix, ids_of, named
+from models_core.tiles import NotANumber, Products, check_finite
+
+Side = Literal["images", "captions"]
+_IDS: dict[Side, str] = {"images": "image_ids", "captions": "caption_ids"}
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """One vector for each id, shape (ids, dimensions)."""
+
+    file: Path
+    ids: tuple[str, ...]
+    vectors: Array
+
+
+def read_embeddings(path: Path, side: Side) -> Embeddings:
+    """Open one side's embeddings, from a file of its own or of both sides.
+
+    Raises FormatError for shapes, types and ids that do not fit, and for the first vector that is not
+    finite, naming its id.
+    """
+    held = open_arrays(path)
+    vectors_name, ids_name = (side, _IDS[side]) if side in held.arrays else ("vectors", "ids")
+    vectors = named(held, vectors_name)
+    if vectors.ndim != 2 or vectors.dtype.kind not in "fiu" or not vectors.shape[1]:
+        raise FormatError(
+            f"{vectors_name} have shape {vectors.shape} of {vectors.dtype}",
+            file=path,
+            expected=f"numbers of shape ({side}, dimensions)",
+        )
+    ids = ids_of(held, ids_name, len(vectors))
+    try:
+        check_finite(vectors, side)
+    except NotANumber as error:
+        raise FormatError(
+            f"the embedding of {shown(ids[error.row])} is not finite at dimension {error.column}",
+            file=path,
+            expected="numbers only",
+        ) from error
+    return Embeddings(path, ids, vectors)
+
+
+def scores_of(images: Embeddings, captions: Embeddings, *, cosine: bool = True) -> ScoreMatrix:
+    """Scores of all pairs, computed a tile at a time; FormatError where the spaces differ."""
+    if images.vectors.shape[1] != captions.vectors.shape[1]:
+        raise FormatError(
+            f"captions have {captions.vectors.shape[1]} dimensions, images {images.vectors.shape[1]}",
+            file=captions.file,
+            expected="one space for both",
+        )
+    products = Products(images.vectors, captions.vectors, cosine=cosine)
+    return ScoreMatrix(images.file, images.ids, captions.ids, products)

@@ -1,0 +1,140 @@
+"""Score matrices with ids: images are rows, captions columns, higher is better.
+
+A file (npz, npy or safetensors) holds the array `scores`, shape (images, captions); the one array of
+an .npy file is it. Ids stand in the file: npz as arrays of text `images` and `captions`, safetensors as
+JSON lists under these names in its metadata; or beside it, one id a line, in `NAME.images.txt` and
+`NAME.captions.txt` for a file `NAME.npz`. Scores are mapped, not read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from annotation.formats.base import FormatError
+from annotation.formats.text import lines, shown
+from evaluation.formats.arrays import Array, Arrays, open_arrays
+from models_core.tiles import Dense, NotANumber, Scores
+
+SCORES = "scores"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreMatrix:
+    """Scores of images (rows) with captions (columns), with their ids; `file` names them in errors."""
+
+    file: Path
+    images: tuple[str, ...]
+    captions: tuple[str, ...]
+    scores: Scores
+
+    def ordered(self, images: Sequence[str], captions: Sequence[str]) -> ScoreMatrix:
+        """The scores of these images and captions, in this order; FormatError for one that is missing."""
+        rows = _numbers(self.images, images, "image", self.file)
+        columns = _numbers(self.captions, captions, "caption", self.file)
+        return ScoreMatrix(self.file, tuple(images), tuple(captions), self.scores.select(rows, columns))
+
+    @contextmanager
+    def naming(self, *, turned: bool = False) -> Iterator[None]:
+        """While its scores are read (`turned`: with captions as rows), NaN is reported with ids."""
+        try:
+            yield
+        except NotANumber as error:
+            row, column = (error.column, error.row) if turned else (error.row, error.column)
+            raise FormatError(
+                f"the score of {shown(self.images[row])} with {shown(self.captions[column])} is NaN",
+                file=self.file,
+                expected="numbers only",
+            ) from error
+
+
+def read_scores(path: Path) -> ScoreMatrix:
+    """Open a score matrix; raises FormatError for shapes, types and ids that do not fit."""
+    held = open_arrays(path)
+    scores = named(held, SCORES)
+    if scores.ndim != 2 or scores.dtype.kind not in "fiub":
+        raise FormatError(
+            f"scores have shape {scores.shape} of {scores.dtype}",
+            file=path,
+            expected="numbers of shape (images, captions)",
+        )
+    images = ids_of(held, "images", scores.shape[0])
+    captions = ids_of(held, "captions", scores.shape[1])
+    return ScoreMatrix(path, images, captions, Dense(scores))
+
+
+def named(held: Arrays, name: str) -> Array:
+    """The array called `name`, or the only one where none has a name."""
+    found = held.arrays.get(name, held.arrays.get(""))
+    if found is None:
+        there = ", ".join(sorted(held.arrays)) or "none"
+        raise FormatError(
+            f"holds no array {name!r} (it holds: {there})", file=held.file, expected=f"{name!r}"
+        )
+    return found
+
+
+def ids_of(held: Arrays, name: str, number: int) -> tuple[str, ...]:
+    """The ids called `name`, one for each of `number` rows, each once: in the file or beside it."""
+    beside = held.file.with_name(f"{held.file.stem}.{name}.txt")
+    source = held.file
+    if name in held.arrays:
+        ids = _text(held.arrays[name], name, held.file)
+    elif name in held.texts:
+        ids = _listed(held.texts[name], name, held.file)
+    elif beside.is_file():
+        source = beside
+        ids = [text for _, text in lines(beside)]
+    else:
+        raise FormatError(
+            f"has no ids {name!r}", file=held.file, expected=f"them in the file, or in {beside.name}"
+        )
+    if len(ids) != number:
+        raise FormatError(
+            f"{len(ids)} ids {name!r} for {number} rows or columns", file=source, expected="one each"
+        )
+    seen: dict[str, int] = {}
+    for place, text in enumerate(ids):
+        if not text or seen.setdefault(text, place) != place:
+            problem = (
+                f"id {shown(text)} stands at {seen[text]} and {place}" if text else f"id {place} is empty"
+            )
+            raise FormatError(f"{name}: {problem} (counted from 0)", file=source, expected="each id once")
+    return tuple(ids)
+
+
+def _text(values: Array, name: str, file: Path) -> list[str]:
+    if values.ndim != 1 or values.dtype.kind not in "UiuS":
+        raise FormatError(
+            f"ids {name!r} have shape {values.shape} of {values.dtype}", file=file, expected="a list of texts"
+        )
+    if values.dtype.kind == "S":
+        return [text.decode("utf-8", "replace") for text in values.tolist()]
+    return [str(text) for text in values.tolist()]
+
+
+def _listed(text: str, name: str, file: Path) -> list[str]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list) or not all(isinstance(item, str | int) for item in found):
+        raise FormatError(f"metadata {name!r} is {shown(text)}", file=file, expected="a JSON list of ids")
+    return [str(item) for item in found]
+
+
+def _numbers(held: Sequence[str], wanted: Sequence[str], word: str, file: Path) -> np.ndarray:
+    number = {name: n for n, name in enumerate(held)}
+    missing = [name for name in wanted if name not in number]
+    if missing:
+        raise FormatError(
+            f"has no scores of {word} {shown(missing[0])} ({len(missing)} of {len(wanted)} are missing)",
+            file=file,
+            expected=f"all {word}s of the split",
+        )
+    return np.array([number[name] for name in wanted], dtype=np.intp)

@@ -1,0 +1,249 @@
+"""TREC runs and qrels, and figures as trec_eval prints them.
+
+A run is lines of `query Q0 item rank score tag`, a qrels file lines of `query 0 item grade`, cut at
+white space; so ids hold none. What counts in a run is the score: trec_eval passes over the rank, reads
+scores in single precision, and puts tied items in falling order of their ids. `read_run` does the same;
+`write_run` writes scores that fall strictly in single precision, so that no reader re-sorts them.
+A grade of -1 in qrels is a pooled pair without a judgment.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from annotation.formats.base import FormatError
+from annotation.formats.text import lines, open_new, shown
+from evaluation.metrics.scoring import Score
+from evaluation.metrics.table import METRICS
+
+RUN_LINE = "query Q0 item rank score tag"
+QRELS_LINE = "query 0 item grade"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Rankings by query, each best first: item ids and their scores in single precision."""
+
+    file: str
+    tag: str
+    rankings: Mapping[str, tuple[tuple[str, ...], NDArray[np.float32]]]
+
+    def aligned(
+        self, queries: Sequence[str], items: Sequence[str]
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Lists of item numbers and their scores, shape (queries, k), -1 and 0 where a list ends.
+
+        A query the run does not have has an empty list. Raises FormatError for a query or an item
+        that is not among those given.
+        """
+        strange = next((query for query in self.rankings if query not in set(queries)), None)
+        if strange is not None:
+            raise FormatError(
+                f"ranks for the query {shown(strange)}",
+                file=self.file,
+                expected=f"one of {len(queries)} queries",
+            )
+        number = {item: n for n, item in enumerate(items)}
+        deepest = max(
+            (len(self.rankings[query][0]) for query in queries if query in self.rankings), default=0
+        )
+        lists = np.full((len(queries), deepest), -1, dtype=np.intp)
+        scores = np.zeros((len(queries), deepest), dtype=np.float32)
+        for row, query in enumerate(queries):
+            ranked, values = self.rankings.get(query, ((), np.empty(0, np.float32)))
+            for place, item in enumerate(ranked):
+                if item not in number:
+                    raise FormatError(
+                        f"ranks {shown(item)} for {shown(query)}",
+                        file=self.file,
+                        expected=f"one of {len(items)} items",
+                    )
+                lists[row, place] = number[item]
+            scores[row, : len(values)] = values
+        return lists, scores
+
+
+def read_run(path: Path) -> Run:
+    """Read a run; raises FormatError naming the line, for an item ranked twice too."""
+    tag = ""
+    numbers: dict[str, int] = {}  # ids are held once, rankings as numbers
+    found: dict[str, tuple[array[int], array[float]]] = {}
+    lines_of: dict[str, array[int]] = {}
+    for line, (query, _, item, _, score, tag_here) in _rows(path, RUN_LINE):
+        ranking = found.setdefault(query, (array("q"), array("d")))
+        ranking[0].append(numbers.setdefault(item, len(numbers)))
+        ranking[1].append(_score(score, path, line))
+        lines_of.setdefault(query, array("q")).append(line)
+        tag = tag or tag_here
+    if not found:
+        raise FormatError("holds no rankings", file=path, expected=f"lines of {RUN_LINE}")
+    ids = list(numbers)
+    # Where each id stands among all in falling order, which is how ties are put.
+    falling = np.empty(len(ids), dtype=np.intp)
+    falling[sorted(range(len(ids)), key=ids.__getitem__, reverse=True)] = np.arange(len(ids))
+    rankings = {}
+    for query, (ranked, values) in found.items():
+        items, scores = np.array(ranked, dtype=np.intp), np.array(values).astype(np.float32)
+        _check_once(items, lines_of[query], query, ids, path)
+        order = np.lexsort((falling[items], -scores))
+        rankings[query] = tuple(ids[n] for n in items[order]), scores[order]
+    return Run(str(path), tag, rankings)
+
+
+def write_run(path: Path, tag: str, rankings: Iterable[tuple[str, Sequence[str], ArrayLike]]) -> int:
+    """Write (query, items best first, their scores) to a new file; returns how many lines.
+
+    Raises FormatError for ids that the format cannot hold and for scores that rise or are not finite.
+    """
+    written = 0
+    with open_new(path) as out:
+        _check_id(tag, path)
+        for query, items, scores in rankings:
+            values = strictly_falling(scores, query=query, file=path)
+            if len(values) != len(items):
+                raise FormatError(
+                    f"{len(items)} items and {len(values)} scores for {shown(query)}",
+                    file=path,
+                    expected="one each",
+                )
+            for name in (query, *items):
+                _check_id(name, path)
+            out.writelines(
+                # Nine digits tell any two numbers of single precision apart.
+                f"{query} Q0 {item} {rank} {value:.9g} {tag}\n"
+                for rank, (item, value) in enumerate(zip(items, values.tolist(), strict=True), start=1)
+            )
+            written += len(items)
+    return written
+
+
+def strictly_falling(scores: ArrayLike, *, query: str, file: Path) -> NDArray[np.float32]:
+    """The scores in single precision, each lowered by as little as makes it less than the one before."""
+    given = np.asarray(scores, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        values = given.astype(np.float32)
+    if not np.isfinite(values).all():
+        place = int(np.argmax(~np.isfinite(values)))
+        raise FormatError(
+            f"score {given[place]:g} of {shown(query)} at rank {place + 1}",
+            file=file,
+            expected="finite scores",
+        )
+    rises = np.flatnonzero(given[1:] > given[:-1])
+    if len(rises):
+        raise FormatError(
+            f"scores of {shown(query)} rise at rank {rises[0] + 2}", file=file, expected="the best first"
+        )
+    # The bits of floating-point numbers, read as integers, are in the numbers' order; one step apart is the
+    # next number. With i added, "less than the one before" becomes "not more than the one before".
+    bits = values.view(np.int32).astype(np.int64)
+    steps = np.where(bits < 0, np.int64(-(2**31)) - bits, bits)
+    places = np.arange(len(steps))
+    lowered = np.minimum.accumulate(steps + places) - places
+    back = np.where(lowered < 0, np.int64(-(2**31)) - lowered, lowered)
+    return back.astype(np.int32).view(np.float32)
+
+
+def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    """{query: {item: grade}}; raises FormatError naming the line."""
+    found: dict[str, dict[str, int]] = {}
+    for line, (query, _, item, grade) in _rows(path, QRELS_LINE):
+        own = found.setdefault(query, {})
+        if item in own:
+            raise FormatError(
+                f"{shown(query)} and {shown(item)} were judged before",
+                file=path,
+                line=line,
+                expected="each pair once",
+            )
+        try:
+            own[item] = int(grade)
+        except ValueError:
+            raise FormatError(
+                f"has the grade {shown(grade)}", file=path, line=line, expected="a whole number"
+            ) from None
+        if own[item] < -1:
+            raise FormatError(f"has the grade {grade}", file=path, line=line, expected="-1, 0 or more")
+    if not found:
+        raise FormatError("holds no judgments", file=path, expected=f"lines of {QRELS_LINE}")
+    return found
+
+
+def write_qrels(path: Path, rows: Iterable[tuple[str, str, int]]) -> int:
+    """Write (query, item, grade) to a new file; returns how many lines."""
+    written = 0
+    with open_new(path) as out:
+        for query, item, grade in rows:
+            _check_id(query, path)
+            _check_id(item, path)
+            out.write(f"{query} 0 {item} {grade}\n")
+            written += 1
+    return written
+
+
+def as_trec_eval(
+    figures: Mapping[str, Score], queries: Sequence[str], *, tag: str = "", by_query: bool = False
+) -> Iterator[str]:
+    """Lines as trec_eval prints them, under its names where it has any; with `by_query` as its -q.
+
+    A query without a value has no line; a figure without a value is "nan".
+    """
+    names = {name: METRICS.find(name).trec_name for name in figures}
+    for row, query in enumerate(queries) if by_query else ():
+        for name, figure in figures.items():
+            if not np.isnan(figure.per_query[row]):
+                yield f"{names[name]:<22}\t{query}\t{figure.per_query[row]:6.4f}"
+    if tag:
+        yield f"{'runid':<22}\tall\t{tag}"
+    yield f"{'num_q':<22}\tall\t{len(queries)}"
+    for name, figure in figures.items():
+        yield f"{names[name]:<22}\tall\t{figure.value:6.4f}"
+
+
+def _rows(path: Path, form: str) -> Iterator[tuple[int, list[str]]]:
+    """Line number and columns of each line that is not blank."""
+    columns = len(form.split())
+    for number, text in lines(path):
+        cells = text.split()
+        if cells and len(cells) != columns:
+            raise FormatError(f"has {len(cells)} columns", file=path, line=number, expected=form)
+        if cells:
+            yield number, cells
+
+
+def _score(text: str, path: Path, line: int) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if np.isnan(value):
+        raise FormatError(f"has the score {shown(text)}", file=path, line=line, expected="a number")
+    return value
+
+
+def _check_once(
+    items: NDArray[np.intp], own_lines: array[int], query: str, ids: Sequence[str], path: Path
+) -> None:
+    order = np.argsort(items, kind="stable")
+    again = np.flatnonzero(items[order][1:] == items[order][:-1])
+    if len(again):
+        first = min(order[again + 1])
+        raise FormatError(
+            f"{shown(ids[items[first]])} is ranked for {shown(query)} already",
+            file=path,
+            line=own_lines[first],
+            expected="each item once a query",
+        )
+
+
+def _check_id(name: str, path: Path) -> None:
+    if not name or len(name.split()) != 1 or name != name.strip():
+        raise FormatError(
+            f"the id {shown(name)} has white space or is empty", file=path, expected="ids without"
+        )
