@@ -1,0 +1,58 @@
+"""`manage.py import_judgments CORPUS PATH --format F [--name N]`: judgments made elsewhere.
+
+    python manage.py import_judgments flickr8k DATA/flickr8k --format flickr8k-crowd
+
+All of them, or nothing where anything is wrong with them. They reference the images and captions
+of the corpus, which is imported before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.exclusive import Busy
+from annotation.formats.base import FormatError
+from annotation.management.base import ReportCommand, progress
+from evaluation.formats import JUDGMENT_FORMATS
+from evaluation.services.judgments import import_judgments
+from evaluation.services.writing import ImportRefused
+
+
+class Command(ReportCommand):
+    help = (
+        "Import judgments of a corpus's images and captions: all, or none where anything is wrong. Where "
+        "they stand already with the same content, nothing changes."
+    )
+    refusals = (*ReportCommand.refusals, FormatError, ImportRefused, Busy, OSError)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        known = ", ".join(JUDGMENT_FORMATS.keys())
+        parser.add_argument("corpus", help="The corpus they are about")
+        parser.add_argument("path", type=Path, help="The judgments, a file or its folder")
+        parser.add_argument("--format", required=True, help=f"One of: {known}")
+        parser.add_argument("--name", help="What they shall be called (default: the format)")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        return asdict(
+            import_judgments(
+                corpus=options["corpus"],
+                path=options["path"],
+                format=options["format"],
+                name=options["name"],
+                progress=partial(progress, what="pairs"),
+            )
+        )
+
+    def show(self, report: dict[str, Any]) -> str:
+        end = "are already there, nothing changed" if report["unchanged"] else "imported"
+        return (
+            f"{report['answers']} answers to {report['pairs']} pairs\n"
+            f"judgments {report['judgments']!r} of corpus {report['corpus']!r} {end}\n"
+            f"{report['seconds']:.1f} s, digest {report['digest']}"
+        )

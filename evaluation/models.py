@@ -1,0 +1,202 @@
+"""Rows: judgments made elsewhere, frozen qrels, runs. Written by `services`, then never edited.
+
+Pairs reference the images and captions of a corpus. What is asked about is an image, or a keyword
+where the source has keywords. A foreign key that opens a unique constraint has no index of its own:
+the constraint's serves. Whatever is under way stays invisible until `published` is set, by one UPDATE.
+"""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+#: Who asks: an image, or a keyword. Exactly one is there.
+ONE_QUERY = Q(image__isnull=False, keyword="") | (Q(image__isnull=True) & ~Q(keyword=""))
+
+
+class JudgmentSet(models.Model):
+    """A file of judgments about one corpus; `digest` is over its pairs in their order."""
+
+    corpus = models.ForeignKey(
+        "annotation.Corpus", on_delete=models.PROTECT, related_name="judgment_sets", db_index=False
+    )
+    name = models.SlugField(max_length=100)
+    format = models.CharField(max_length=40)
+    source = models.TextField(help_text="Where it was read from")
+    digest = models.CharField(max_length=64, blank=True, help_text="SHA-256 over all pairs read")
+    pair_count = models.PositiveIntegerField(default=0)
+    answer_count = models.PositiveIntegerField(default=0)
+    published = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["corpus", "name"], name="judgment_set_name_once_per_corpus"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class PairAnswers(models.Model):
+    """All answers of a set about one pair, as the source has them.
+
+    `grades` is a list of numbers; `judges` names who gave each, or is empty where nobody says.
+    """
+
+    judgments = models.ForeignKey(JudgmentSet, on_delete=models.CASCADE, related_name="pairs", db_index=False)
+    position = models.PositiveIntegerField(help_text="Order in the source, from 0")
+    image = models.ForeignKey("annotation.Image", on_delete=models.PROTECT, null=True, related_name="+")
+    keyword = models.CharField(max_length=200, blank=True)
+    caption = models.ForeignKey("annotation.Caption", on_delete=models.PROTECT, related_name="+")
+    grades = models.JSONField()
+    judges = models.JSONField(default=list, blank=True)
+
+    class Meta:
+        verbose_name_plural = "pair answers"
+        constraints = [
+            models.UniqueConstraint(fields=["judgments", "position"], name="pair_position_once_per_set"),
+            models.UniqueConstraint(
+                fields=["judgments", "image", "caption"],
+                condition=Q(image__isnull=False),
+                name="image_pair_once_per_set",
+            ),
+            models.UniqueConstraint(
+                fields=["judgments", "keyword", "caption"],
+                condition=Q(image__isnull=True),
+                name="keyword_pair_once_per_set",
+            ),
+            models.CheckConstraint(condition=ONE_QUERY, name="pair_asks_of_image_or_keyword"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.image_id or self.keyword} with {self.caption_id}"
+
+
+class QrelsSnapshot(models.Model):
+    """One version of named qrels: relevance frozen from a set of judgments under a rule.
+
+    `digest` is that of `evaluation.qrels.Qrels`: over settings and rows, not over name and version.
+    """
+
+    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="qrels")
+    judgments = models.ForeignKey(JudgmentSet, on_delete=models.PROTECT, related_name="qrels")
+    name = models.SlugField(max_length=100)
+    version = models.PositiveIntegerField()
+    rule = models.CharField(max_length=40)
+    originals = models.BooleanField(help_text="Whether originals are relevant unjudged")
+    digest = models.CharField(max_length=64)
+    row_count = models.PositiveIntegerField()
+    published = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "qrels snapshots"
+        ordering = ["name", "version"]
+        constraints = [
+            models.UniqueConstraint(fields=["name", "version"], name="qrels_version_once_per_name"),
+            models.CheckConstraint(condition=Q(version__gte=1), name="qrels_versions_from_one"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} version {self.version}"
+
+
+class QrelsRow(models.Model):
+    """One pair of a snapshot; `judged` is false for an original that nobody judged."""
+
+    snapshot = models.ForeignKey(QrelsSnapshot, on_delete=models.CASCADE, related_name="rows", db_index=False)
+    image = models.ForeignKey("annotation.Image", on_delete=models.PROTECT, null=True, related_name="+")
+    keyword = models.CharField(max_length=200, blank=True)
+    caption = models.ForeignKey("annotation.Caption", on_delete=models.PROTECT, related_name="+")
+    relevance = models.PositiveSmallIntegerField()
+    judged = models.BooleanField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["snapshot", "image", "caption"],
+                condition=Q(image__isnull=False),
+                name="image_pair_once_per_snapshot",
+            ),
+            models.UniqueConstraint(
+                fields=["snapshot", "keyword", "caption"],
+                condition=Q(image__isnull=True),
+                name="keyword_pair_once_per_snapshot",
+            ),
+            models.CheckConstraint(condition=ONE_QUERY, name="qrel_asks_of_image_or_keyword"),
+            models.CheckConstraint(
+                condition=Q(judged=True) | Q(relevance__gt=0), name="unjudged_qrel_is_an_original"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.image_id or self.keyword} with {self.caption_id}: {self.relevance}"
+
+
+class Run(models.Model):
+    """The rankings that one system made of one corpus, in one direction.
+
+    `source_digest` is the SHA-256 of the file it came from, `digest` that over its rankings. `depth`
+    is how many items of each ranking were kept at most; 0 is all.
+    """
+
+    ANNOTATION = "annotation"
+    SEARCH = "search"
+
+    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="runs")
+    name = models.SlugField(max_length=100, unique=True)
+    direction = models.CharField(max_length=20, help_text="annotation: images ask; search: captions ask")
+    system = models.CharField(max_length=200, blank=True, help_text="The tag by which its maker calls it")
+    format = models.CharField(max_length=40)
+    source = models.TextField(help_text="Where it was read from")
+    source_digest = models.CharField(max_length=64, blank=True)
+    digest = models.CharField(max_length=64, blank=True)
+    depth = models.PositiveIntegerField(default=0)
+    query_count = models.PositiveIntegerField(default=0)
+    entry_count = models.PositiveBigIntegerField(default=0)
+    published = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Ranking(models.Model):
+    """One query's ranking: ids of rows, best first, as little-endian int64, and as many scores as float32.
+
+    Packed, since a run of 5,000 queries at depth 1,000 is five million entries. The ids are those of
+    captions where an image asks, of images where a caption does.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="rankings", db_index=False)
+    position = models.PositiveIntegerField(help_text="Order in the source, from 0")
+    image = models.ForeignKey("annotation.Image", on_delete=models.PROTECT, null=True, related_name="+")
+    caption = models.ForeignKey("annotation.Caption", on_delete=models.PROTECT, null=True, related_name="+")
+    items = models.BinaryField()
+    scores = models.BinaryField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "position"], name="ranking_position_once_per_run"),
+            models.UniqueConstraint(
+                fields=["run", "image"], condition=Q(image__isnull=False), name="image_asks_once_per_run"
+            ),
+            models.UniqueConstraint(
+                fields=["run", "caption"],
+                condition=Q(caption__isnull=False),
+                name="caption_asks_once_per_run",
+            ),
+            models.CheckConstraint(
+                condition=Q(image__isnull=False, caption__isnull=True)
+                | Q(image__isnull=True, caption__isnull=False),
+                name="ranking_asks_of_image_or_caption",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"ranking {self.position} of run {self.run_id}"

@@ -1,0 +1,165 @@
+"""What evaluation reads: judgments, qrels and runs by name, as the pure rooms speak of them.
+
+Ids. An image is called by its file name, a caption by its own id where its corpus gives it one, else
+by `filename#number`, counted from 0. Those are Flickr8k's; so judgments read back are the pairs of
+their file. An image of no file name, or of one that another has too, is called by its key.
+Understood besides: keys and external ids of images, `key#number` and `key_number` of captions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from django.db.models import QuerySet
+from numpy.typing import NDArray
+
+from annotation.registry import UnknownName
+from annotation.selectors.corpora import corpus_named
+from evaluation.formats.base import JudgedPair
+from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Ranking, Run
+from evaluation.qrels import RULES, Qrel, Qrels, QrelsSettings
+
+#: Rows read at once.
+PAGE = 5_000
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of a corpus's images and captions, and the rows they name.
+
+    `image` and `caption` map each understood name to a row's id; `image_name` and `caption_name` map
+    ids to the names we write; `owner` maps a caption to its image, and `number` to its number there.
+    """
+
+    corpus: str
+    image: dict[str, int] = field(default_factory=dict)
+    caption: dict[str, int] = field(default_factory=dict)
+    image_name: dict[int, str] = field(default_factory=dict)
+    caption_name: dict[int, str] = field(default_factory=dict)
+    owner: dict[int, int] = field(default_factory=dict)
+    number: dict[int, int] = field(default_factory=dict)
+
+
+def names_of(corpus: str) -> Names:
+    """The names in the published corpus `corpus`; raises UnknownName listing the corpora."""
+    images = corpus_named(corpus).images.order_by("position")
+    rows = list(images.values_list("pk", "key", "filename", "external_id"))
+    keys = {key: pk for pk, key, _, _ in rows}
+    shared = Counter(filename for _, _, filename, _ in rows)
+    names = Names(corpus)
+    for pk, key, filename, _ in rows:
+        alone = filename and shared[filename] == 1 and keys.get(filename, pk) == pk
+        names.image_name[pk] = filename if alone else key
+    names.image.update({name: pk for pk, name in names.image_name.items()})
+    names.image.update(keys)
+    for pk, _, _, external in rows:
+        if external:
+            names.image.setdefault(external, pk)
+    _name_captions(names, images, {pk: key for key, pk in keys.items()})
+    return names
+
+
+def _name_captions(names: Names, images: QuerySet[Any], key_of: dict[int, str]) -> None:
+    captions = images.filter(captions__isnull=False).order_by("position", "captions__number")
+    others: list[tuple[str, int]] = []
+    for owner, pk, number, own in captions.values_list(
+        "pk", "captions__pk", "captions__number", "captions__external_id"
+    ):
+        numbered = f"{names.image_name[owner]}#{number}"
+        # An id of its own that two captions share names neither.
+        name = own if own and own not in names.caption else numbered
+        names.caption_name[pk] = name
+        names.caption[name] = pk
+        names.owner[pk], names.number[pk] = owner, number
+        if "#" not in own:  # else it says its number in the source itself, which skips some
+            others += [(numbered, pk), (f"{key_of[owner]}#{number}", pk), (f"{key_of[owner]}_{number}", pk)]
+    for name, pk in others:
+        names.caption.setdefault(name, pk)
+
+
+def judgment_set(corpus: str, name: str) -> JudgmentSet:
+    """The published set `name` of `corpus`; raises UnknownName listing what exists."""
+    sets = JudgmentSet.objects.filter(corpus=corpus_named(corpus), published=True)
+    found = sets.filter(name=name).first()
+    if found is None:
+        known = ", ".join(sets.values_list("name", flat=True)) or "none"
+        raise UnknownName(f"unknown judgments {name!r} of corpus {corpus!r}; known: {known}")
+    return found
+
+
+def pairs_of(judgments: JudgmentSet, names: Names) -> Iterator[JudgedPair]:
+    """The pairs of a set in the order of their source; `names` are those of its corpus."""
+    rows = judgments.pairs.order_by("position")
+    after = -1
+    while page := list(
+        rows.filter(position__gt=after).values_list(
+            "position", "image_id", "keyword", "caption_id", "grades", "judges"
+        )[:PAGE]
+    ):
+        for _, image, keyword, caption, grades, judges in page:
+            yield JudgedPair(
+                names.image_name[image] if image else keyword,
+                names.caption_name[caption],
+                tuple(map(float, grades)),
+                tuple(judges),
+            )
+        after = page[-1][0]
+
+
+def snapshot_named(name: str, version: int | None = None) -> QrelsSnapshot:
+    """The published qrels `name`, the newest where no version is asked for.
+
+    `name` may end in its version, as `flickr8k:2`. Raises UnknownName listing what exists.
+    """
+    head, colon, tail = name.partition(":")
+    if colon and tail.isdecimal() and version is None:
+        name, version = head, int(tail)
+    published = QrelsSnapshot.objects.filter(published=True)
+    chosen = published.filter(name=name).order_by("-version")
+    if version is not None:
+        chosen = chosen.filter(version=version)
+    found = chosen.first()
+    if found is None:
+        known = ", ".join(f"{n}:{v}" for n, v in published.values_list("name", "version")) or "none"
+        asked = name if version is None else f"{name}:{version}"
+        raise UnknownName(f"unknown qrels {asked!r}; known: {known}")
+    return found
+
+
+def qrels_of(snapshot: QrelsSnapshot, names: Names) -> Qrels:
+    """The snapshot as the pure core has it; its digest is computed anew."""
+    rows = QrelsRow.objects.filter(snapshot=snapshot).values_list(
+        "image_id", "keyword", "caption_id", "relevance", "judged"
+    )
+    found = (
+        Qrel(names.image_name[image] if image else keyword, names.caption_name[caption], relevance, judged)
+        for image, keyword, caption, relevance, judged in rows.iterator(PAGE)
+    )
+    settings = QrelsSettings(RULES.get(snapshot.rule), snapshot.originals)
+    return Qrels(snapshot.name, snapshot.version, settings, tuple(sorted(found)))
+
+
+def run_named(name: str) -> Run:
+    """The published run `name`; raises UnknownName listing what exists."""
+    published = Run.objects.filter(published=True)
+    found = published.filter(name=name).first()
+    if found is None:
+        known = ", ".join(published.values_list("name", flat=True)) or "none"
+        raise UnknownName(f"unknown run {name!r}; known: {known}")
+    return found
+
+
+def rankings_of(run: Run) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float32]]]:
+    """(query, items best first, their scores) in the order of the source; ids are those of rows."""
+    for ranking in Ranking.objects.filter(run=run).order_by("position").iterator(200):
+        query = ranking.image_id or ranking.caption_id
+        assert query is not None  # ranking_asks_of_image_or_caption
+        yield (
+            query,
+            np.frombuffer(bytes(ranking.items), dtype="<i8"),
+            np.frombuffer(bytes(ranking.scores), dtype="<f4"),
+        )

@@ -1,0 +1,1 @@
+"""The writers of evaluation's rows: all of what they are given or nothing, published by one flag."""

@@ -1,0 +1,165 @@
+"""Foreign judgments -> rows that reference a corpus's images and captions.
+
+Validated and written in one pass, in chunks, out of sight, and published by one statement at the
+end; what a killed import left, the next one of that name sweeps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from django.db import transaction
+
+from annotation.rebuild import chunks, delete_in_pages
+from annotation.selectors.corpora import corpus_named
+from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
+from evaluation.formats.tables import KeywordCounts
+from evaluation.models import JudgmentSet, PairAnswers
+from evaluation.selectors import Names, names_of
+from evaluation.services.writing import CHUNK, ImportRefused, alone, check_file, check_name
+
+#: Raised where what the digest covers changes.
+DEFINITION = 1
+#: Formats that ask about keywords. All others ask about images.
+KEYWORD_FORMATS = frozenset({KeywordCounts.key})
+
+Progress = Callable[[Iterable[JudgedPair]], Iterable[JudgedPair]]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentsReport:
+    """What an import found. `unchanged`: the set stood already, with the same content."""
+
+    corpus: str
+    judgments: str
+    source: str
+    unchanged: bool
+    pairs: int
+    answers: int
+    digest: str
+    seconds: float
+
+
+def import_judgments(
+    *, corpus: str, path: Path, format: str, name: str | None = None, progress: Progress = iter
+) -> JudgmentsReport:
+    """Import `path` as the judgments `name` (default: the format's key) of `corpus`.
+
+    Where they stand with the same content, nothing changes. Raises UnknownName for a corpus or format
+    nobody knows, FormatError for a bad source, Busy where another process imports the same name, else
+    ImportRefused; then nothing of the import remains.
+    """
+    began = time.monotonic()
+    reader = JUDGMENT_FORMATS.get(format)
+    name = format if name is None else name
+    check_name(name, "judgments")
+    check_file(path, f"judgments in the format {format}")
+    names = names_of(corpus)
+    found = _Found(names, str(path), keywords=format in KEYWORD_FORMATS)
+    with alone(f"judgments.{corpus}.{name}", "judgments", name):
+        standing = JudgmentSet.objects.filter(corpus=corpus_named(corpus), name=name).first()
+        unchanged = standing is not None and standing.published
+        rows = found.rows(progress(reader.read(path)))
+        if standing is not None and standing.published:
+            for _ in rows:
+                pass
+            if found.digest != standing.digest:
+                raise ImportRefused(
+                    f"judgments {name!r} of corpus {corpus!r} stand already with other content "
+                    f"({standing.pair_count} pairs from {standing.source}); choose another name"
+                )
+        else:
+            if standing is not None:
+                _sweep(standing)
+            _write(rows, found, corpus, name, format)
+    return JudgmentsReport(
+        corpus, name, str(path), unchanged, found.pairs, found.answers, found.digest, time.monotonic() - began
+    )
+
+
+def _write(rows: Iterator[PairAnswers], found: _Found, corpus: str, name: str, format: str) -> None:
+    made = JudgmentSet.objects.create(
+        corpus=corpus_named(corpus), name=name, format=format, source=found.source
+    )
+    try:
+        for chunk in chunks(rows, CHUNK):
+            for row in chunk:
+                row.judgments = made
+            with transaction.atomic():
+                PairAnswers.objects.bulk_create(chunk)
+        JudgmentSet.objects.filter(pk=made.pk).update(
+            digest=found.digest, pair_count=found.pairs, answer_count=found.answers, published=True
+        )
+    except BaseException:
+        _sweep(made)
+        raise
+
+
+class _Found:
+    """What an import has seen: counts, digest, and the pairs as rows."""
+
+    def __init__(self, names: Names, source: str, *, keywords: bool) -> None:
+        self.names = names
+        self.source = source
+        self.keywords = keywords
+        self.pairs = self.answers = 0
+        self._hashed = hashlib.sha256(f"judgments {DEFINITION}\n".encode())
+        self._seen: set[tuple[int | str, int]] = set()
+
+    @property
+    def digest(self) -> str:
+        return self._hashed.hexdigest()
+
+    def rows(self, pairs: Iterable[JudgedPair]) -> Iterator[PairAnswers]:
+        for pair in pairs:
+            caption = self._known(self.names.caption, pair.document, "caption", "name.jpg#number")
+            image = None
+            if not self.keywords:
+                image = self._known(self.names.image, pair.query, "image", "name.jpg")
+            elif len(pair.query) > 200:
+                raise ImportRefused(
+                    f"{self.source}: pair {self.pairs + 1} has a keyword of {len(pair.query)} characters; "
+                    "expected at most 200"
+                )
+            key = (pair.query if image is None else image, caption)
+            if key in self._seen:
+                raise ImportRefused(
+                    f"{self.source}: pair {self.pairs + 1}, {pair.query!r} and {pair.document!r}, was judged "
+                    "before under another spelling; expected each pair once"
+                )
+            self._seen.add(key)
+            query = pair.query if image is None else self.names.image_name[image]
+            self._count(replace(pair, query=query, document=self.names.caption_name[caption]))
+            yield PairAnswers(
+                position=self.pairs - 1,
+                image_id=image,
+                keyword="" if image else pair.query,
+                caption_id=caption,
+                grades=list(pair.grades),
+                judges=list(pair.judges),
+            )
+
+    def _count(self, pair: JudgedPair) -> None:
+        self.pairs += 1
+        self.answers += len(pair.grades)
+        line = json.dumps([pair.query, pair.document, [float(g) for g in pair.grades], pair.judges])
+        self._hashed.update(f"{line}\n".encode())
+
+    def _known(self, index: dict[str, int], name: str, word: str, like: str) -> int:
+        if name not in index:
+            raise ImportRefused(
+                f"{self.source}: pair {self.pairs + 1} is about the {word} {name!r}, which corpus "
+                f"{self.names.corpus!r} does not hold; expected an id as {like}"
+            )
+        return index[name]
+
+
+def _sweep(judgments: JudgmentSet) -> None:
+    """Delete an unpublished set, a page at a time."""
+    delete_in_pages(PairAnswers.objects.filter(judgments=judgments))
+    judgments.delete()

@@ -1,0 +1,40 @@
+"""What the writers share: names, one writer at a time, and no trace of what failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from annotation.exclusive import exclusive_folder
+
+#: Rows written in one transaction.
+CHUNK = 2_000
+
+_NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
+
+
+class ImportRefused(ValueError):
+    """What cannot be taken in; one line with the remedy."""
+
+
+def check_name(name: str, word: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise ImportRefused(
+            f"{word} name {name!r}: expected letters, digits, hyphens or underscores, at most 100 of them"
+        )
+
+
+@contextmanager
+def alone(work: str, word: str, name: str) -> Iterator[None]:
+    """While nobody else does `work`; raises Busy. Whatever is unpublished then belongs to nobody."""
+    with exclusive_folder(
+        work, busy=f"{word} {name!r} is being written by another process; wait for its end"
+    ):
+        yield
+
+
+def check_file(path: Path, expected: str) -> None:
+    if not path.exists():
+        raise ImportRefused(f"{path}: no such file or folder; expected {expected}")

@@ -1,0 +1,58 @@
+"""A small corpus in the database, judgments of it in files, and commands called as people call them."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from annotation.intake import import_records
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+
+IMAGES = ("a", "b", "c")
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path: Path, settings) -> Path:
+    """A DATA_DIR that only this test knows."""
+    settings.DATA_DIR = tmp_path / "data"
+    return settings.DATA_DIR
+
+
+@pytest.fixture
+def corpus(db: None) -> str:
+    """Three images of three captions each, called a.jpg to c.jpg."""
+    records = [
+        ImageRecord(
+            id=key,
+            filename=f"{key}.jpg",
+            captions=tuple(CaptionRecord(f"caption {n} of {key}") for n in range(3)),
+        )
+        for key in IMAGES
+    ]
+    import_records(name="small", records=records, format="jsonl", source="memory")
+    return "small"
+
+
+@pytest.fixture
+def crowd(tmp_path: Path) -> Path:
+    """Yes or no on caption 2; nobody was asked about c.jpg and its own caption."""
+    file = tmp_path / "crowd.txt"
+    rows = [("a", "a", 3, 0), ("a", "b", 1, 2), ("a", "c", 2, 1), ("b", "b", 0, 3), ("b", "c", 0, 3)]
+    rows.append(("c", "a", 2, 1))
+    file.write_text(
+        "".join(
+            f"{image}.jpg\t{own}.jpg#2\t{yes / (yes + no)}\t{yes}\t{no}\n" for image, own, yes, no in rows
+        )
+    )
+    return file
+
+
+def said(*arguments: Any) -> str:
+    """What a command prints."""
+    out = StringIO()
+    call_command(*map(str, arguments), stdout=out)
+    return out.getvalue()

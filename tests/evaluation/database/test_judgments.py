@@ -1,0 +1,262 @@
+"""Foreign judgments in the database: what was in the file comes back, and nothing half-way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError
+from django.db import IntegrityError, transaction
+
+from annotation.formats.base import FormatError
+from annotation.intake import import_corpus, import_records
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+from annotation.registry import UnknownName
+from evaluation.agreement.summary import Resampling, within
+from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
+from evaluation.models import JudgmentSet, PairAnswers, QrelsRow, QrelsSnapshot
+from evaluation.qrels import freeze
+from evaluation.selectors import judgment_set, names_of, pairs_of, qrels_of, snapshot_named
+from evaluation.services.judgments import import_judgments
+from evaluation.services.qrels import freeze_qrels
+from evaluation.services.writing import ImportRefused
+from tests.evaluation.database.conftest import said
+
+pytestmark = pytest.mark.django_db
+
+
+def read_back(corpus: str, name: str) -> list[JudgedPair]:
+    return list(pairs_of(judgment_set(corpus, name), names_of(corpus)))
+
+
+def test_judgments_come_back_as_the_file_has_them(corpus: str, crowd: Path) -> None:
+    report = import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    assert (report.judgments, report.pairs, report.answers, report.unchanged) == (
+        "flickr8k-crowd",
+        6,
+        18,
+        False,
+    )
+    assert read_back(corpus, "flickr8k-crowd") == list(JUDGMENT_FORMATS.get("flickr8k-crowd").read(crowd))
+
+
+def test_named_judges_and_grades_come_back(corpus: str, tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text("image,caption,judge,grade\na.jpg,b.jpg#0,ann,1.5\na.jpg,b.jpg#0,bob,-2\n")
+    import_judgments(corpus=corpus, path=file, format="table", name="experts")
+    assert read_back(corpus, "experts") == [JudgedPair("a.jpg", "b.jpg#0", (1.5, -2.0), ("ann", "bob"))]
+
+
+def test_keys_are_understood_and_written_as_file_names(corpus: str, tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text("image,caption,grade\na,b#1,1\n")
+    import_judgments(corpus=corpus, path=file, format="table")
+    assert read_back(corpus, "table") == [JudgedPair("a.jpg", "b.jpg#1", (1.0,))]
+
+
+def test_keywords_ask_without_an_image(corpus: str, tmp_path: Path) -> None:
+    (tmp_path / "keywords.txt").write_text("dog\nsea\n")
+    file = tmp_path / "counts.csv"
+    file.write_text("utt_key,transcription,counts\na_1,a dog,dog=4\n")
+    import_judgments(corpus=corpus, path=file, format="keyword-counts")
+    answers = [(pair.query, pair.document, sum(pair.grades)) for pair in read_back(corpus, "keyword-counts")]
+    assert answers == [("dog", "a.jpg#1", 4), ("sea", "a.jpg#1", 0)]
+    with pytest.raises(ImportRefused, match="keywords have no original captions"):
+        freeze_qrels(name="words", corpus=corpus, judgments="keyword-counts")
+    frozen = freeze_qrels(name="words", corpus=corpus, judgments="keyword-counts", originals=False)
+    assert (frozen.rows, frozen.relevant) == (2, 1)
+
+
+def test_a_caption_number_that_its_source_skips_is_unknown(db: None, tmp_path: Path) -> None:
+    captions = (CaptionRecord("one", id="a.jpg#0"), CaptionRecord("three", id="a.jpg#2"))
+    records = [ImageRecord(id="a", filename="a.jpg", captions=captions)]
+    import_records(name="gap", records=records, format="jsonl", source="memory")
+    file = tmp_path / "table.csv"
+    file.write_text("image,caption,grade\na.jpg,a.jpg#2,1\n")
+    import_judgments(corpus="gap", path=file, format="table")
+    assert PairAnswers.objects.get().caption.text == "three"
+    file.write_text("image,caption,grade\na.jpg,a.jpg#1,1\n")
+    with pytest.raises(ImportRefused, match="the caption 'a.jpg#1'"):
+        import_judgments(corpus="gap", path=file, format="table", name="other")
+
+
+def test_the_same_file_again_changes_nothing(corpus: str, crowd: Path) -> None:
+    first = import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    rows = set(PairAnswers.objects.values_list("pk", flat=True))
+    again = import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    assert (first.unchanged, again.unchanged, again.digest) == (False, True, first.digest)
+    assert set(PairAnswers.objects.values_list("pk", flat=True)) == rows
+
+
+def test_other_content_under_a_name_is_refused(corpus: str, crowd: Path) -> None:
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    crowd.write_text("a.jpg\ta.jpg#2\t1.0\t3\t0\n")
+    with pytest.raises(ImportRefused, match="stand already with other content.*choose another name"):
+        import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    assert PairAnswers.objects.count() == 6
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "z.jpg\ta.jpg#2\t1.0\t3\t0",
+            "pair 7 is about the image 'z.jpg', which corpus 'small' does not hold",
+        ),
+        ("a.jpg\ta.jpg#9\t1.0\t3\t0", "pair 7 is about the caption 'a.jpg#9'"),
+        ("a\tb.jpg#2\t1.0\t3\t0", "pair 7, 'a' and 'b.jpg#2', was judged before under another spelling"),
+        ("a.jpg\ta.jpg#2\t1.0\t3\t0", "line 7: .* were judged on line 1 already"),
+        ("a.jpg\ta.jpg#2\t0.9\t3\t0", "line 7: .* are no answers"),
+    ],
+)
+def test_a_bad_line_is_named_and_leaves_nothing(
+    corpus: str, crowd: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
+) -> None:
+    monkeypatch.setattr("evaluation.services.judgments.CHUNK", 2)
+    crowd.write_text(crowd.read_text() + line + "\n")
+    with pytest.raises(CommandError, match=message) as error:
+        said("import_judgments", corpus, crowd, "--format", "flickr8k-crowd")
+    assert "\n" not in str(error.value)
+    assert not JudgmentSet.objects.exists()
+    assert not PairAnswers.objects.exists()
+
+
+def test_a_killed_import_is_unseen_and_swept_by_the_next(
+    corpus: str, crowd: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evaluation.services.judgments.CHUNK", 2)
+    with monkeypatch.context() as killed:
+        # A killed process sweeps nothing.
+        killed.setattr("evaluation.services.judgments._sweep", lambda made: None)
+
+        def cut(pairs: Iterable[JudgedPair]) -> Iterator[JudgedPair]:
+            for number, pair in enumerate(pairs):
+                if number == 3:
+                    raise KeyboardInterrupt
+                yield pair
+
+        with pytest.raises(KeyboardInterrupt):
+            import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd", progress=cut)
+    assert PairAnswers.objects.count() == 2
+    with pytest.raises(UnknownName, match="known: none"):
+        judgment_set(corpus, "flickr8k-crowd")
+    assert not import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd").unchanged
+    assert PairAnswers.objects.count() == 6
+
+
+def test_a_pair_asks_of_an_image_or_of_a_keyword(corpus: str, crowd: Path) -> None:
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    pair = PairAnswers.objects.first()
+    assert pair is not None
+    with pytest.raises(IntegrityError, match="pair_asks_of_image_or_keyword"), transaction.atomic():
+        PairAnswers.objects.filter(pk=pair.pk).update(keyword="dog")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["large", "--format", "flickr8k-crowd"], "unknown corpus 'large'; known: small"),
+        (["small", "--format", "xml"], "unknown judgment format 'xml'; known: flickr8k-crowd"),
+        (["small", "--format", "flickr8k-crowd", "--name", "my set"], "judgments name 'my set'"),
+    ],
+)
+def test_bad_arguments_are_one_line(corpus: str, crowd: Path, arguments: list[str], message: str) -> None:
+    with pytest.raises(CommandError, match=message) as error:
+        said("import_judgments", arguments[0], crowd, *arguments[1:])
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_file_is_one_line(corpus: str, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="absent.txt: no such file or folder"):
+        said("import_judgments", corpus, tmp_path / "absent.txt", "--format", "flickr8k-crowd")
+
+
+def test_frozen_qrels_are_those_of_the_file(corpus: str, crowd: Path) -> None:
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    report = json.loads(
+        said("freeze_qrels", "small", "--corpus", corpus, "--judgments", "flickr8k-crowd", "--json")
+    )
+    pairs = JUDGMENT_FORMATS.get("flickr8k-crowd").read(crowd)
+    direct = freeze(pairs, name="small", originals={f"{key}.jpg": f"{key}.jpg#2" for key in "abc"})
+    assert report["digest"] == direct.digest
+    assert (report["queries"], report["rows"], report["relevant"], report["unjudged"]) == (3, 7, 5, 1)
+    stored = qrels_of(snapshot_named("small"), names_of(corpus))
+    assert stored.rows == direct.rows
+    assert stored.digest == QrelsSnapshot.objects.get().digest
+
+
+def test_a_new_version_follows_another_rule_and_nothing_else(corpus: str, crowd: Path) -> None:
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    first = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
+    again = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
+    other = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd", originals=False)
+    assert [(r.version, r.unchanged) for r in (first, again, other)] == [(1, False), (1, True), (2, False)]
+    assert snapshot_named("q").version == 2
+    assert snapshot_named("q:1").digest == first.digest
+    with pytest.raises(UnknownName, match="unknown qrels 'q:3'; known: q:1, q:2"):
+        snapshot_named("q:3")
+
+
+def test_a_freeze_that_fails_leaves_nothing(
+    corpus: str, crowd: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+
+    def broken(*_: object) -> Iterator[list[object]]:
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("evaluation.services.qrels.chunks", broken)
+        with pytest.raises(CommandError, match="disk full"):
+            said("freeze_qrels", "q", "--corpus", corpus, "--judgments", "flickr8k-crowd")
+    assert not QrelsSnapshot.objects.exists()
+    assert not QrelsRow.objects.exists()
+
+
+def test_captions_of_several_numbers_have_no_single_original(corpus: str, tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text("image,caption,grade\na.jpg,a.jpg#0,1\na.jpg,a.jpg#1,1\n")
+    import_judgments(corpus=corpus, path=file, format="table")
+    with pytest.raises(ImportRefused, match="the numbers 0, 1 of their images"):
+        freeze_qrels(name="q", corpus=corpus, judgments="table")
+
+
+def test_a_truncated_file_names_its_line(corpus: str, crowd: Path) -> None:
+    crowd.write_text(crowd.read_text()[:-8])
+    with pytest.raises(FormatError, match="line 6"):
+        import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+
+
+def test_flickr8k_from_the_database_is_flickr8k_from_the_files(real_data: Path) -> None:
+    folder = real_data / "flickr8k"
+    import_corpus(name="f8k", path=folder, format="flickr8k")
+    expert, crowd = (
+        import_judgments(corpus="f8k", path=folder, format=f"flickr8k-{who}") for who in ("expert", "crowd")
+    )
+    assert (expert.pairs, crowd.pairs) == (5822, 47830)
+    images = (folder / "Flickr_8k.testImages.txt").read_text().split()
+    for who in ("expert", "crowd"):
+        straight = list(JUDGMENT_FORMATS.get(f"flickr8k-{who}").read(folder))
+        stored = read_back("f8k", f"flickr8k-{who}")
+        assert stored == straight
+        assert within(stored, Resampling(resamples=20)) == within(straight, Resampling(resamples=20))
+    made = freeze_qrels(name="hodosh", corpus="f8k", judgments="flickr8k-crowd")
+    direct = freeze(straight, name="hodosh", originals={image: f"{image}#2" for image in images})
+    assert (made.digest, made.rows, made.relevant) == (direct.digest, 48109, 3004)
+    assert qrels_of(snapshot_named("hodosh"), names_of("f8k")).digest == direct.digest
+
+
+@pytest.mark.slow
+def test_semantic_flickraudio_imports(real_data: Path) -> None:
+    import_corpus(name="f8k", path=real_data / "flickr8k", format="flickr8k")
+    source = real_data / "semantic_flickraudio"
+    report = import_judgments(corpus="f8k", path=source, format="keyword-counts", name="audio")
+    assert report.pairs == 67_000
+    frozen = freeze_qrels(name="audio", corpus="f8k", judgments="audio", originals=False)
+    assert (frozen.queries, frozen.rows) == (67, 67_000)
+    stored = [(pair.query, pair.grades) for pair in read_back("f8k", "audio")]
+    assert stored == [
+        (pair.query, pair.grades) for pair in JUDGMENT_FORMATS.get("keyword-counts").read(source)
+    ]
