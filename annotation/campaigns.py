@@ -6,11 +6,14 @@ comes out is written like any other.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from annotation.models import Campaign, Corpus, Layer
 from annotation.protocol.boxes import Limits
@@ -19,7 +22,8 @@ from annotation.protocol.merging import MergeRules
 from annotation.protocol.scores import Scores, compare
 from annotation.protocol.state import ImageState, Settings
 from annotation.protocol.terms import ImageRecord, LayerRecord, Mention
-from annotation.rebuild import Share, write_layer
+from annotation.protocol.trust import TrustSettings
+from annotation.rebuild import Share, check_layer_name, write_layer
 from annotation.selectors.corpora import corpus_named, layer_named
 from annotation.selectors.records import stream_records
 from annotation.simulation.driver import Cost, Crowd, Simulated, numbered, simulate_image
@@ -28,8 +32,12 @@ from annotation.simulation.standin import stand_in
 from annotation.simulation.truth import Truth
 from annotation.simulation.workers import PRESETS, crowd
 
+T = TypeVar("T")
+
 ENTITIES = "entities"
 TASKS = (ENTITIES,)
+#: The source of layers that simulations write, and may replace.
+SIMULATION = "simulation"
 
 #: Who comes to a campaign that names no crowd, as shares of the workers.
 USUAL_MIX: Mapping[str, float] = {"careful": 0.6, "average": 0.3, "sloppy": 0.1}
@@ -49,34 +57,58 @@ class SimulationReport:
     """What a simulated crowd did: the layer it made, what that cost, and how good it is.
 
     `scores` compares with gold where the corpus has a gold layer, else None (the answers then
-    came from a stand-in, and agreement with it says nothing about the pictures).
+    came from a stand-in, and agreement with it says nothing about the pictures). `uncovered`
+    images were left out because the gold layer does not cover them.
     """
 
     layer: Layer
     cost: Cost
     scores: Scores | None
     suspended: Mapping[str, Sequence[str]]
+    uncovered: int
 
 
-def settings_of(values: Mapping[str, Any]) -> Settings:
-    """Protocol settings from plain data (a TOML file, a stored campaign); absent ones are defaults.
+@dataclass(frozen=True, slots=True)
+class CampaignSettings:
+    """All that a campaign may set: how images are asked about, and whom it trusts."""
+
+    protocol: Settings = Settings()
+    trust: TrustSettings = TrustSettings()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON data from which `settings_of` makes the same settings."""
+        plain: dict[str, Any] = json.loads(json.dumps({**asdict(self.protocol), "trust": asdict(self.trust)}))
+        return plain
+
+
+def settings_of(values: Mapping[str, Any]) -> CampaignSettings:
+    """Settings from plain data (a TOML file, a stored campaign); absent ones are defaults.
 
     Raises CampaignError on an unknown name or a value that cannot be, naming it.
     """
-    known = {f.name for f in fields(Settings)}
-    if unknown := sorted(set(values) - known):
-        raise CampaignError(f"unknown setting {unknown[0]!r}; known: {', '.join(sorted(known))}")
     given = dict(values)
+    trust = _made(TrustSettings, given.pop("trust", {}), "trust")
+    for name, kind in (("limits", Limits), ("merging", MergeRules)):
+        if name in given:
+            given[name] = _made(kind, given[name], name)
+    return CampaignSettings(_made(Settings, given, ""), trust)
+
+
+def _made(kind: type[T], values: Any, table: str) -> T:
+    """A settings record from one table of plain data; CampaignError names the table and the culprit."""
+    where = f" of [{table}]" if table else ""
+    if not isinstance(values, Mapping):
+        raise CampaignError(f"setting {table!r} is {values!r}; expected a table")
+    known = sorted(f.name for f in fields(kind)) + ([] if table else ["trust"])  # type: ignore[arg-type]
+    if unknown := sorted(set(values) - set(known)):
+        raise CampaignError(f"unknown setting {unknown[0]!r}{where}; known: {', '.join(known)}")
+    given = dict(values)
+    if kind is MergeRules and "never" in given:
+        given["never"] = tuple(map(tuple, given["never"]))
     try:
-        for name, kind in (("limits", Limits), ("merging", MergeRules)):
-            if name in given:
-                inner = dict(given[name])
-                if "never" in inner:
-                    inner["never"] = tuple((a, b) for a, b in inner["never"])
-                given[name] = kind(**inner)
-        return Settings(**given)
+        return kind(**given)
     except (TypeError, ValueError) as error:
-        raise CampaignError(f"these settings cannot be: {error}") from error
+        raise CampaignError(f"a setting{where} cannot be: {error}") from error
 
 
 def open_campaign(
@@ -84,11 +116,17 @@ def open_campaign(
 ) -> Campaign:
     """Open a campaign over a published corpus; its settings are frozen as given.
 
-    Opening it again with the same corpus, tasks and settings changes nothing.
+    Opening it again with the same corpus, tasks and settings changes nothing. Its layer will bear
+    its name, so names that gold is looked for under are refused.
     """
+    check_layer_name(name)
+    if name in GOLD_LAYERS:
+        raise CampaignError(
+            f"a campaign called {name!r} would be taken for the corpus's own layer; choose another name"
+        )
     if tasks not in TASKS:
         raise CampaignError(f"unknown tasks {tasks!r}; known: {', '.join(TASKS)}")
-    frozen = json.loads(json.dumps(asdict(settings_of(settings or {}))))
+    frozen = settings_of(settings or {}).as_dict()
     target = corpus_named(corpus)
     campaign, created = Campaign.objects.get_or_create(
         name=name, defaults={"corpus": target, "tasks": tasks, "settings": frozen}
@@ -147,42 +185,74 @@ def simulate_campaign(
     unknown = sorted(set(mix) - set(PRESETS))
     if unknown:
         raise CampaignError(f"unknown kind of worker {unknown[0]!r}; known: {', '.join(PRESETS)}")
+    if chunked and gold:
+        raise CampaignError(
+            "gold mentions cannot be both chunked anew and answered from; name one of the two"
+        )
+    other = (
+        campaign.corpus.layers.filter(name=campaign.name, published=True).exclude(source=SIMULATION).first()
+    )
+    if other is not None:
+        raise CampaignError(
+            f"corpus {campaign.corpus.name!r} has a layer {campaign.name!r} that is no simulation "
+            f"({other.source}) and must not be replaced; open the campaign under another name"
+        )
     source = None if chunked else gold_layer(campaign.corpus, gold)
-    gate = Gate(_controls(campaign.corpus, source, seed), seed=seed) if gated else None
-    people = Crowd(crowd(mix, seed=seed), seed=seed, gate=gate)
     settings = settings_of(campaign.settings)
-    cost, scores, number = Cost(), Scores(), 1
-    log = judgments.open("w", encoding="utf-8") if judgments else None
+    gate = None
+    if gated:
+        # Everybody is let in: their work is to be seen.
+        trust = replace(settings.trust, qualification=False)
+        gate = Gate(_controls(campaign.corpus, source, seed), seed=seed, settings=trust)
+    people = Crowd(crowd(mix, seed=seed), seed=seed, gate=gate)
+    cost, scores, number, uncovered = Cost(), Scores(), 1, 0
 
-    def shares() -> Iterator[Share]:
-        nonlocal number
+    def shares(write: Callable[[str], object] | None) -> Iterator[Share]:
+        nonlocal number, uncovered
         for record in each(stream_records(corpus=campaign.corpus, layer=source)):
-            truth = _truth(record, source is not None, seed)
-            simulated = simulate_image(tuple(truth.mentions.values()), truth, people, settings)
+            if source is not None and record.layer is None:
+                uncovered += 1
+                continue
+            truth = _truth(record, seed)
+            mentions = tuple(truth.mentions.values())
+            simulated = simulate_image(mentions, truth, people, settings.protocol)
             cost.add(simulated.cost)
-            if record.layer is not None and source is not None:
+            if source is not None and record.layer is not None:
                 scores.add(compare(simulated.state.layer, record.layer))
-            if log:
-                _write(record.id, simulated, log.write)
+            if write:
+                _write(record.id, simulated, write)
             layer, number = numbered(simulated.state.layer, number)
             yield Share(record.id, layer, _stages(simulated.state, layer))
         spent.update(cost.as_dict())
 
     spent: dict[str, Any] = {}
-    try:
+    with _written_whole(judgments) as write:
         layer = write_layer(
             corpus=campaign.corpus,
             name=campaign.name,
-            source="simulation",
-            records=shares(),
+            source=SIMULATION,
+            records=shares(write),
             settings={**campaign.settings, "crowd": dict(mix), "seed": seed},
             cost=spent,
             replace=True,
         )
-    finally:
-        if log:
-            log.close()
-    return SimulationReport(layer, cost, scores if source else None, gate.suspended() if gate else {})
+    suspended = gate.suspended() if gate else {}
+    return SimulationReport(layer, cost, scores if source else None, suspended, uncovered)
+
+
+@contextlib.contextmanager
+def _written_whole(path: Path | None) -> Iterator[Callable[[str], object] | None]:
+    """A function that writes to `path`, which changes only when the block ends well; None without one."""
+    if path is None:
+        yield None
+        return
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
+        try:
+            yield file.write
+        except BaseException:
+            os.unlink(file.name)
+            raise
+    os.replace(file.name, path)
 
 
 def gold_layer(corpus: Corpus, name: str | None = None) -> Layer | None:
@@ -199,8 +269,8 @@ def gold_of(record: ImageRecord, *, seed: int) -> LayerRecord:
     return stand_in(mentions, size=(record.width, record.height), seed=seed, image=record.id)
 
 
-def _truth(record: ImageRecord, from_layer: bool, seed: int) -> Truth:
-    gold = record.layer if from_layer and record.layer is not None else gold_of(record, seed=seed)
+def _truth(record: ImageRecord, seed: int) -> Truth:
+    gold = record.layer if record.layer is not None else gold_of(record, seed=seed)
     return Truth(gold, image=record.id, size=(record.width, record.height))
 
 
@@ -208,8 +278,9 @@ def _controls(corpus: Corpus, source: Layer | None, seed: int) -> dict[str, Any]
     """Control items from the first images' gold."""
     golds: list[Gold] = []
     for record in stream_records(corpus=corpus, layer=source):
-        truth = record.layer if source and record.layer is not None else gold_of(record, seed=seed)
-        golds.append((record.id, (record.width, record.height), truth))
+        if source is None or record.layer is not None:
+            gold = record.layer if record.layer is not None else gold_of(record, seed=seed)
+            golds.append((record.id, (record.width, record.height), gold))
         if len(golds) == CONTROL_IMAGES:
             break
     return known_items(golds, seed=seed)

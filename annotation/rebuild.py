@@ -72,10 +72,7 @@ def write_layer(
     FormatError where a record does not fit its image, and Busy where another process writes
     the same layer.
     """
-    if not _NAME.fullmatch(name):
-        raise LayerError(
-            f"layer name {name!r}: expected letters, digits, hyphens or underscores, at most 90 of them"
-        )
+    check_layer_name(name)
     busy = f"layer {name!r} of corpus {corpus.name!r} is being written by another process; wait for its end"
     with exclusive_folder(f"layer.{corpus.name}.{name}", busy=busy):
         coming, going = f"{name}~new", f"{name}~old"
@@ -103,6 +100,14 @@ def write_layer(
             remove_layer(standing)
     layer.refresh_from_db()
     return layer
+
+
+def check_layer_name(name: str) -> None:
+    """Raise LayerError unless a layer can be called `name`."""
+    if not _NAME.fullmatch(name):
+        raise LayerError(
+            f"layer name {name!r}: expected letters, digits, hyphens or underscores, at most 90 of them"
+        )
 
 
 def insert(layer: Layer, shares: Sequence[Placed]) -> None:

@@ -63,10 +63,16 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a chain stops cycling: L fruitless rounds, and the cap on boxes."""
+    """When a chain stops cycling: L fruitless rounds (0 or more), and the cap on boxes (1 or more)."""
 
     fruitless: int = 3
     boxes: int = 30
+
+    def __post_init__(self) -> None:
+        for name, least in (("fruitless", 0), ("boxes", 1)):
+            value = getattr(self, name)
+            if type(value) is not int or value < least:
+                raise ValueError(f"limits.{name} is {value!r}; expected a whole number, {least} or more")
 
 
 @dataclass(frozen=True, slots=True)

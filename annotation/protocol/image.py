@@ -29,6 +29,9 @@ from annotation.protocol.rulings import Boxes, Closure, Ruling, Rulings
 from annotation.protocol.state import LINKING, VERIFICATION, ChainState, ImageState, Move, Settings, unmerged
 from annotation.protocol.terms import Chain, LayerRecord, Mention
 
+#: The outcome logged where a reviewer's assertion closed a chain.
+RULED = "RULED"
+
 _REQUIREMENT = Agreement(
     {"box": loop.BOX, "scene": loop.NO_BOX, "none": loop.NO_BOX, "no": loop.NO_BOX}, loop.BOX
 )
@@ -82,8 +85,8 @@ class Fold:
             result, merged = merge_layer(
                 unmerged(chains),
                 rules=self.settings.merging,
-                apart=self.rulings.apart(("unmergeable",), named),
-                distinct=self.rulings.apart(("apart",), named),
+                apart=self.rulings.pairs_apart(named, unmergeable=True),
+                distinct=self.rulings.pairs_apart(named, unmergeable=False),
             )
         return ImageState(tuple(chains), tuple(reading.questions), (*moot, *reading.skipped), result, merged)
 
@@ -92,7 +95,7 @@ class Fold:
         chains: list[list[Mention]] = []
         held: list[list[Mention]] = []
         for mention in lane:
-            placed = self._place(mention, chains, reading)
+            placed = self._place(mention, chains, held, reading)
             if placed is None:
                 rest = lane[lane.index(mention) :]
                 started = [*chains, *held, *([m] for m in rest)]
@@ -108,16 +111,21 @@ class Fold:
             )
         return states
 
-    def _place(self, mention: Mention, chains: list[list[Mention]], reading: Reading) -> str | None:
-        """Put a mention into a chain: "joined", "started", FLAGGED (held for review), None if open."""
-        ruled = {i: said for i, chain in enumerate(chains) if (said := self.rulings.between(mention, chain))}
-        together = [(order, i) for i, (order, word) in ruled.items() if word == "together"]
-        if together:
-            chains[max(together)[1]].append(mention)
-            return "joined"
+    def _place(
+        self, mention: Mention, chains: list[list[Mention]], held: list[list[Mention]], reading: Reading
+    ) -> str | None:
+        """Put a mention into a chain: "joined", "started", FLAGGED (held for review), None if open.
+
+        `held` are the chains that wait for a reviewer: a mention joins them by ruling only.
+        """
+        ruled = {i: self.rulings.between(mention, chain) for i, chain in enumerate(chains)}
+        for i, chain in enumerate([*chains, *held]):
+            if (ruled.get(i) or self.rulings.between(mention, chain)) == "together":
+                chain.append(mention)
+                return "joined"
         flags: set[str] = set()
         for i, shown in candidates(mention, chains, order=self.settings.order, likeness=self._likeness):
-            if i in ruled:
+            if ruled[i] == "apart":
                 continue
             key = q.link_key(shown, mention)
             votes: list[str] = []
@@ -173,10 +181,10 @@ class Fold:
         mentions = tuple(sorted(mentions, key=lambda m: m.place))
         named = frozenset(m.id for m in mentions)
         moves = [move] if move else []
+        chain = Chain(mentions[0].id, mentions)
         ruling = self.rulings.closed.get(named)
         if ruling is not None:
-            return _ruled(mentions, ruling, moves)
-        chain = Chain(mentions[0].id, mentions)
+            return _ruled(chain, ruling, moves)
         state = BoxState(chain.id, loop.REVIEW) if held else loop.entry(chain.id, chain.categories)
         resumes = self.rulings.resumes.get(named, 0)
         reason = held
@@ -255,15 +263,16 @@ def fold(
     return Fold(mentions, settings, rulings)(judgments)
 
 
-def _ruled(mentions: tuple[Mention, ...], ruling: Boxes | Closure, moves: list[Move]) -> ChainState:
-    """A chain that a reviewer closed: nothing about it is asked."""
+def _ruled(chain: Chain, ruling: Boxes | Closure, moves: list[Move]) -> ChainState:
+    """A chain that a reviewer closed: nothing about it is asked, whatever was answered before."""
+    stage = loop.BOXED if isinstance(ruling, Boxes) else loop.NON_VISUAL
+    boxes: tuple[Drawn, ...] = ()
+    kind = ""
     if isinstance(ruling, Boxes):
-        drawn = tuple(Drawn(box, "", "") for box in ruling.boxes)
-        done = Move(loop.REVIEW, loop.CLOSE_BOXED, loop.BOXED)
-        return ChainState(mentions, loop.BOXED, drawn, moves=(*moves, done))
-    if ruling.kind == "excluded":
-        return ChainState(
-            mentions, loop.EXCLUDED, moves=(*moves, Move(loop.REVIEW, loop.EXCLUDE, loop.EXCLUDED))
-        )
-    done = Move(loop.REVIEW, loop.CLOSE_NON_VISUAL, loop.NON_VISUAL)
-    return ChainState(mentions, loop.NON_VISUAL, kind=ruling.kind, moves=(*moves, done))
+        boxes = tuple(Drawn(box, "", "") for box in ruling.boxes)
+    elif ruling.kind == "excluded":
+        stage = loop.EXCLUDED
+    else:
+        kind = ruling.kind
+    entered = loop.entry(chain.id, chain.categories).stage
+    return ChainState(chain.mentions, stage, boxes, kind=kind, moves=(*moves, Move(entered, RULED, stage)))

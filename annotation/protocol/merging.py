@@ -34,14 +34,22 @@ class MergeRules:
     iou_other: float = 0.9
     never: tuple[tuple[str, str], ...] = ((PEOPLE, CLOTHING), (PEOPLE, BODYPARTS))
 
+    def __post_init__(self) -> None:
+        for name in ("iou", "iou_other"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not 0 < value <= 1:
+                raise ValueError(f"merging.{name} is {value!r}; expected a number above 0, at most 1")
+        if not all(len(pair) == 2 and all(isinstance(c, str) for c in pair) for pair in self.never):
+            raise ValueError(f"merging.never is {self.never!r}; expected pairs of categories")
+
 
 @dataclass(frozen=True, slots=True)
 class Merged:
     """One line of the merge log.
 
     `what` is "boxes" or "chains"; `chains` are the ids concerned, the survivor's first; `boxes`
-    the boxes that became one (survivor first), or the set that both chains point to; `iou` is
-    the overlap that joined them (1.0 for chains).
+    the two boxes whose overlap `iou` joined them, the surviving side's first, or the boxes that
+    all of the chains point to (`iou` 1.0).
     """
 
     what: str
@@ -83,7 +91,7 @@ def merge_layer(
             chains.setdefault(name, Chain(name, ()))
     log: list[Merged] = []
     clusters = _merge_boxes(record.objects, chains, rules, apart, log)
-    groups = _merge_chains(chains, clusters, rules, apart | distinct, log)
+    groups = _merge_chains(record.objects, chains, clusters, rules, apart | distinct, log)
     if not log:
         return record, ()
     return _rebuilt(record, chains, clusters, groups), tuple(log)
@@ -124,16 +132,10 @@ def _merge_boxes(
             continue
         keep = min((one, two), key=lambda c: _weight(c.survivor, objects, chains))
         lose = two if keep is one else one
-        first, second = objects[keep.survivor], objects[lose.survivor]
-        assert first.box is not None and second.box is not None
-        log.append(
-            Merged(
-                "boxes",
-                tuple(dict.fromkeys((*first.chains, *second.chains))),
-                (first.box, second.box),
-                -negative,
-            )
-        )
+        joined = (i, j) if keep is one else (j, i)
+        pair = tuple(box for index in joined if (box := objects[index].box) is not None)
+        names = (*objects[keep.survivor].chains, *objects[lose.survivor].chains)
+        log.append(Merged("boxes", tuple(dict.fromkeys(names)), pair, -negative))
         keep.members.extend(lose.members)
         keep.chains |= lose.chains
         for member in lose.members:
@@ -147,6 +149,7 @@ def _weight(index: int, objects: tuple[LayerObject, ...], chains: dict[str, Chai
 
 
 def _merge_chains(
+    objects: tuple[LayerObject, ...],
     chains: dict[str, Chain],
     clusters: dict[int, _Cluster],
     rules: MergeRules,
@@ -176,7 +179,8 @@ def _merge_chains(
         group_of[name] = group
     for seen in {id(g): g for g in group_of.values()}.values():
         if len(seen) > 1:
-            log.append(Merged("chains", tuple(seen), (), 1.0))
+            boxes = (objects[survivor].box for survivor in sorted(depicted[seen[0]]))
+            log.append(Merged("chains", tuple(seen), tuple(box for box in boxes if box is not None), 1.0))
     for name in chains:
         group_of.setdefault(name, [name])
     return group_of

@@ -71,17 +71,22 @@ class Reading:
 
 
 def read(judgments: Iterable[Judgment]) -> Reading:
-    """Sort the votes by key. A worker's second vote on a key is surplus and never read."""
+    """Sort the votes by key. A worker's second vote on a key is surplus and never read.
+
+    A double check is no vote, but who gave it is not asked the same again.
+    """
     votes: dict[str, _Votes] = {}
     surplus: list[str] = []
     for judgment in judgments:
-        if judgment.void or judgment.role != q.VOTE:
+        if judgment.void or judgment.role == q.CONTROL:
             continue
         q.check(judgment)
         found = votes.get(judgment.key)
         if found is None:
             found = votes[judgment.key] = _Votes()
-        if judgment.worker in found.workers:
+        if judgment.role == q.DOUBLE_CHECK:
+            found.workers.add(judgment.worker)
+        elif judgment.worker in found.workers:
             surplus.append(judgment.id)
         else:
             found.workers.add(judgment.worker)

@@ -8,16 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, pairwise, product
 
 from annotation.protocol.terms import Box, Mention
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """These groups of mentions are chains: together within a group, different between groups."""
+    """These groups of mentions are chains: together within a group, different between groups.
+
+    Raises ValueError where a mention is in two places.
+    """
 
     groups: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        named = [name for group in self.groups for name in group]
+        twice = sorted({name for name in named if named.count(name) > 1})
+        if twice:
+            raise ValueError(f"mention {twice[0]} is named twice; expected each in one group")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +77,15 @@ Ruling = Partition | KeepApart | Boxes | Closure | Resume
 class Rulings:
     """An image's rulings in force, ready to be asked.
 
-    `together` and `apart` hold unordered pairs of mention ids; `unmergeable` those of `apart`
-    whose boxes must not merge either; `closed` the assertion on a mention set; `resumes` how
-    often a mention set leaves review.
+    `group` maps a mention id to those it is put together with, itself included; between two
+    groups that are kept `apart` no two mentions corefer, and between `unmergeable` ones no
+    boxes merge either. `closed` is the assertion on a mention set; `resumes` how often a
+    mention set leaves review.
     """
 
-    rank: dict[frozenset[str], tuple[int, str]] = field(default_factory=dict)
+    group: dict[str, frozenset[str]] = field(default_factory=dict)
+    apart: set[frozenset[frozenset[str]]] = field(default_factory=set)
+    unmergeable: set[frozenset[frozenset[str]]] = field(default_factory=set)
     closed: dict[frozenset[str], Boxes | Closure] = field(default_factory=dict)
     resumes: dict[frozenset[str], int] = field(default_factory=dict)
 
@@ -82,63 +94,77 @@ class Rulings:
         """The rulings that name only mentions this image still has; others fall silent."""
         known = {m.id for m in mentions}
         found = cls()
-        for order, ruling in enumerate(rulings):
-            if isinstance(ruling, Partition):
-                for one, group in enumerate(ruling.groups):
-                    for pair in combinations(group, 2):
-                        found._say(pair, order, "together", known)
-                    for other in ruling.groups[one + 1 :]:
-                        for a in group:
-                            for b in other:
-                                found._say((a, b), order, "apart", known)
-            elif isinstance(ruling, KeepApart):
-                found._say((ruling.a, ruling.b), order, "unmergeable", known)
-            elif known.issuperset(ruling.mentions):
+        given = list(rulings)
+        for ruling in given:
+            if isinstance(ruling, Boxes | Closure | Resume) and known.issuperset(ruling.mentions):
                 named = frozenset(ruling.mentions)
                 if isinstance(ruling, Resume):
                     found.closed.pop(named, None)
                     found.resumes[named] = found.resumes.get(named, 0) + 1
                 else:
                     found.closed[named] = ruling
+        # Of two words on one thing the later holds, and what follows from it: so the newest is
+        # heard first, and an older one is heard as far as it does not contradict.
+        for ruling in reversed(given):
+            if isinstance(ruling, Partition):
+                for group in ruling.groups:
+                    for a, b in pairwise(name for name in group if name in known):
+                        found._unite(a, b)
+                for one, other in combinations(ruling.groups, 2):
+                    for a, b in product(one, other):
+                        if a in known and b in known:
+                            found._part(a, b, found.apart)
+            elif isinstance(ruling, KeepApart) and {ruling.a, ruling.b} <= known:
+                found._part(ruling.a, ruling.b, found.apart)
+                found._part(ruling.a, ruling.b, found.unmergeable)
         return found
 
-    def _say(self, pair: tuple[str, str], order: int, word: str, known: set[str]) -> None:
-        if known.issuperset(pair) and pair[0] != pair[1]:
-            self.rank[frozenset(pair)] = (order, word)
+    def _of(self, name: str) -> frozenset[str]:
+        return self.group.get(name, frozenset((name,)))
+
+    def _unite(self, a: str, b: str) -> None:
+        mine, theirs = self._of(a), self._of(b)
+        if mine == theirs or frozenset((mine, theirs)) in self.apart:
+            return
+        both = mine | theirs
+        self.group.update(dict.fromkeys(both, both))
+        for pairs in (self.apart, self.unmergeable):
+            moved = [pair for pair in pairs if mine in pair or theirs in pair]
+            pairs.difference_update(moved)
+            pairs.update(frozenset(both if g in (mine, theirs) else g for g in pair) for pair in moved)
+
+    def _part(self, a: str, b: str, pairs: set[frozenset[frozenset[str]]]) -> None:
+        mine, theirs = self._of(a), self._of(b)
+        if mine != theirs:
+            pairs.add(frozenset((mine, theirs)))
 
     def joined(self) -> list[tuple[str, str]]:
-        """Pairs put together, in a fixed order."""
-        pairs = [tuple(sorted(pair)) for pair, (_, word) in self.rank.items() if word == "together"]
-        return [(a, b) for a, b in sorted(pairs)]
+        """Pairs that hold each group together, in a fixed order."""
+        groups = sorted(sorted(group) for group in set(self.group.values()))
+        return [pair for group in groups for pair in pairwise(group)]
 
-    def between(self, mention: Mention, chain: Sequence[Mention]) -> tuple[int, str] | None:
-        """The latest word on `mention` and a chain's members: (order, "together" or "apart"), or None."""
-        if not self.rank:
-            return None
-        said = [self.rank[pair] for m in chain if (pair := frozenset((mention.id, m.id))) in self.rank]
-        if not said:
-            return None
-        order, word = max(said)
-        return order, "together" if word == "together" else "apart"
+    def between(self, mention: Mention, chain: Sequence[Mention]) -> str:
+        """What is ruled of `mention` and a chain: "together", "apart", or "" where nothing is."""
+        if not self.group and not self.apart:
+            return ""
+        mine = self._of(mention.id)
+        if any(m.id in mine for m in chain):
+            return "together"
+        return "apart" if any(frozenset((mine, self._of(m.id))) in self.apart for m in chain) else ""
 
     def covers(self, chain: Sequence[Mention]) -> bool:
-        """Whether every pair of the chain was put together, so that nobody need verify it."""
-        if not self.rank:
-            return False
-        return all(
-            self.rank.get(frozenset((a.id, b.id)), (0, ""))[1] == "together"
-            for a, b in combinations(chain, 2)
-        )
+        """Whether all of the chain was put together, so that nobody need verify it."""
+        return {m.id for m in chain} <= self._of(chain[0].id)
 
-    def apart(
-        self, words: tuple[str, ...], chains: Sequence[tuple[str, Sequence[Mention]]]
+    def pairs_apart(
+        self, chains: Sequence[tuple[str, Sequence[Mention]]], *, unmergeable: bool
     ) -> frozenset[frozenset[str]]:
-        """Pairs of chain ids between which some pair of mentions is ruled by one of `words`."""
+        """Pairs of chain ids that must stay two; with `unmergeable`, those whose boxes must as well."""
         chain_of = {m.id: name for name, mentions in chains for m in mentions}
-        pairs = set()
-        for pair, (_, word) in self.rank.items():
-            if word in words:
-                a, b = (chain_of.get(name) for name in pair)
-                if a is not None and b is not None and a != b:
-                    pairs.add(frozenset((a, b)))
-        return frozenset(pairs)
+        found = set()
+        for one, other in self.unmergeable if unmergeable else self.apart:
+            for a, b in product(one, other):
+                pair = frozenset(chain_of[name] for name in (a, b) if name in chain_of)
+                if len(pair) == 2:
+                    found.add(pair)
+        return frozenset(found)

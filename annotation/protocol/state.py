@@ -39,6 +39,10 @@ class Settings:
     def __post_init__(self) -> None:
         if self.order not in ORDERS:
             raise ValueError(f"order of candidates {self.order!r} is none of {', '.join(ORDERS)}")
+        for name in ("link_votes", "verification_votes", "flags_to_review"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise ValueError(f"{name} is {value!r}; expected a whole number, 1 or more")
         best_of(self.link_votes, ("yes", "no"))
         best_of(self.verification_votes, ("true", "false"))
 

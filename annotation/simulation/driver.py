@@ -7,8 +7,9 @@ no state of its own about an image, so what it produces is what the judgments sa
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 from annotation.protocol.controls import double_checked
@@ -31,8 +32,13 @@ from annotation.simulation.gate import Gate
 from annotation.simulation.truth import Truth
 from annotation.simulation.workers import SECONDS, Worker
 
-#: Questions that one answer settles unless a campaign wants more: of these some are asked twice.
-SINGLE = frozenset((COREF_LINK, CHAIN_VERIFICATION, BOX_DRAWING, BOX_QUALITY))
+#: Questions that one answer settles under some settings: of these a share is asked twice.
+_SINGLE = {
+    COREF_LINK: lambda settings: settings.link_votes == 1,
+    CHAIN_VERIFICATION: lambda settings: settings.verification_votes == 1,
+    BOX_DRAWING: lambda settings: True,
+    BOX_QUALITY: lambda settings: True,
+}
 
 
 @dataclass(slots=True)
@@ -133,11 +139,13 @@ def simulate_image(
     judgments: list[Judgment] = []
     rulings: list[Ruling] = []
     fold = Fold(mentions, settings)
+    twice = frozenset(kind for kind, single in _SINGLE.items() if single(fold.settings))
+    drawers: dict[str, str] = {}
     while True:
         state = fold(judgments)
         before = len(judgments)
         for question in state.questions:
-            _ask(question, truth, crowd, judgments, cost)
+            judgments.extend(_ask(question, truth, crowd, cost, twice=twice, drawers=drawers))
         if len(judgments) > before:
             continue
         ruled = _rulings(state, truth) if review and not state.complete else []
@@ -151,16 +159,24 @@ def simulate_image(
     return Simulated(state, tuple(judgments), tuple(rulings), cost)
 
 
-def _ask(question: Question, truth: Truth, crowd: Crowd, judgments: list[Judgment], cost: Cost) -> None:
+def _ask(
+    question: Question,
+    truth: Truth,
+    crowd: Crowd,
+    cost: Cost,
+    *,
+    twice: frozenset[str],
+    drawers: dict[str, str],
+) -> Iterator[Judgment]:
     """Have as many workers answer `question` as it surely needs, as far as there are any.
 
-    Where the answer of one settles, a share of the questions is put to a second worker as well;
-    that answer stays outside the fold.
+    A share of the questions of the kinds in `twice` is put to one more worker; that answer stays
+    outside the fold. `drawers` learns who drew, by judgment.
     """
     asked: list[str] = []
     gate = crowd.gate
     wanted = question.wanted
-    if gate is not None and question.kind in SINGLE and wanted == 1:
+    if gate is not None and question.kind in twice:
         wanted += double_checked(gate.settings, seed=gate.seed, key=f"{truth.image} {question.key}")
     for place in range(wanted):
         worker = crowd.someone(question, truth.image, cost, also_barred=asked)
@@ -169,17 +185,27 @@ def _ask(question: Question, truth: Truth, crowd: Crowd, judgments: list[Judgmen
         asked.append(worker.name)
         answer, box = worker.answer(question, truth)
         role = VOTE if place < question.wanted else DOUBLE_CHECK
-        judgment = Judgment(str(len(judgments)), question.key, worker.name, answer, box, role=role)
-        judgments.append(judgment)
+        name = judgment_id(truth.image, worker.name, question.key)
+        judgment = Judgment(name, question.key, worker.name, answer, box, role=role)
+        yield judgment
         cost.seconds[question.kind] += SECONDS[question.kind]
         if role == DOUBLE_CHECK:
             cost.double_checks[question.kind] += 1
             continue
         cost.judgments[question.kind] += 1
+        if question.kind == BOX_DRAWING:
+            drawers[name] = worker.name
         if gate is not None:
-            drawing = question.key.split("|")[1]
-            drawer = judgments[int(drawing)].worker if question.kind == BOX_QUALITY else None
+            drawer = drawers[question.key.split("|")[1]] if question.kind == BOX_QUALITY else None
             gate.done(judgment, drawer)
+
+
+def judgment_id(image: str, worker: str, key: str) -> str:
+    """A judgment's id: a worker answers a key of an image once, so that these name it.
+
+    It enters the key of a box's quality, and must therefore not depend on when it was given.
+    """
+    return blake2b("\x1f".join((image, worker, key)).encode(), digest_size=9).hexdigest()
 
 
 def _rulings(state: ImageState, truth: Truth) -> list[Ruling]:

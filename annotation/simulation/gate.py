@@ -8,7 +8,7 @@ Source: Plummer et al. 2015, section 2.3; the numbers are those of `TrustSetting
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -142,10 +142,6 @@ class Gate:
         self.note(judgment.worker, judgment.question, ItemDone())
         if judgment.question == q.BOX_QUALITY and drawer is not None:
             self.note(drawer, q.BOX_DRAWING, BoxJudged(judgment.answer == "good"))
-
-    def states(self) -> Counter[tuple[str, str]]:
-        """How many (kind, state) standings there are, for the report."""
-        return Counter((kind, standing.state) for (_, kind), standing in self._standings.items())
 
     def suspended(self) -> dict[str, list[str]]:
         """Suspended workers by kind of question, sorted."""

@@ -130,5 +130,5 @@ def _rows(rate: float, orders: dict[str, list[_Image]], resamples: int) -> Itera
     for order, values in whole.items():
         for i, measure in enumerate(MEASURES):
             spread = sorted(draw[i] for draw in draws[order])
-            low, high = spread[int(0.025 * resamples)], spread[int(0.975 * resamples) - 1]
+            low, high = spread[int(0.025 * resamples)], spread[min(int(0.975 * resamples), resamples - 1)]
             yield Row(rate, order, measure, values[i], low, high)

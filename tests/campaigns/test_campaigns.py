@@ -133,7 +133,8 @@ def test_a_campaign_opens_once_and_its_settings_stay():
     with pytest.raises(CampaignError, match="open already"):
         open_campaign(name="c", corpus="scenes", tasks="entities", settings={"order": "as_printed"})
     assert Campaign.objects.count() == 1 and first.settings["order"] == "likely_first"
-    assert settings_of(first.settings) == Settings()
+    assert settings_of(first.settings).protocol == Settings()
+    assert settings_of(first.settings).as_dict() == first.settings
 
 
 @pytest.mark.parametrize(
@@ -142,7 +143,12 @@ def test_a_campaign_opens_once_and_its_settings_stay():
         ({"odrer": "likely_first"}, "unknown setting 'odrer'; known: flags_to_review"),
         ({"order": "by_luck"}, "likely_first, as_printed"),
         ({"link_votes": 2}, "odd number"),
-        ({"limits": {"boxen": 3}}, "boxen"),
+        ({"limits": {"boxen": 3}}, "unknown setting 'boxen' of .limits.; known: boxes, fruitless"),
+        ({"limits": {"fruitless": "three"}}, "limits.fruitless is 'three'"),
+        ({"limits": 3}, "expected a table"),
+        ({"merging": {"iou": "a"}}, "merging.iou is 'a'"),
+        ({"trust": {"bar": 7}}, "bar is 7"),
+        ({"trust": {"barr": 0.7}}, "unknown setting 'barr' of .trust."),
     ],
 )
 def test_settings_that_cannot_be_are_refused_by_name(values, message):
@@ -168,6 +174,16 @@ def test_a_crowd_that_could_not_settle_an_image_is_refused():
         (["simulate_crowd", "c", "--mix", "lazy=1"], "unknown kind of worker 'lazy'"),
         (["simulate_crowd", "c", "--mix", "careful"], "KIND=SHARE"),
         (["simulate_crowd", "c", "--gold", "z"], "unknown layer 'z'"),
+        (["simulate_crowd", "c", "--gold", "import", "--chunked"], "one of the two"),
+        (["simulate_crowd", "c", "--mix", "careful=nan"], "expected shares"),
+        (["simulate_crowd", "c", "--mix", "careful=1,careful=0"], "names 'careful' twice"),
+        (["simulate_crowd", "c", "--workers", "-3"], "too few"),
+        (["open_campaign", "import", "--corpus", "scenes", "--tasks", "entities"], "choose another name"),
+        (["open_campaign", "bad name!", "--corpus", "scenes", "--tasks", "entities"], "'bad name!'"),
+        (["study_cost", "--images", "0"], "--images 0"),
+        (["study_cost", "--rates", "abc"], "--rates 'abc'"),
+        (["study_cost", "--seeds", "-1"], "--seeds -1"),
+        (["study_cost", "--resamples", "0"], "--resamples 0"),
     ],
 )
 def test_commands_refuse_in_one_line(command, message):
@@ -188,3 +204,51 @@ def test_the_last_line_of_a_json_report_is_one_document(tmp_path):
     report = json.loads(out.getvalue().splitlines()[-1])
     assert report["cost"]["images"] == 3 and report["quality"]["chain_f1"] > 0.5
     assert Campaign.objects.get().settings["limits"] == {"fruitless": 2, "boxes": 30}
+
+
+def test_a_simulation_replaces_its_own_layers_and_no_others(tmp_path):
+    found = corpus(3)
+    campaign = open_campaign(name="mine", corpus="scenes", tasks="entities")
+    simulate_campaign(campaign=campaign, mix={"perfect": 5}, seed=1)
+    Layer.objects.filter(name="mine").update(source="import")
+    before = list(stream_records(corpus=found, layer=found.layers.get(name="mine")))
+    log = tmp_path / "judgments.jsonl"
+    log.write_text("an earlier run\n")
+    with pytest.raises(CampaignError, match="must not be replaced"):
+        simulate_campaign(campaign=campaign, mix={"perfect": 5}, seed=1, judgments=log)
+    assert list(stream_records(corpus=found, layer=found.layers.get(name="mine"))) == before
+    assert log.read_text() == "an earlier run\n"
+
+
+def test_judgments_are_written_whole_or_not_at_all(tmp_path):
+    corpus(3)
+    campaign = open_campaign(name="cut", corpus="scenes", tasks="entities")
+    log = tmp_path / "judgments.jsonl"
+    log.write_text("an earlier run\n")
+
+    def breaking(records):
+        yield next(iter(records))
+        raise RuntimeError("the power went")
+
+    with pytest.raises(RuntimeError):
+        simulate_campaign(campaign=campaign, mix={"perfect": 5}, seed=1, judgments=log, each=breaking)
+    assert log.read_text() == "an earlier run\n" and [p.name for p in tmp_path.glob("*.jsonl*")] == [log.name]
+    assert not Layer.objects.filter(name__startswith="cut").exists()
+
+
+def test_images_that_gold_does_not_cover_are_left_out_and_counted():
+    records = [r if i else replace(r, layer=None) for i, r in enumerate(scenes(3))]
+    import_records(name="scenes", records=records, format="jsonl", source="made here")
+    campaign = open_campaign(name="part", corpus="scenes", tasks="entities")
+    report = simulate_campaign(campaign=campaign, mix={"perfect": 5}, seed=1)
+    assert (report.uncovered, report.cost.images, report.scores.f1) == (1, 2, 1.0)
+
+
+def test_trust_is_a_setting_of_the_campaign():
+    corpus(4)
+    shares = []
+    for name, values in (("few", {}), ("many", {"trust": {"double_check_share": 0.5}})):
+        campaign = open_campaign(name=name, corpus="scenes", tasks="entities", settings=values)
+        cost = simulate_campaign(campaign=campaign, mix={"average": 9}, seed=1).cost
+        shares.append(sum(cost.double_checks.values()) / cost.total)
+    assert shares[0] < 0.15 < 0.2 < shares[1]

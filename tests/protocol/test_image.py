@@ -2,7 +2,9 @@
 
 import pytest
 
+from annotation.protocol.boxes import Limits
 from annotation.protocol.image import Fold, fold
+from annotation.protocol.merging import MergeRules
 from annotation.protocol.questions import BadJudgment, Judgment, discard
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume
 from annotation.protocol.state import Settings
@@ -174,6 +176,64 @@ def test_of_two_rulings_the_later_holds():
     assert len(fold(image, [], rulings=[apart, together]).chains) == 1
 
 
+def test_rulings_hold_together_and_apart_what_follows_from_them():
+    image = mentions("a man/people", "a guy/people", "a boy/people")
+    a, b, c = (m.id for m in image)
+    for rulings in (
+        [Partition(((a, b),)), Partition(((b, c),))],
+        [Partition(((a, c),)), Partition(((b, c),))],
+    ):
+        state = fold(image, [], rulings=rulings)
+        assert [q.kind for q in state.questions] == ["box_drawing"] and len(state.chains) == 1
+    state = fold(image, [], rulings=[Partition(((a, c),)), KeepApart(b, c)])
+    assert [[m.id for m in chain.mentions] for chain in state.chains] == [[a, c], [b]]
+    assert {q.kind for q in state.questions} == {"box_drawing"}
+
+
+def test_a_later_ruling_lifts_an_older_one_only_where_they_contradict():
+    image = mentions("a man/people", "a guy/people", "a boy/people")
+    a, b, c = (m.id for m in image)
+    state = fold(image, [], rulings=[Partition(((a, b, c),)), KeepApart(a, c)])
+    assert {frozenset(m.id for m in chain.mentions) for chain in state.chains} == {
+        frozenset((a, b)),
+        frozenset((c,)),
+    }
+
+
+def test_a_held_mention_is_joined_by_what_a_reviewer_puts_to_it():
+    image = mentions("a man/people", "a guy/people", "a boy/people")
+    a, b, c = (m.id for m in image)
+    play = Play(image).say("ann", flag="chunk_wrong").say("bob", flag="chunk_wrong")
+    chains = Fold(image, rulings=[Partition(((b, c),))])(play.judgments).chains
+    assert [(c.stage, len(c.mentions)) for c in chains] == [("DRAWING", 1), ("REVIEW", 2)]
+
+
+def test_a_partition_that_agrees_does_not_weaken_keep_apart():
+    image = mentions("a dog/animals", "a beast/animals")
+    a, b = (m.id for m in image)
+    rulings = [KeepApart(a, b), Boxes((a,), (DOG,)), Boxes((b,), (DOG,))]
+    assert len(fold(image, [], rulings=rulings).layer.objects) == 2
+    assert len(fold(image, [], rulings=[*rulings, Partition(((a,), (b,)))]).layer.objects) == 2
+    distinct = fold(image, [], rulings=[*rulings[1:], Partition(((a,), (b,)))]).layer
+    assert len(distinct.objects) == 1 and len(distinct.chains) == 2
+
+
+def test_a_ruling_that_cannot_be_is_refused():
+    with pytest.raises(ValueError, match="0:0-2 is named twice"):
+        Partition((("0:0-2", "1:0-2"), ("0:0-2",)))
+    with pytest.raises(ValueError, match="one box or more"):
+        Boxes(("0:0-2",), ())
+    with pytest.raises(ValueError, match="'maybe'"):
+        Closure(("0:0-2",), "maybe")
+
+
+def test_a_ruling_is_logged_as_such_and_overrides_what_workers_drew():
+    play = boxed(Play(mentions("a man/people")), MAN)
+    (chain,) = Fold(mentions("a man/people"), rulings=[Closure(("0:0-2",), "none")])(play.judgments).chains
+    assert (chain.stage, chain.boxes) == ("NON_VISUAL", ())
+    assert [(m.stage, m.outcome, m.next) for m in chain.moves] == [("DRAWING", "RULED", "NON_VISUAL")]
+
+
 def test_a_ruling_on_a_mention_that_is_no_more_falls_silent():
     image = mentions("a man/people", "the guy/people")
     ruled = fold(image, [], rulings=[Partition((("0:0-3", "1:0-2"),)), Boxes(("0:0-3",), (MAN,))])
@@ -210,7 +270,10 @@ def test_controls_double_checks_void_and_repeated_answers_never_enter():
         Judgment("b", key, "bob", "yes", role="double_check"),
         Judgment("c", key, "cyd", "yes", void=True),
     ]
-    assert fold(image, beside) == fold(image, [])
+    state = fold(image, beside)
+    assert state.chains == fold(image, []).chains and state.moot == ()
+    # Who answered for a double check is not asked the same again; the others may be.
+    assert state.questions[0].wanted == 1 and state.questions[0].barred == {"bob"}
     doubled = fold(image, [Judgment("d", key, "dan", "no"), Judgment("e", key, "dan", "yes")])
     assert len(doubled.chains) == 2 and doubled.moot == ("e",)
 
@@ -243,7 +306,21 @@ def test_two_mentions_on_one_span_are_refused():
         Fold([*mentions("a man/people"), *mentions("a man/animals")])
 
 
-@pytest.mark.parametrize("wrong", [{"order": "random"}, {"link_votes": 2}, {"verification_votes": 0}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Settings(order="random"),
+        lambda: Settings(link_votes=2),
+        lambda: Settings(verification_votes=0),
+        lambda: Settings(link_votes=3.0),
+        lambda: Settings(flags_to_review=-2),
+        lambda: Limits(fruitless="three"),
+        lambda: Limits(boxes=0),
+        lambda: MergeRules(iou="a"),
+        lambda: MergeRules(iou_other=1.5),
+        lambda: MergeRules(never=(("people",),)),
+    ],
+)
 def test_settings_that_cannot_work_are_refused(wrong):
-    with pytest.raises(ValueError, match="order of candidates|odd number"):
-        Settings(**wrong)
+    with pytest.raises(ValueError, match="expected|odd number|is none of"):
+        wrong()

@@ -65,6 +65,19 @@ def test_chains_with_the_same_boxes_become_one_under_the_longer_ones_name():
     assert [entry.what for entry in log] == ["boxes", "chains"]
 
 
+def test_the_log_names_the_pair_that_overlapped_and_the_boxes_that_chains_share():
+    tall, middle, short = Box(1, 1, 100, 100), Box(1, 1, 100, 90), Box(1, 1, 100, 75)
+    record = layer(
+        (chain("1", "animals", 3), (tall,)),
+        (chain("2", "animals"), (middle,)),
+        (chain("3", "animals"), (short,)),
+    )
+    _, log = merge_layer(record)
+    for entry in log[:2]:
+        assert entry.iou == pytest.approx(entry.boxes[0].iou(entry.boxes[1]))
+    assert [entry.boxes for entry in log] == [(tall, middle), (middle, short), (tall,)]
+
+
 def test_a_couple_keeps_its_members_apart():
     bride, groom = SQUARE, Box(200, 1, 300, 100)
     record = layer(

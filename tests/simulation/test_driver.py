@@ -1,6 +1,7 @@
 """The simulated crowd: an errorless one finds the gold, others err as they are said to."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from annotation.protocol.scores import compare
 from annotation.protocol.state import Settings
 from annotation.simulation.dice import Dice
 from annotation.simulation.driver import Cost, Crowd, numbered, simulate_image
-from annotation.simulation.gate import Gate, known_items
+from annotation.simulation.gate import OPEN_DOOR, Gate, known_items
 from annotation.simulation.standin import stand_in
 from annotation.simulation.workers import PERFECT, PRESETS, Worker, crowd, with_error
 from tests.protocol.strategies import played
@@ -129,6 +130,25 @@ def test_control_items_suspend_random_and_always_yes_workers_and_hardly_any_care
     assert not any(name.startswith("careful") for name in suspended)
     assert cost.controls["coref_link"] >= 12 * 12 and cost.double_checks["coref_link"] > 0
     assert cost.controls["box_drawing"] == 0 == cost.double_checks["box_coverage"]
+
+
+def test_no_worker_answers_a_key_twice_not_even_for_a_double_check():
+    golds = [(str(i), (500, 400), gold) for i, (_, _, gold) in enumerate(world(5))]
+    gate = Gate(known_items(golds, seed=1), seed=1, settings=replace(OPEN_DOOR, double_check_share=0.5))
+    people = Crowd(crowd({"average": 5, "sloppy": 2}, seed=1), seed=1, gate=gate)
+    for mentions, truth, _ in world(30):
+        given = Counter((j.key, j.worker) for j in simulate_image(mentions, truth, people).judgments)
+        assert set(given.values()) == {1}
+
+
+def test_questions_that_take_several_answers_are_not_double_checked():
+    golds = [(str(i), (500, 400), gold) for i, (_, _, gold) in enumerate(world(5))]
+    gate = Gate(known_items(golds, seed=1), seed=1, settings=replace(OPEN_DOOR, double_check_share=1.0))
+    people = Crowd(crowd({"sloppy": 9}, seed=1), seed=1, gate=gate)
+    checks = Counter()
+    for mentions, truth, _ in world(8):
+        checks += simulate_image(mentions, truth, people, Settings(link_votes=3)).cost.double_checks
+    assert checks["coref_link"] == 0 < checks["chain_verification"]
 
 
 def test_double_checks_stay_outside_the_fold():

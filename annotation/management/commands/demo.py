@@ -23,6 +23,7 @@ CORPUS = "sample"
 CAMPAIGN = "demo"
 USER = "demo"
 IMAGES = 200
+SEED = 1
 STUDY_IMAGES = 40
 WORKERS = 20
 #: Good people mostly, and a few of each kind that control items are there to find.
@@ -37,21 +38,23 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--images", type=int, default=IMAGES, help=f"Scenes to make (default {IMAGES})")
-        parser.add_argument("--seed", type=int, default=1)
+        parser.add_argument("--seed", type=int, default=SEED)
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder = Path(settings.DATA_DIR) / "demo"
         folder.mkdir(parents=True, exist_ok=True)
         call_command("migrate", verbosity=0)
-        corpus = f"{CORPUS}-{options['images']}-{options['seed']}"
+        usual = (options["images"], options["seed"]) == (IMAGES, SEED)
+        suffix = "" if usual else f"-{options['images']}-{options['seed']}"
+        corpus, campaign = CORPUS + suffix, CAMPAIGN + suffix
         source, export = folder / corpus, folder / "export"
         if not source.exists():
             self._run("make_sample", source, images=options["images"], seed=options["seed"])
         self._run("import_corpus", corpus, source, format="jsonl", images=source / "images")
-        self._run("open_campaign", f"{CAMPAIGN}-{corpus}", corpus=corpus, tasks="entities", quiet=True)
+        self._run("open_campaign", campaign, corpus=corpus, tasks="entities", quiet=True)
         self._run(
             "simulate_crowd",
-            f"{CAMPAIGN}-{corpus}",
+            campaign,
             workers=WORKERS,
             seed=options["seed"],
             mix=MIX,
@@ -59,13 +62,15 @@ class Command(BaseCommand):
         )
         for form in ("entities", "coco"):
             shutil.rmtree(export / form, ignore_errors=True)
-            self._run("export_dataset", corpus, format=form, layer=f"{CAMPAIGN}-{corpus}", out=export / form)
-        self._run("dataset_stats", corpus, layer=f"{CAMPAIGN}-{corpus}")
+            self._run("export_dataset", corpus, format=form, layer=campaign, out=export / form)
+        self._run("dataset_stats", corpus, layer=campaign)
         self._run("study_cost", images=STUDY_IMAGES)
         password = self._account()
         self.stdout.write(self.style.SUCCESS(f"\nThe dataset is in {export}"))
         if os.environ.get("DEMO_SERVE", "1") == "0":
-            self.stdout.write("DEMO_SERVE=0: not serving; `make serve` does")
+            self.stdout.write(
+                f"DEMO_SERVE=0: not serving; `make serve` does. Sign in as {USER!r}, password {password}"
+            )
             return
         self.stdout.write(f"Sign in as {USER!r} with the password {password}")
         run_server(HOST, PORT)

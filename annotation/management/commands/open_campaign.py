@@ -8,14 +8,15 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.campaigns import TASKS, CampaignError, open_campaign
+from annotation.campaigns import SMALLEST_CROWD, TASKS, CampaignError, open_campaign
 from annotation.management.base import ReportCommand
+from annotation.rebuild import LayerError
 from annotation.registry import UnknownName
 
 
 class Command(ReportCommand):
     help = "Open a campaign over a corpus; its settings are frozen from then on."
-    refusals = (UnknownName, CampaignError, OSError, tomllib.TOMLDecodeError)
+    refusals = (UnknownName, CampaignError, LayerError, OSError, tomllib.TOMLDecodeError, UnicodeDecodeError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -41,5 +42,6 @@ class Command(ReportCommand):
         settings = "\n".join(f"  {name} = {value}" for name, value in report["settings"].items())
         return (
             f"campaign {report['campaign']!r} is open over corpus {report['corpus']!r} "
-            f"({report['tasks']})\n{settings}"
+            f"({report['tasks']})\n{settings}\n"
+            f"it takes {SMALLEST_CROWD} workers at least: nobody judges a question twice or their own box"
         )

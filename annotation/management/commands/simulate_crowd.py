@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -25,11 +26,13 @@ def parse_mix(text: str) -> dict[str, float]:
     shares: dict[str, float] = {}
     for part in text.split(","):
         name, _, share = part.partition("=")
+        if name.strip() in shares:
+            raise CampaignError(f"--mix {text!r} names {name.strip()!r} twice; expected each kind once")
         try:
             shares[name.strip()] = float(share)
         except ValueError:
             raise CampaignError(f"--mix {part!r}: expected KIND=SHARE, e.g. careful=0.7,sloppy=0.3") from None
-    if sum(shares.values()) <= 0 or min(shares.values()) < 0:
+    if not math.isfinite(total := sum(shares.values())) or total <= 0 or min(shares.values()) < 0:
         raise CampaignError(f"--mix {text!r}: expected shares of 0 or more that sum to more than 0")
     return shares
 
@@ -88,7 +91,9 @@ class Command(ReportCommand):
                 "chain_f1": scores.f1,
                 "box_iou": scores.iou,
                 "kind_accuracy": scores.kind_accuracy,
+                "mentions_with_boxes": scores.boxed,
             },
+            "images_without_gold": done.uncovered,
             "suspended": done.suspended,
             "seconds": seconds,
             "judgments_per_second": (given + sum(done.cost.controls.values())) / seconds,
@@ -119,13 +124,21 @@ class Command(ReportCommand):
                 f"images left unfinished {cost['unfinished']}"
             ),
         ]
+        if report["images_without_gold"]:
+            lines.append(
+                f"images left out because the gold layer does not cover them: {report['images_without_gold']}"
+            )
         if quality is None:
             lines.append("no gold: answers came from a seeded stand-in and say nothing about the pictures")
         else:
+            boxes = (
+                f"box IoU {quality['box_iou']:.3f}, boxed/scene/none right {quality['kind_accuracy']:.3f}"
+                if quality["mentions_with_boxes"]
+                else "no boxes in gold to compare with"
+            )
             lines.append(
                 f"against gold: B-cubed chain F1 {quality['chain_f1']:.3f} "
-                f"(precision {quality['chain_precision']:.3f}, recall {quality['chain_recall']:.3f}), "
-                f"box IoU {quality['box_iou']:.3f}, boxed/scene/none right {quality['kind_accuracy']:.3f}"
+                f"(precision {quality['chain_precision']:.3f}, recall {quality['chain_recall']:.3f}), {boxes}"
             )
         lines.append(
             f"{report['seconds']:.1f} s, {report['judgments_per_second']:.0f} judgments/s, "

@@ -22,7 +22,7 @@ class Command(ReportCommand):
         "rates: questions per mention, judgments per image, B-cubed chain F1 and box IoU, with 95 % "
         "bootstrap intervals over images. Uses the generated sample, or a corpus that has gold."
     )
-    refusals = (UnknownName, ValueError)
+    refusals = (UnknownName,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -33,7 +33,10 @@ class Command(ReportCommand):
         parser.add_argument("--resamples", type=int, default=1000)
 
     def report(self, **options: Any) -> dict[str, Any]:
-        rates = [float(rate) for rate in options["rates"].split(",")]
+        rates = _rates(options["rates"])
+        for name in ("images", "seeds", "resamples"):
+            if options[name] < 1:
+                raise CommandError(f"--{name} {options[name]}: expected 1 or more")
         images = _images(options["corpus"], options["images"])
         total = len(images) * len(rates) * options["seeds"] * 2
         with progress_bar(what="images simulated", total=total) as bar:
@@ -56,6 +59,17 @@ class Command(ReportCommand):
             f"{report['images']} images, {report['seeds']} seeds, 95 % bootstrap intervals over images\n"
             f"{table(head, lines)}"
         )
+
+
+def _rates(text: str) -> list[float]:
+    """ "0,0.2" as numbers from 0 to 1."""
+    try:
+        rates = [float(rate) for rate in text.split(",")]
+    except ValueError:
+        rates = [-1.0]
+    if not all(0 <= rate <= 1 for rate in rates):
+        raise CommandError(f"--rates {text!r}: expected error rates from 0 to 1, separated by commas")
+    return rates
 
 
 def _images(corpus: str | None, count: int) -> list[Gold]:
