@@ -54,6 +54,7 @@ def test_the_code_as_it_stands_keeps_every_contract(copy: Path) -> None:
         ("pure", "annotation/formats/intruder.py", "from django.db import models"),
         ("pure", "annotation/sample/intruder.py", "import celery"),
         ("pure", "annotation/simulation/intruder.py", "import annotation.models"),
+        ("figures", "evaluation/metrics/intruder.py", "from django.db import models"),
         ("clock", "annotation/protocol/intruder.py", "from datetime import datetime"),
         ("clock", "annotation/protocol/intruder.py", "import random"),
         ("doors", "evaluation/intruder.py", "from annotation.models import Image"),
