@@ -1,0 +1,72 @@
+"""`manage.py import_run NAME PATH --corpus C [--format trec|scores]`: the rankings of any system.
+
+python manage.py import_run kcca kcca.trec --corpus flickr8k
+python manage.py import_run clip clip.npz --corpus flickr8k --format scores --direction search
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.exclusive import Busy
+from annotation.formats.base import FormatError
+from annotation.management.base import ReportCommand, progress
+from evaluation.services.runs import DEPTH, DIRECTIONS, RUN_FORMATS, import_run
+from evaluation.services.writing import ImportRefused
+
+
+class Command(ReportCommand):
+    help = (
+        "Import a system's rankings: all, or none where anything is wrong. Where the run stands already "
+        "with the same rankings, nothing changes."
+    )
+    refusals = (*ReportCommand.refusals, FormatError, ImportRefused, Busy, OSError)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("name", help="What the run shall be called")
+        parser.add_argument("path", type=Path, help="A TREC run, or scores (npz, npy, safetensors)")
+        parser.add_argument("--corpus", required=True, help="The corpus that was ranked")
+        parser.add_argument(
+            "--format", default="trec", help=f"One of: {', '.join(RUN_FORMATS)} (default: trec)"
+        )
+        parser.add_argument(
+            "--direction",
+            default=DIRECTIONS[0],
+            help="annotation: images ask (default); search: captions ask",
+        )
+        parser.add_argument("--system", default="", help="What made it (default: the tag of a TREC run)")
+        parser.add_argument(
+            "--depth",
+            type=int,
+            default=DEPTH,
+            help=f"Items of each ranking to keep of scores (default: {DEPTH}; 0: all)",
+        )
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        return asdict(
+            import_run(
+                name=options["name"],
+                corpus=options["corpus"],
+                path=options["path"],
+                format=options["format"],
+                direction=options["direction"],
+                system=options["system"],
+                depth=options["depth"],
+                progress=partial(progress, what="rankings"),
+            )
+        )
+
+    def show(self, report: dict[str, Any]) -> str:
+        end = "is already there, nothing changed" if report["unchanged"] else "imported"
+        kept = f", the best {report['depth']} kept" if report["depth"] else ""
+        return (
+            f"{report['entries']} entries in {report['queries']} rankings ({report['direction']}{kept})\n"
+            f"run {report['run']!r} of corpus {report['corpus']!r} {end}\n"
+            f"{report['seconds']:.1f} s, digest {report['digest']}"
+        )

@@ -1,0 +1,269 @@
+"""Runs: rankings from files -> rows, and out again.
+
+A run is one direction over one corpus. TREC runs are taken whole, score matrices to a depth. Rankings
+are written in chunks, out of sight, and published by one statement at the end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from django.db import transaction
+from numpy.typing import NDArray
+
+from annotation.formats.base import FormatError
+from annotation.rebuild import chunks
+from annotation.registry import UnknownName
+from annotation.selectors.corpora import corpus_named
+from evaluation.formats.scores import ScoreMatrix, read_scores
+from evaluation.formats.trec import read_run, write_run
+from evaluation.models import Ranking, Run
+from evaluation.selectors import Names, names_of, rankings_of, run_named
+from evaluation.services.writing import ImportRefused, alone, check_file, check_name
+from models_core.ranking import top_k
+from models_core.tiles import NotANumber
+
+#: Raised where what the digest covers changes.
+DEFINITION = 1
+RUN_FORMATS = ("trec", "scores")
+DIRECTIONS = (Run.ANNOTATION, Run.SEARCH)
+#: How many items of each ranking are kept of a score matrix.
+DEPTH = 1_000
+#: Rankings made and written at once.
+_CHUNK = 100
+
+#: A query, its items best first, their scores; names as the source has them.
+Named = tuple[str, Iterable[str], NDArray[np.float32]]
+Progress = Callable[[Iterable[Named]], Iterable[Named]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What an import found. `unchanged`: the run stood already, with the same rankings."""
+
+    run: str
+    corpus: str
+    direction: str
+    system: str
+    source: str
+    unchanged: bool
+    queries: int
+    entries: int
+    depth: int
+    digest: str
+    seconds: float
+
+
+def import_run(
+    *,
+    name: str,
+    corpus: str,
+    path: Path,
+    format: str = "trec",
+    direction: str = Run.ANNOTATION,
+    system: str = "",
+    depth: int = DEPTH,
+    progress: Progress = iter,
+) -> RunReport:
+    """Import `path` as the run `name`: a TREC run, or a matrix of scores, cut at `depth` (0: whole).
+
+    `direction`: in annotation images ask and captions are ranked, in search the reverse. `system` is
+    what made it (default: the tag of a TREC run). Where the run stands with the same rankings, nothing
+    changes. Raises UnknownName, FormatError, Busy, else ImportRefused; then nothing of it remains.
+    """
+    began = time.monotonic()
+    for given, known, word in ((format, RUN_FORMATS, "run format"), (direction, DIRECTIONS, "direction")):
+        if given not in known:
+            raise UnknownName(f"unknown {word} {given!r}; known: {', '.join(known)}")
+    check_name(name, "run")
+    check_file(path, "a run")
+    if depth < 0:
+        raise ImportRefused(f"depth {depth}: expected 1 or more, or 0 for whole rankings")
+    names = names_of(corpus)
+    if format == "trec":
+        read = read_run(path)
+        system, depth = system or read.tag, 0
+        rankings: Iterable[Named] = ((query, *found) for query, found in read.rankings.items())
+    else:
+        rankings = _best(read_scores(path), direction, depth)
+    found = _Found(names, str(path), direction)
+    with alone(f"run.{name}", "run", name):
+        standing = Run.objects.filter(name=name).first()
+        unchanged = standing is not None and standing.published
+        rows = found.rows(progress(rankings))
+        if standing is not None and standing.published:
+            for _ in rows:
+                pass
+            if (standing.corpus.name, standing.direction, standing.digest) != (
+                corpus,
+                direction,
+                found.digest,
+            ):
+                raise ImportRefused(
+                    f"run {name!r} stands already with other rankings ({standing.query_count} queries of "
+                    f"corpus {standing.corpus.name!r} from {standing.source}); choose another name"
+                )
+        else:
+            if standing is not None:
+                standing.delete()
+            made = Run.objects.create(
+                corpus=corpus_named(corpus),
+                name=name,
+                direction=direction,
+                system=system,
+                format=format,
+                source=str(path),
+                source_digest=_file_digest(path),
+                depth=depth,
+            )
+            _write(rows, found, made)
+    return RunReport(
+        name,
+        corpus,
+        direction,
+        system,
+        str(path),
+        unchanged,
+        found.queries,
+        found.entries,
+        depth,
+        found.digest,
+        time.monotonic() - began,
+    )
+
+
+def export_run(*, name: str, out: Path) -> int:
+    """Write the run `name` as a new TREC file; returns its number of lines.
+
+    Tied scores are written a hair apart, so that no reader re-sorts them. Raises FormatError for a
+    file that stands already and ids with white space; nothing is left then.
+    """
+    run = run_named(name)
+    names = names_of(run.corpus.name)
+    asks, ranked = (
+        (names.image_name, names.caption_name)
+        if run.direction == Run.ANNOTATION
+        else (names.caption_name, names.image_name)
+    )
+    if out.exists():
+        raise FormatError("stands already", file=out, expected="a new file")
+    part = out.with_name(f"{out.name}.part")
+    part.unlink(missing_ok=True)
+    try:
+        written = write_run(
+            part,
+            "_".join((run.system or run.name).split()),
+            (
+                (asks[query], [ranked[item] for item in items.tolist()], scores)
+                for query, items, scores in rankings_of(run)
+            ),
+        )
+        part.rename(out)
+    finally:
+        part.unlink(missing_ok=True)
+    return written
+
+
+def _best(matrix: ScoreMatrix, direction: str, depth: int) -> Iterator[Named]:
+    """Each query's best items from a matrix, some queries at a time."""
+    turned = direction == Run.SEARCH
+    queries, items = (matrix.captions, matrix.images) if turned else (matrix.images, matrix.captions)
+    everything = np.arange(len(items))
+    for start in range(0, len(queries), _CHUNK):
+        some = np.arange(start, min(start + _CHUNK, len(queries)))
+        part = matrix.scores.select(*((everything, some) if turned else (some, everything)))
+        tile = part.tile(slice(0, part.shape[0]), slice(0, part.shape[1]))
+        with matrix.naming(turned=turned):
+            try:
+                best = top_k(tile.T if turned else tile, depth or max(1, len(items)))
+            except NotANumber as error:
+                error.row += start
+                raise
+        for query, own, scores in zip(some.tolist(), best.items.tolist(), best.scores, strict=True):
+            with np.errstate(over="ignore"):  # what overflows is refused by name
+                single = scores.astype(np.float32)
+            yield queries[query], [items[item] for item in own], single
+
+
+class _Found:
+    """What an import has seen: counts, digest, and the rankings as rows."""
+
+    def __init__(self, names: Names, source: str, direction: str) -> None:
+        self.names = names
+        self.source = source
+        self.by_image = direction == Run.ANNOTATION
+        self.queries = self.entries = 0
+        self._hashed = hashlib.sha256(f"run {DEFINITION}\n".encode())
+        self._seen: set[int] = set()
+
+    @property
+    def digest(self) -> str:
+        return self._hashed.hexdigest()
+
+    def rows(self, rankings: Iterable[Named]) -> Iterator[Ranking]:
+        images = (self.names.image, self.names.image_name, "image")
+        captions = (self.names.caption, self.names.caption_name, "caption")
+        asks, ranked = (images, captions) if self.by_image else (captions, images)
+        for name, items, scores in rankings:
+            query = self._known(asks[0], name, asks[2], "as a query")
+            if query in self._seen:
+                raise ImportRefused(
+                    f"{self.source}: {name!r} asks twice, under two spellings; expected each query once"
+                )
+            self._seen.add(query)
+            ids = [self._known(ranked[0], item, ranked[2], f"for {name!r}") for item in items]
+            if len(set(ids)) != len(ids):
+                raise ImportRefused(
+                    f"{self.source}: a ranking of {name!r} holds an item under two spellings; "
+                    "expected each once"
+                )
+            if not np.isfinite(scores).all():
+                raise ImportRefused(
+                    f"{self.source}: a score of {name!r} is {scores[~np.isfinite(scores)][0]}; "
+                    "expected finite numbers of single precision"
+                )
+            packed = scores.astype("<f4").tobytes()
+            line = "\t".join([asks[1][query], *(ranked[1][item] for item in ids)])
+            self._hashed.update(f"{line}\n".encode() + packed)
+            yield Ranking(
+                position=self.queries,
+                image_id=query if self.by_image else None,
+                caption_id=None if self.by_image else query,
+                items=np.array(ids, dtype="<i8").tobytes(),
+                scores=packed,
+            )
+            self.queries += 1
+            self.entries += len(ids)
+
+    def _known(self, index: dict[str, int], name: str, word: str, where: str) -> int:
+        if name not in index:
+            raise ImportRefused(
+                f"{self.source}: names {name!r} {where}, no {word} of corpus {self.names.corpus!r}; "
+                "expected its ids, and the direction that fits"
+            )
+        return index[name]
+
+
+def _write(rows: Iterator[Ranking], found: _Found, made: Run) -> None:
+    try:
+        for chunk in chunks(rows, _CHUNK):
+            for row in chunk:
+                row.run = made
+            with transaction.atomic():
+                Ranking.objects.bulk_create(chunk)
+        Run.objects.filter(pk=made.pk).update(
+            digest=found.digest, query_count=found.queries, entry_count=found.entries, published=True
+        )
+    except BaseException:
+        made.delete()
+        raise
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
