@@ -38,6 +38,8 @@ def _make(picture: Path, small: Path) -> None:
         try:
             with os.fdopen(handle, "wb") as file:
                 copy.save(file, "WEBP", quality=QUALITY, icc_profile=profile)
+            # The proxy serves it as another user.
+            os.chmod(unfinished, 0o444)
             os.replace(unfinished, small)
         except BaseException:
             Path(unfinished).unlink(missing_ok=True)

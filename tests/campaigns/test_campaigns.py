@@ -78,6 +78,7 @@ def test_an_errorless_crowd_writes_the_gold_back():
     gold = stream_records(corpus=found, layer=found.layers.get(name="import"))
     ours = stream_records(corpus=found, layer=report.layer)
     for expected, image in zip(gold, ours, strict=True):
+        assert image.layer is not None and expected.layer is not None
         assert by_content(image.layer) == by_content(expected.layer)
 
 
@@ -94,6 +95,7 @@ def test_the_same_seed_gives_the_same_layer_and_the_judgments_fold_to_it(tmp_pat
     lines = [json.loads(line) for line in first.read_text().splitlines()]
     assert len(lines) == report.cost.total + sum(report.cost.double_checks.values())
     for record, layer in zip(scenes(6), layers[0], strict=True):
+        assert layer is not None
         state = Fold(record.layer.mentions, Settings())(judgment(j) for j in lines if j["image"] == record.id)
         if state.complete:
             assert by_content(layer) == by_content(state.layer)
@@ -241,6 +243,7 @@ def test_images_that_gold_does_not_cover_are_left_out_and_counted():
     import_records(name="scenes", records=records, format="jsonl", source="made here")
     campaign = open_campaign(name="part", corpus="scenes", tasks="entities")
     report = simulate_campaign(campaign=campaign, mix={"perfect": 5}, seed=1)
+    assert report.scores is not None
     assert (report.uncovered, report.cost.images, report.scores.f1) == (1, 2, 1.0)
 
 

@@ -6,7 +6,7 @@ from annotation.protocol.boxes import Limits
 from annotation.protocol.image import Fold, fold
 from annotation.protocol.merging import MergeRules
 from annotation.protocol.questions import BadJudgment, Judgment, discard
-from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume
+from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
 from annotation.protocol.state import Settings
 from annotation.protocol.terms import Box
 from tests.protocol.build import Play, mentions
@@ -159,7 +159,7 @@ def test_resuming_lifts_what_was_closed_before():
 
 def test_nothing_that_a_ruling_covers_is_asked():
     image = mentions("a man/people, a ball/other", "the guy/people, the ball/other")
-    rulings = [
+    rulings: list[Ruling] = [
         Partition((("0:0-2", "1:0-2"), ("0:3-5", "1:3-5"))),
         Boxes(("0:0-2", "1:0-2"), (MAN,)),
         Closure(("0:3-5", "1:3-5"), "none"),
@@ -211,7 +211,7 @@ def test_a_held_mention_is_joined_by_what_a_reviewer_puts_to_it():
 def test_a_partition_that_agrees_does_not_weaken_keep_apart():
     image = mentions("a dog/animals", "a beast/animals")
     a, b = (m.id for m in image)
-    rulings = [KeepApart(a, b), Boxes((a,), (DOG,)), Boxes((b,), (DOG,))]
+    rulings: list[Ruling] = [KeepApart(a, b), Boxes((a,), (DOG,)), Boxes((b,), (DOG,))]
     assert len(fold(image, [], rulings=rulings).layer.objects) == 2
     assert len(fold(image, [], rulings=[*rulings, Partition(((a,), (b,)))]).layer.objects) == 2
     distinct = fold(image, [], rulings=[*rulings[1:], Partition(((a,), (b,)))]).layer
@@ -307,20 +307,20 @@ def test_two_mentions_on_one_span_are_refused():
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("kind", "values"),
     [
-        lambda: Settings(order="random"),
-        lambda: Settings(link_votes=2),
-        lambda: Settings(verification_votes=0),
-        lambda: Settings(link_votes=3.0),
-        lambda: Settings(flags_to_review=-2),
-        lambda: Limits(fruitless="three"),
-        lambda: Limits(boxes=0),
-        lambda: MergeRules(iou="a"),
-        lambda: MergeRules(iou_other=1.5),
-        lambda: MergeRules(never=(("people",),)),
+        (Settings, {"order": "random"}),
+        (Settings, {"link_votes": 2}),
+        (Settings, {"verification_votes": 0}),
+        (Settings, {"link_votes": 3.0}),
+        (Settings, {"flags_to_review": -2}),
+        (Limits, {"fruitless": "three"}),
+        (Limits, {"boxes": 0}),
+        (MergeRules, {"iou": "a"}),
+        (MergeRules, {"iou_other": 1.5}),
+        (MergeRules, {"never": (("people",),)}),
     ],
 )
-def test_settings_that_cannot_work_are_refused(wrong):
+def test_settings_that_cannot_work_are_refused(kind, values):
     with pytest.raises(ValueError, match="expected|odd number|is none of"):
-        wrong()
+        kind(**values)

@@ -98,7 +98,8 @@ def test_an_unknown_kind_of_worker_lists_the_known_ones():
 
 
 def test_what_was_spent_adds_up_to_the_judgments_given():
-    total, given = Cost(), Counter()
+    total = Cost()
+    given: Counter[str] = Counter()
     people = Crowd(crowd({"average": 8}, seed=1), seed=1)
     for mentions, truth, _ in world(20):
         run = simulate_image(mentions, truth, people)
@@ -145,7 +146,7 @@ def test_questions_that_take_several_answers_are_not_double_checked():
     golds = [(str(i), (500, 400), gold) for i, (_, _, gold) in enumerate(world(5))]
     gate = Gate(known_items(golds, seed=1), seed=1, settings=replace(OPEN_DOOR, double_check_share=1.0))
     people = Crowd(crowd({"sloppy": 9}, seed=1), seed=1, gate=gate)
-    checks = Counter()
+    checks: Counter[str] = Counter()
     for mentions, truth, _ in world(8):
         checks += simulate_image(mentions, truth, people, Settings(link_votes=3)).cost.double_checks
     assert checks["coref_link"] == 0 < checks["chain_verification"]

@@ -10,6 +10,7 @@ def test_an_errorless_crowd_makes_of_200_scenes_exactly_their_gold():
     people = Crowd(crowd({"perfect": 5}, seed=1), seed=1)
     for record in generate(200, seed=1, out=None):
         gold = record.layer
+        assert gold is not None
         truth = Truth(gold, image=record.id, size=(record.width, record.height))
         state = simulate_image(gold.mentions, truth, people, review=False).state
         assert state.complete
