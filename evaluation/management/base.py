@@ -1,0 +1,52 @@
+"""What the commands that print a table of figures share: --csv, --latex, and measures by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from annotation.management.base import ReportCommand
+from evaluation.metrics.table import METRICS, UnknownMeasure
+from evaluation.scoring import MEASURES, NotComparable
+from evaluation.tables import LAYOUTS, Table
+
+
+class TableCommand(ReportCommand):
+    """A command whose report is also a table: as text, or as the user's paper wants it."""
+
+    refusals = (*ReportCommand.refusals, UnknownMeasure, NotComparable)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--csv", action="store_true", help="Print the table as CSV, unrounded")
+        parser.add_argument("--latex", action="store_true", help="Print the table as LaTeX (booktabs)")
+        parser.add_argument("--qrels", required=True, help="NAME, the newest version, or NAME:VERSION")
+        parser.add_argument(
+            "--measures",
+            default=list(MEASURES),
+            type=lambda text: [name.strip() for name in text.split(",") if name.strip()],
+            help=f"Separated by commas (default: {','.join(MEASURES)}); known: "
+            + ", ".join(METRICS.names("ranking")),
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        chosen = [word for word in ("json", "csv", "latex") if options[word]]
+        if len(chosen) > 1:
+            raise CommandError(f"--{' and --'.join(chosen)}: choose one")
+        if not options["measures"]:
+            raise CommandError(f"no measures; known: {', '.join(METRICS.names('ranking'))}")
+        self.layout = chosen[0] if chosen else "text"
+        super().handle(*args, **options)
+
+    def show(self, report: dict[str, Any]) -> str:
+        laid = LAYOUTS.get(self.layout)(self.table(report))
+        return f"{self.remarks(report)}\n\n{laid}" if self.layout == "text" else laid
+
+    def table(self, report: dict[str, Any]) -> Table:
+        """The report's figures."""
+        raise CommandError(f"{type(self).__module__} has no table")
+
+    def remarks(self, report: dict[str, Any]) -> str:
+        """What is to be known about the figures, above the table."""
+        return ""

@@ -1,0 +1,162 @@
+"""Tables of figures as text, CSV, LaTeX or plain data.
+
+A figure that does not exist is None: "-" in text and LaTeX, empty in CSV, null in JSON. Text and LaTeX
+round, by each column's number of places; CSV and JSON do not. A mark of significance follows its
+figure in text and LaTeX, and has a column of its own in CSV.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from annotation.registry import Registry
+
+_ESCAPED = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A figure with its mark of significance, which may be empty."""
+
+    value: float | None
+    mark: str = ""
+
+
+Cell = str | int | float | Marked | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns and rows; `places` are the decimal places of floats by column, 3 where it says nothing.
+
+    Raises ValueError for a row of another length.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    places: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for number, row in enumerate(self.rows, start=1):
+            if len(row) != len(self.head):
+                raise ValueError(f"row {number} has {len(row)} cells; expected {len(self.head)}, as the head")
+
+    def rounded(self, row: Sequence[Cell]) -> list[str]:
+        """The cells of a row as people read them."""
+        return [_rounded(cell, self.places.get(name, 3)) for name, cell in zip(self.head, row, strict=True)]
+
+    def numeric(self) -> list[bool]:
+        """Which columns hold numbers, and go to the right."""
+        return [
+            bool(self.rows) and not any(isinstance(row[column], str) for row in self.rows)
+            for column in range(len(self.head))
+        ]
+
+
+def as_text(table: Table) -> str:
+    """Columns laid out with spaces."""
+    lines = [list(table.head), *(table.rounded(row) for row in table.rows)]
+    # Digits stand under digits: a figure without a mark has its place left free.
+    for column, wide in enumerate(_marks(table)):
+        for line, row in zip(lines[1:], table.rows, strict=True):
+            line[column] += " " * (wide - _mark_width(row[column]))
+    widths = [max(len(line[column]) for line in lines) for column in range(len(table.head))]
+    right = table.numeric()
+
+    def laid(line: list[str]) -> str:
+        cells = zip(line, widths, right, strict=True)
+        return "  ".join(
+            text.rjust(width) if number else text.ljust(width) for text, width, number in cells
+        ).rstrip()
+
+    rule = "  ".join("-" * width for width in widths)
+    return "\n".join([laid(lines[0]), rule, *(laid(line) for line in lines[1:])])
+
+
+def as_csv(table: Table) -> str:
+    """Comma-separated, unrounded; a column with marks has a column "NAME mark" beside it."""
+    marked = [wide > 0 for wide in _marks(table)]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    head: list[str] = []
+    for name, has in zip(table.head, marked, strict=True):
+        head += [name, f"{name} mark"] if has else [name]
+    writer.writerow(head)
+    for row in table.rows:
+        cells: list[str | int | float] = []
+        for cell, has in zip(row, marked, strict=True):
+            plain = cell.value if isinstance(cell, Marked) else cell
+            cells.append("" if _absent(plain) else plain)  # type: ignore[arg-type]
+            if has:
+                cells.append(cell.mark if isinstance(cell, Marked) else "")
+        writer.writerow(cells)
+    return out.getvalue().removesuffix("\n")
+
+
+def as_latex(table: Table) -> str:
+    """A tabular environment of booktabs; marks are raised."""
+    columns = "".join("r" if number else "l" for number in table.numeric())
+    lines = [[name.translate(_ESCAPED) for name in table.head]]
+    for row in table.rows:
+        line = []
+        for cell, name in zip(row, table.head, strict=True):
+            mark = cell.mark if isinstance(cell, Marked) else ""
+            plain = cell.value if isinstance(cell, Marked) else cell
+            text = _rounded(plain, table.places.get(name, 3)).translate(_ESCAPED)
+            line.append(f"{text}$^{{{mark}}}$" if mark else text)
+        lines.append(line)
+    body = [" & ".join(line) + r" \\" for line in lines]
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            body[0],
+            r"\midrule",
+            *body[1:],
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+    )
+
+
+LAYOUTS: Registry[Callable[[Table], str]] = Registry("table layout")
+LAYOUTS.register("text", as_text)
+LAYOUTS.register("csv", as_csv)
+LAYOUTS.register("latex", as_latex)
+
+
+def known(value: float | None) -> float | None:
+    """The figure, or None where it is not finite: JSON has no NaN."""
+    return None if _absent(value) or value is None or math.isinf(value) else float(value)
+
+
+def _absent(cell: str | float | None) -> bool:
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+
+
+def _rounded(cell: Cell, places: int) -> str:
+    if isinstance(cell, Marked):
+        return _rounded(cell.value, places) + cell.mark
+    if cell is None or _absent(cell):
+        return "-"
+    return f"{cell:.{places}f}" if isinstance(cell, float) else str(cell)
+
+
+def _mark_width(cell: Cell) -> int:
+    return len(cell.mark) if isinstance(cell, Marked) else 0
+
+
+def _marks(table: Table) -> list[int]:
+    """The longest mark of each column."""
+    return [max((_mark_width(row[n]) for row in table.rows), default=0) for n in range(len(table.head))]

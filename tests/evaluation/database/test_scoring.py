@@ -1,0 +1,234 @@
+"""Runs under frozen qrels: the figures of the database are those of the matrix itself."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError
+
+from annotation.intake import import_corpus, import_records
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.metrics.judged import from_qrels
+from evaluation.metrics.ranked import from_scores
+from evaluation.metrics.scoring import evaluate
+from evaluation.scoring import MEASURES, compare, score
+from evaluation.selectors import names_of, qrels_of, run_named, snapshot_named
+from evaluation.services.judgments import import_judgments
+from evaluation.services.qrels import freeze_qrels
+from evaluation.services.runs import import_run
+from evaluation.significance.mcnemar import mcnemar
+from evaluation.significance.randomisation import of_mean, of_median
+from evaluation.significance.tables import holm
+from tests.evaluation.database.conftest import said
+
+pytestmark = pytest.mark.django_db
+
+IMAGES = [f"{key}.jpg" for key in "abc"]
+CAPTIONS = [f"{image}#2" for image in IMAGES]
+
+
+def matrix_file(folder: Path, name: str, scores: Any, images: list[str], captions: list[str]) -> Path:
+    file = folder / f"{name}.npz"
+    np.savez(file, scores=scores, images=np.array(images), captions=np.array(captions))
+    return file
+
+
+@pytest.fixture
+def qrels(corpus: str, crowd: Path) -> str:
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
+    return "q"
+
+
+@pytest.fixture
+def runs(corpus: str, tmp_path: Path) -> list[str]:
+    """`good` ranks originals first; `bad` ranks them last."""
+    for name, scores in (("good", np.eye(3)), ("bad", -np.eye(3) + np.arange(3) / 10)):
+        file = matrix_file(tmp_path, name, scores, IMAGES, CAPTIONS)
+        import_run(name=name, corpus=corpus, path=file, format="scores", system=f"the {name} one")
+    return ["good", "bad"]
+
+
+def test_figures_by_hand(qrels: str, runs: list[str]) -> None:
+    """Crowd: a.jpg relevant to a, c and (as c's original, unjudged) c to c; b's original was refused."""
+    report = json.loads(said("score_run", "good", "--qrels", qrels, "--json"))
+    figures = {m["measure"]: m for m in report["measures"]}
+    assert (report["qrels"], report["version"], report["queries"], report["missing"]) == ("q", 1, 3, 0)
+    assert figures["R@1"]["value"] == 1
+    assert figures["median rank"]["value"] == 1
+    assert figures["S@1"]["value"] == 1
+    # a: a and c relevant of a, {b, c tied}; b: only b; c: c and a of c, {a, b tied}.
+    assert figures["R-precision"]["value"] == pytest.approx((0.5 + 1 + 0.5) / 3)
+    # c never saw b judged: 2 of its top 3 are known.
+    assert figures["R@5"]["judged"] == pytest.approx((3 + 2 + 2) / 15)
+
+
+@pytest.mark.parametrize("direction", ["annotation", "search"])
+def test_the_figures_are_those_of_the_matrix(corpus: str, qrels: str, tmp_path: Path, direction: str) -> None:
+    scores = np.random.default_rng(0).integers(0, 4, size=(3, 3)).astype(float)
+    file = matrix_file(tmp_path, "ties", scores, IMAGES, CAPTIONS)
+    import_run(name="ties", corpus=corpus, path=file, format="scores", direction=direction)
+    found = score(run_named("ties"), snapshot_named(qrels)).scores
+    check(found, scores, qrels, corpus, IMAGES, CAPTIONS, direction)
+
+
+def check(
+    found: Any, scores: Any, qrels: str, corpus: str, images: list[str], captions: list[str], direction: str
+) -> None:
+    stored = qrels_of(snapshot_named(qrels), names_of(corpus))
+    stored = stored if direction == "annotation" else stored.turned()
+    grades: dict[str, dict[str, float]] = {}
+    for row in stored.rows:
+        grades.setdefault(row.query, {})[row.document] = row.relevance
+    pairs = list(zip(images, captions, strict=True))
+    if direction == "search":
+        images, captions, scores, pairs = captions, images, scores.T, [(c, i) for i, c in pairs]
+    judged = from_qrels(grades, images, captions, originals=pairs)
+    direct = evaluate(from_scores(scores, judged), MEASURES)
+    assert {name: figure.value for name, figure in found.items()} == pytest.approx(
+        {name: figure.value for name, figure in direct.items()}
+    )
+    assert {n: f.optimistic for n, f in found.items()} == pytest.approx(
+        {n: f.optimistic for n, f in direct.items()}
+    )
+
+
+def test_a_query_that_the_run_lacks_found_nothing(corpus: str, qrels: str, tmp_path: Path) -> None:
+    (tmp_path / "one.trec").write_text("a.jpg Q0 a.jpg#2 1 1 demo\n")
+    import_run(name="one", corpus=corpus, path=tmp_path / "one.trec")
+    found = score(run_named("one"), snapshot_named(qrels), ["R@1", "median rank"])
+    assert (found.queries, found.missing) == (3, 2)
+    assert found.scores["R@1"].value == pytest.approx(1 / 3)
+    report = json.loads(
+        said("score_run", "one", "--qrels", qrels, "--measures", "median rank,mean rank", "--json")
+    )
+    assert [m["value"] for m in report["measures"]] == [None, None]
+    assert "3 queries of qrels q version 1, 2 of them not ranked" in said(
+        "score_run", "one", "--qrels", qrels
+    )
+
+
+def test_measures_go_by_any_of_their_names(qrels: str, runs: list[str]) -> None:
+    text = said("score_run", "good", "--qrels", qrels, "--measures", "hit_rate@1, Success@5, r-precision")
+    assert [line.split()[0] for line in text.splitlines()[-3:]] == ["S@1", "S@5", "R-precision"]
+
+
+def test_csv_and_latex_print_the_table_alone(qrels: str, runs: list[str]) -> None:
+    rows = list(csv.reader(io.StringIO(said("score_run", "good", "--qrels", qrels, "--csv"))))
+    assert rows[0] == ["measure", "value", "at best", "judged", "in the top", "queries"]
+    assert rows[1][:2] == ["R@1", "1.0"]
+    assert said("score_run", "good", "--qrels", qrels, "--latex").startswith(r"\begin{tabular}{lrrrrr}")
+
+
+def test_compared_systems_are_tested_against_the_first(qrels: str, runs: list[str]) -> None:
+    names = ["R@1", "median rank", "MAP", "mean rank"]
+    arguments = ["--qrels", qrels, "--measures", ",".join(names), "--rounds", 500, "--seed", 3]
+    report = json.loads(said("compare_systems", *runs, *arguments, "--json"))
+    scored = [score(run_named(run), snapshot_named(qrels), names).scores for run in runs]
+    good, bad = ({name: s.per_query for name, s in one.items()} for one in scored)
+    expected = [
+        mcnemar(bad["R@1"], good["R@1"]).p,
+        of_median(bad["median rank"], good["median rank"], rounds=500, seed=3).p,
+        of_mean(bad["MAP"], good["MAP"], rounds=500, seed=3).p,
+        of_mean(bad["mean rank"], good["mean rank"], rounds=500, seed=3).p,
+    ]
+    assert [test["p"] for test in report["tests"]] == pytest.approx(expected)
+    assert [test["adjusted"] for test in report["tests"]] == pytest.approx(list(holm(expected)))
+    assert [test["difference"] for test in report["tests"]][:2] == [-1.0, 2.0]
+    assert report["systems"][1]["figures"]["median rank"] == 3
+    assert "adjusted by Holm for 4 tests" in said("compare_systems", *runs, *arguments)
+
+
+def test_three_queries_prove_nothing(qrels: str, runs: list[str]) -> None:
+    found, tests = compare([run_named(r) for r in runs], snapshot_named(qrels), ["R@1"], rounds=10)
+    assert (tests[0].mark, tests[0].p) == ("", 0.25)
+    assert [one.run for one in found] == runs
+
+
+def test_a_clear_difference_is_marked(db: None, tmp_path: Path) -> None:
+    """Twelve images, of which one system finds all and the other none: p is 2 / 2^12."""
+    records = [
+        ImageRecord(id=f"i{n}", filename=f"i{n}.jpg", captions=(CaptionRecord(f"caption of {n}"),))
+        for n in range(12)
+    ]
+    import_records(name="twelve", records=records, format="jsonl", source="memory")
+    images, captions = [f"i{n}.jpg" for n in range(12)], [f"i{n}.jpg#0" for n in range(12)]
+    rows = "".join(f"{image},{image}#0,1\n" for image in images)
+    (tmp_path / "own.csv").write_text(f"image,caption,grade\n{rows}")
+    import_judgments(corpus="twelve", path=tmp_path / "own.csv", format="table")
+    freeze_qrels(name="own", corpus="twelve", judgments="table")
+    for name, scores in (("none", -np.eye(12)), ("all", np.eye(12))):
+        file = matrix_file(tmp_path, name, scores, images, captions)
+        import_run(name=name, corpus="twelve", path=file, format="scores")
+    arguments = ["none", "all", "--qrels", "own", "--measures", "R@1"]
+    assert "all   1.000***" in said("compare_systems", *arguments)
+    assert "all & 1.000$^{***}$" in said("compare_systems", *arguments, "--latex")
+    test = json.loads(said("compare_systems", *arguments, "--json"))["tests"][0]
+    assert (test["p"], test["difference"], test["mark"]) == (pytest.approx(2 / 2**12), 1, "***")
+
+
+def test_a_mean_over_what_was_not_retrieved_is_not_tested(
+    corpus: str, qrels: str, runs: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "one.trec").write_text("a.jpg Q0 a.jpg#2 1 1 demo\n")
+    import_run(name="one", corpus=corpus, path=tmp_path / "one.trec")
+    _, tests = compare([run_named("good"), run_named("one")], snapshot_named(qrels), ["mean rank"], rounds=10)
+    assert (tests[0].p, tests[0].adjusted, tests[0].mark) == (None, None, "")
+    assert "use the median" in tests[0].reason
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["score_run", "best", "--qrels", "q"], "unknown run 'best'; known: bad, good"),
+        (["score_run", "good", "--qrels", "x"], "unknown qrels 'x'; known: q:1"),
+        (["score_run", "good", "--qrels", "q", "--measures", "R@x"], "unknown measure 'R@x'.* known: bpref"),
+        (["score_run", "good", "--qrels", "q", "--measures", ","], "no measures; known: bpref"),
+        (["score_run", "good", "--qrels", "q", "--csv", "--json"], "--json and --csv: choose one"),
+        (["compare_systems", "good", "--qrels", "q"], "name two runs or more"),
+        (["compare_systems", "good", "good", "--qrels", "q"], "each once"),
+        (["compare_systems", "good", "bad", "--qrels", "q", "--rounds", 0], "--rounds 0: ask for at least 1"),
+        (["compare_systems", "good", "back", "--qrels", "q"], "compare one direction at a time"),
+    ],
+)
+def test_bad_arguments_are_one_line(
+    corpus: str, qrels: str, runs: list[str], tmp_path: Path, arguments: list[Any], message: str
+) -> None:
+    if "back" in arguments:
+        file = tmp_path / "good.npz"
+        import_run(name="back", corpus=corpus, path=file, format="scores", direction="search")
+    with pytest.raises(CommandError, match=message) as error:
+        said(*arguments)
+    assert "\n" not in str(error.value)
+
+
+def test_ranks_without_any_original_say_so(corpus: str, runs: list[str], tmp_path: Path) -> None:
+    (tmp_path / "others.csv").write_text("image,caption,grade\na.jpg,b.jpg#2,1\n")
+    import_judgments(corpus=corpus, path=tmp_path / "others.csv", format="table")
+    freeze_qrels(name="others", corpus=corpus, judgments="table", originals=False)
+    with pytest.raises(CommandError, match="no judgment is marked as original"):
+        said("score_run", "good", "--qrels", "others")
+    assert "S@1" in said("score_run", "good", "--qrels", "others", "--measures", "S@1")
+
+
+def test_a_thousand_images_from_the_database_score_as_from_the_matrix(
+    real_data: Path, tmp_path: Path
+) -> None:
+    folder = real_data / "flickr8k"
+    import_corpus(name="f8k", path=folder, format="flickr8k")
+    import_judgments(corpus="f8k", path=folder, format="flickr8k-crowd")
+    freeze_qrels(name="hodosh", corpus="f8k", judgments="flickr8k-crowd")
+    images = (folder / "Flickr_8k.testImages.txt").read_text().split()
+    captions = [f"{image}#2" for image in images]
+    scores = np.random.default_rng(1).normal(size=(1000, 1000)).astype(np.float32)
+    file = matrix_file(tmp_path, "noise", scores, images, captions)
+    for direction in ("annotation", "search"):
+        import_run(name=direction, corpus="f8k", path=file, format="scores", direction=direction)
+        found = score(run_named(direction), snapshot_named("hodosh")).scores
+        check(found, scores, "hodosh", "f8k", images, captions, direction)
