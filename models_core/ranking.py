@@ -21,6 +21,8 @@ Ties = Literal["mean", "optimistic", "pessimistic"]
 #: What share of the equal ones stands before an item.
 EQUAL_BEFORE: dict[Ties, float] = {"optimistic": 0.0, "mean": 0.5, "pessimistic": 1.0}
 
+#: Scores compared at a time: what comes of it stays in the cache, and in memory that is at hand.
+_COMPARED = 2**19
 #: From so many wanted pairs a query on, sorting a tile once is cheaper than comparing it for each.
 _MANY = 12
 
@@ -52,8 +54,12 @@ def count(
     )
     for high, wide in grid(scores):
         tile = checked(scores.tile(high, wide), high, wide)
-        ways[0].add(tile, high)
-        ways[1].add(tile, wide)
+        step = max(1, _COMPARED // tile.shape[1])
+        for top in range(high.start, high.stop, step):
+            part = slice(top, min(top + step, high.stop))
+            strip = tile[part.start - high.start : part.stop - high.start]
+            ways[0].add(strip, part)
+            ways[1].add(strip, wide)
     return ways[0].counts, ways[1].counts
 
 

@@ -20,8 +20,8 @@ Indices = NDArray[np.intp]
 
 #: Entries of one tile of an array: 16 MiB of float32.
 _ENTRIES = 2**22
-#: Tile of a product: large enough for BLAS, small enough that what follows stays in the cache.
-_PRODUCT_ROWS, _PRODUCT_COLUMNS = 512, 2048
+#: Tile of a product: large enough that the threads of BLAS seldom wait for each other (16 MiB of float32).
+_PRODUCT_ROWS, _PRODUCT_COLUMNS = 1024, 4096
 
 
 class NotANumber(ValueError):
@@ -104,6 +104,9 @@ class Products(Scores):
             )
         self.cosine = cosine
         self.type = np.result_type(self.queries, self.items, np.float32)
+        self._lengths = [_lengths(side, self.type) if cosine else None for side in (self.queries, self.items)]
+        # The grid runs down the columns, so one block of items serves many tiles.
+        self._block: tuple[slice, Array] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -114,7 +117,10 @@ class Products(Scores):
         return _PRODUCT_ROWS, _PRODUCT_COLUMNS
 
     def tile(self, rows: slice, columns: slice) -> Array:
-        return np.asarray(self._cut(self.queries[rows]) @ self._cut(self.items[columns]).T)
+        block = self._block
+        if block is None or block[0] != columns:
+            block = self._block = columns, self._cut(1, columns)
+        return np.asarray(self._cut(0, rows) @ block[1].T)
 
     def at(self, rows: Indices, columns: Indices) -> Array:
         found = np.empty(len(rows), dtype=self.type)
@@ -135,12 +141,10 @@ class Products(Scores):
     def select(self, rows: Indices, columns: Indices) -> Products:
         return Products(self.queries[_run(rows)], self.items[_run(columns)], cosine=self.cosine)
 
-    def _cut(self, vectors: Array) -> Array:
-        cut = np.asarray(vectors, dtype=self.type)
-        if not self.cosine:
-            return cut
-        length = np.sqrt(np.einsum("ij,ij->i", cut, cut))[:, None]
-        return np.asarray(cut / np.where(length > 0, length, 1))
+    def _cut(self, side: int, span: slice) -> Array:
+        cut = np.asarray((self.queries, self.items)[side][span], dtype=self.type)
+        lengths = self._lengths[side]
+        return cut if lengths is None else np.asarray(cut / lengths[span, None])
 
 
 def grid(scores: Scores) -> Iterator[tuple[slice, slice]]:
@@ -158,6 +162,16 @@ def checked(tile: Array, rows: slice, columns: slice) -> Array:
         row, column = (int(n) for n in np.argwhere(np.isnan(tile))[0])
         raise NotANumber("score is NaN", row + rows.start, column + columns.start)
     return tile
+
+
+def _lengths(vectors: Array, kind: np.dtype[Any]) -> Array:
+    """Euclidean lengths, shape (vectors,); 1 for a vector of zeros, which divided by it stays zero."""
+    found = np.empty(len(vectors), dtype=kind)
+    step = max(1, _ENTRIES // max(1, vectors.shape[1]))
+    for start in range(0, len(vectors), step):
+        part = np.asarray(vectors[start : start + step], dtype=kind)
+        found[start : start + step] = np.sqrt(np.einsum("ij,ij->i", part, part))
+    return np.where(found > 0, found, found.dtype.type(1))
 
 
 def check_finite(vectors: Array, name: str) -> None:
