@@ -12,6 +12,7 @@ from evaluation.formats.base import JudgedPair
 from evaluation.models import QrelsRow, QrelsSnapshot
 from evaluation.qrels import RULES, Qrels, QrelsSettings, freeze
 from evaluation.selectors import Names, judgment_set, names_of, pairs_of, qrels_of
+from evaluation.services.judgments import KEYWORD_FORMATS
 from evaluation.services.writing import CHUNK, ImportRefused, alone, check_name
 
 
@@ -53,12 +54,14 @@ def freeze_qrels(
                 f"qrels {name!r} are of corpus {last.corpus.name!r}, not {corpus!r}; choose another name"
             )
         pairs = list(pairs_of(source, names))
+        # A keyword may be spelt as an image is called.
+        images = {} if source.format in KEYWORD_FORMATS else names.image
         previous = qrels_of(last, names) if last else None
         made = freeze(
             pairs,
             name=name,
             settings=settings,
-            originals=_originals(pairs, names) if originals else None,
+            originals=_originals(pairs, names, images) if originals else None,
             previous=previous,
         )
         if made is not previous:
@@ -72,7 +75,7 @@ def freeze_qrels(
                 digest=made.digest,
                 row_count=len(made.rows),
             )
-            _write(made, snapshot, names)
+            _write(made, snapshot, names, images)
     return QrelsReport(
         name,
         made.version,
@@ -86,13 +89,13 @@ def freeze_qrels(
     )
 
 
-def _originals(pairs: list[JudgedPair], names: Names) -> Mapping[str, str]:
+def _originals(pairs: list[JudgedPair], names: Names, asking: Mapping[str, int]) -> Mapping[str, str]:
     """Each image's own caption among those judged; the captions of all must have one number."""
     captions = {names.caption[pair.document] for pair in pairs}
     numbers = {names.number[caption] for caption in captions}
-    images = {names.image.get(pair.query) for pair in pairs}
-    if None in images:
+    if not asking:
         raise ImportRefused("keywords have no original captions; freeze without originals")
+    images = {asking[pair.query] for pair in pairs}
     if len(numbers) != 1:
         raise ImportRefused(
             f"the judged captions have the numbers {', '.join(map(str, sorted(numbers)))} of their images, "
@@ -101,22 +104,18 @@ def _originals(pairs: list[JudgedPair], names: Names) -> Mapping[str, str]:
     images |= {names.owner[caption] for caption in captions}
     number = numbers.pop()
     own = {owner: c for c, owner in names.owner.items() if names.number[c] == number}
-    return {
-        names.image_name[image]: names.caption_name[own[image]]
-        for image in images
-        if image is not None and image in own
-    }
+    return {names.image_name[image]: names.caption_name[own[image]] for image in images if image in own}
 
 
-def _write(made: Qrels, snapshot: QrelsSnapshot, names: Names) -> None:
+def _write(made: Qrels, snapshot: QrelsSnapshot, names: Names, asking: Mapping[str, int]) -> None:
     try:
         for chunk in chunks(made.rows, CHUNK):
             with transaction.atomic():
                 QrelsRow.objects.bulk_create(
                     QrelsRow(
                         snapshot=snapshot,
-                        image_id=names.image.get(row.query),
-                        keyword="" if row.query in names.image else row.query,
+                        image_id=asking.get(row.query),
+                        keyword="" if row.query in asking else row.query,
                         caption_id=names.caption[row.document],
                         relevance=row.relevance,
                         judged=row.judged,

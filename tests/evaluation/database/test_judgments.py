@@ -10,6 +10,7 @@ import pytest
 from django.core.management import CommandError
 from django.db import IntegrityError, transaction
 
+from annotation.exclusive import exclusive_folder
 from annotation.formats.base import FormatError
 from annotation.intake import import_corpus, import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
@@ -57,16 +58,19 @@ def test_keys_are_understood_and_written_as_file_names(corpus: str, tmp_path: Pa
 
 
 def test_keywords_ask_without_an_image(corpus: str, tmp_path: Path) -> None:
-    (tmp_path / "keywords.txt").write_text("dog\nsea\n")
+    """Even where the keyword is spelt as an image's key."""
+    (tmp_path / "keywords.txt").write_text("dog\na\n")
     file = tmp_path / "counts.csv"
     file.write_text("utt_key,transcription,counts\na_1,a dog,dog=4\n")
     import_judgments(corpus=corpus, path=file, format="keyword-counts")
     answers = [(pair.query, pair.document, sum(pair.grades)) for pair in read_back(corpus, "keyword-counts")]
-    assert answers == [("dog", "a.jpg#1", 4), ("sea", "a.jpg#1", 0)]
+    assert answers == [("dog", "a.jpg#1", 4), ("a", "a.jpg#1", 0)]
     with pytest.raises(ImportRefused, match="keywords have no original captions"):
         freeze_qrels(name="words", corpus=corpus, judgments="keyword-counts")
     frozen = freeze_qrels(name="words", corpus=corpus, judgments="keyword-counts", originals=False)
     assert (frozen.rows, frozen.relevant) == (2, 1)
+    asking = QrelsRow.objects.filter(image__isnull=True).values_list("keyword", flat=True)
+    assert set(asking) == {"dog", "a"}
 
 
 def test_a_caption_number_that_its_source_skips_is_unknown(db: None, tmp_path: Path) -> None:
@@ -166,6 +170,13 @@ def test_bad_arguments_are_one_line(corpus: str, crowd: Path, arguments: list[st
     with pytest.raises(CommandError, match=message) as error:
         said("import_judgments", arguments[0], crowd, *arguments[1:])
     assert "\n" not in str(error.value)
+
+
+def test_two_imports_of_one_name_do_not_mix(corpus: str, crowd: Path) -> None:
+    with exclusive_folder(f"judgments.{corpus}.j", busy=""), pytest.raises(CommandError) as error:
+        said("import_judgments", corpus, crowd, "--format", "flickr8k-crowd", "--name", "j")
+    assert "judgments 'j': another process is writing under this name" in str(error.value)
+    assert not JudgmentSet.objects.exists()
 
 
 def test_a_missing_file_is_one_line(corpus: str, tmp_path: Path) -> None:
