@@ -98,11 +98,12 @@ def main() -> None:
     total = Cost()
     for cost, _, _ in results:
         total.add(cost)
+    rates = f"{total.images / seconds:.0f} images/s, {total.total / seconds:.0f} judgments/s"
     rows.append(
         [
             f"whole chain, {given.processes} processes",
             f"{total.images} images, {total.mentions} mentions, {total.total} judgments",
-            f"{seconds:.0f} s, {total.images / seconds:.0f} images, {total.total / seconds:.0f} judgments/s",
+            f"{seconds:.0f} s, {rates}",
         ]
     )
     for i, (_, early, end) in enumerate(results):
