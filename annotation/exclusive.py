@@ -22,7 +22,7 @@ class Busy(ValueError):
 
 @contextlib.contextmanager
 def exclusive_folder(name: str, *, busy: str) -> Iterator[Path]:
-    """DATA_DIR/work/`name`, empty and ours alone until the block ends; then it is removed.
+    """A folder `name` in `work` of DATA_DIR, empty and ours alone until the block ends; then it is removed.
 
     Raises Busy with the text `busy` where another process, or another block of this one, holds
     it. Processes exclude each other where they share DATA_DIR.
