@@ -10,11 +10,13 @@ Source: Hodosh et al. 2013, section 4.3.1 (rank of the original item), 4.1.3 (Bo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from models_core.threads import for_each, one_blas_thread
 from models_core.tiles import Array, Dense, Indices, Scores, checked, grid
 
 Ties = Literal["mean", "optimistic", "pessimistic"]
@@ -47,12 +49,9 @@ def count(
     """
     none = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
     rows, columns = in_rows or none, in_columns or none
-    wanted = scores.at(np.concatenate([rows[0], columns[0]]), np.concatenate([rows[1], columns[1]]))
-    ways = (
-        _Way(0, rows[0], wanted[: len(rows[0])], scores.shape[0]),
-        _Way(1, columns[1], wanted[len(rows[0]) :], scores.shape[1]),
-    )
-    for high, wide in grid(scores):
+
+    def add(span: tuple[slice, slice]) -> None:
+        high, wide = span
         tile = checked(scores.tile(high, wide), high, wide)
         step = max(1, _COMPARED // tile.shape[1])
         for top in range(high.start, high.stop, step):
@@ -60,6 +59,15 @@ def count(
             strip = tile[part.start - high.start : part.stop - high.start]
             ways[0].add(strip, part)
             ways[1].add(strip, wide)
+
+    # Wanted scores are computed as the tiles are: with other threads their last bits might differ.
+    with one_blas_thread():
+        wanted = scores.at(np.concatenate([rows[0], columns[0]]), np.concatenate([rows[1], columns[1]]))
+        ways = (
+            _Way(0, rows[0], wanted[: len(rows[0])], scores.shape[0]),
+            _Way(1, columns[1], wanted[len(rows[0]) :], scores.shape[1]),
+        )
+        for_each(add, grid(scores))
     return ways[0].counts, ways[1].counts
 
 
@@ -75,6 +83,7 @@ class _Way:
         depth = np.arange(len(queries)) - starts
         self.layers = [np.flatnonzero(depth == layer) for layer in range(int(depth.max(initial=-1)) + 1)]
         self.many = len(queries) >= _MANY * max(1, number)
+        self._writing = Lock()
 
     def add(self, tile: Array, span: slice) -> None:
         """Count in the tile, whose queries are `span`."""
@@ -92,8 +101,10 @@ class _Way:
         if len(chosen) < span.stop - span.start:
             own = np.take(tile, self.queries[chosen] - span.start, axis=self.axis)
         limits = np.expand_dims(self.thresholds[chosen], 1 - self.axis)
-        self.counts.better[self.pairs[chosen]] += _true(own > limits, 1 - self.axis)
-        self.counts.equal[self.pairs[chosen]] += _true(own == limits, 1 - self.axis)
+        better, equal = _true(own > limits, 1 - self.axis), _true(own == limits, 1 - self.axis)
+        with self._writing:
+            self.counts.better[self.pairs[chosen]] += better
+            self.counts.equal[self.pairs[chosen]] += equal
 
     def _by_sorting(self, tile: Array, span: slice, chosen: slice) -> None:
         own = np.sort(tile if self.axis == 0 else tile.T, axis=1)
@@ -103,8 +114,9 @@ class _Way:
             if start < stop:
                 upto = np.searchsorted(row, limits[start:stop], side="right")
                 below = np.searchsorted(row, limits[start:stop], side="left")
-                self.counts.better[pairs[start:stop]] += len(row) - upto
-                self.counts.equal[pairs[start:stop]] += upto - below
+                with self._writing:
+                    self.counts.better[pairs[start:stop]] += len(row) - upto
+                    self.counts.equal[pairs[start:stop]] += upto - below
 
 
 def _true(mask: NDArray[np.bool_], axis: int) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ top k if it is at most k. What a list does not hold has no place (infinity).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,7 @@ class Ranked:
     depth: NDArray[np.intp]
     ties: Ties = "mean"
     level: float = 1.0
+    _known: dict[bytes, Places] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.level <= 0:
@@ -75,6 +76,13 @@ class Ranked:
 
     def places(self, counting: Mask) -> Places:
         """The places of the pairs that count; where scores tie, of the higher grade first."""
+        # Most measures ask for the same few sets.
+        key = counting.tobytes()
+        if key not in self._known:
+            self._known[key] = self._places(counting)
+        return self._known[key]
+
+    def _places(self, counting: Mask) -> Places:
         chosen = np.flatnonzero(counting)
         query, better = self.judged.query[chosen], self.better[chosen]
         order = np.lexsort((-self.judged.grade[chosen], better, query))

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evaluation.significance.pairing import apart, paired
+from models_core.threads import one_blas_thread
 
 ROUNDS = 100_000
 
@@ -57,12 +58,13 @@ def of_means(systems: ArrayLike, *, rounds: int = ROUNDS, seed: int = 0) -> Tabl
     seen = np.abs(total[:, None] - total)
     spread = np.stack([np.abs(one - values).sum(axis=1) for one in values])
     least = seen - _ROUNDING * spread
-    for bits in _bits(rounds, queries, seed):
-        # Signs of +1 and -1, as bits: sum(sign * v) = 2 * sum(bit * v) - sum(v).
-        sums = 2 * (values @ bits.astype(np.float64).T) - total[:, None]
-        for one in range(number - 1):
-            moved = np.abs(sums[one + 1 :] - sums[one])
-            as_large[one, one + 1 :] += np.count_nonzero(moved >= least[one, one + 1 :, None], axis=1)
+    with one_blas_thread():
+        for bits in _bits(rounds, queries, seed):
+            # Signs of +1 and -1, as bits: sum(sign * v) = 2 * sum(bit * v) - sum(v).
+            sums = 2 * (values @ bits.astype(np.float64).T) - total[:, None]
+            for one in range(number - 1):
+                moved = np.abs(sums[one + 1 :] - sums[one])
+                as_large[one, one + 1 :] += np.count_nonzero(moved >= least[one, one + 1 :, None], axis=1)
     p = np.ones((number, number))
     upper = np.triu_indices(number, 1)
     p[upper] = (as_large[upper] + 1) / (rounds + 1)
