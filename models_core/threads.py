@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
+from threading import Lock
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -20,11 +21,42 @@ from threadpoolctl import ThreadpoolController
 T = TypeVar("T")
 
 
+class _Limit:
+    """The limit on BLAS, set by the first who enters and lifted by the last who leaves.
+
+    It holds for the process: if each restored what it found, the last of two that overlap would
+    leave the first one's limit behind for good.
+    """
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.inside = 0
+        self.lift: Callable[[], None] = lambda: None
+
+    def enter(self) -> None:
+        with self.lock:
+            if not self.inside:
+                self.lift = _controller().limit(limits=1, user_api="blas").restore_original_limits
+            self.inside += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.inside -= 1
+            if not self.inside:
+                self.lift()
+
+
+_LIMIT = _Limit()
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """While inside, BLAS computes in the thread that calls it; a setting of the whole process."""
-    with _controller().limit(limits=1, user_api="blas"):
+    _LIMIT.enter()
+    try:
         yield
+    finally:
+        _LIMIT.leave()
 
 
 def for_each(work: Callable[[T], None], items: Iterable[T]) -> None:

@@ -28,6 +28,24 @@ def test_blas_has_one_thread_inside_and_what_it_had_after():
     assert blas_threads() == before
 
 
+def test_overlapping_limits_are_lifted_by_the_last():
+    before = blas_threads()
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert blas_threads() == {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == before
+
+
+def test_an_error_inside_lifts_the_limit():
+    before = blas_threads()
+    with pytest.raises(KeyError), one_blas_thread():
+        raise KeyError
+    assert blas_threads() == before
+
+
 @pytest.mark.parametrize("number", [0, 1, 2, 100])
 def test_every_item_is_worked_on_once(number):
     done: list[int] = []
