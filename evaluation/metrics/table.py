@@ -118,7 +118,7 @@ METRICS = Measures()
 def _parts(name: str) -> tuple[str, int | None]:
     """("P", 10) of "P@10" and of "P_10"; ("MAP", None) of "MAP"."""
     found = re.fullmatch(r"\s*(.+?)\s*(?:@|_)\s*(\d+)\s*", name)
-    return (found[1], int(found[2])) if found else (name, None)
+    return (found[1], int(found[2])) if found else (name.removesuffix("@k"), None)
 
 
 def _key(name: str) -> str:

@@ -271,6 +271,7 @@ def test_a_measure_is_printed_under_the_name_trec_eval_has_for_it(name, trec):
         ("accuracy", "unknown measure 'accuracy'; known: .*R@k.*R-precision"),
         ("ndgc@10", r"did you mean nDCG@k\?"),
         ("R", "'R' has no cut-off; ask for 'R@10', say"),
+        ("R@k", "'R@k' has no cut-off; ask for 'R@10', say"),
         ("S", "'S' has no cut-off; ask for 'S@10', say"),
         ("R-precision@10", "'R-precision@10': R-precision takes no cut-off"),
         ("P@0", "'P@0': a cut-off is 1 or more"),
