@@ -264,14 +264,15 @@ def gold_layer(corpus: Corpus, name: str | None = None) -> Layer | None:
 
 
 def gold_of(record: ImageRecord, *, seed: int) -> LayerRecord:
-    """A stand-in for gold over the mentions the chunker finds in an image's captions."""
+    """An image's gold; without any, a stand-in over the mentions the chunker finds in its captions."""
+    if record.layer is not None:
+        return record.layer
     mentions: Sequence[Mention] = find_mentions([caption.words for caption in record.captions])
     return stand_in(mentions, size=(record.width, record.height), seed=seed, image=record.id)
 
 
 def _truth(record: ImageRecord, seed: int) -> Truth:
-    gold = record.layer if record.layer is not None else gold_of(record, seed=seed)
-    return Truth(gold, image=record.id, size=(record.width, record.height))
+    return Truth(gold_of(record, seed=seed), image=record.id, size=(record.width, record.height))
 
 
 def _controls(corpus: Corpus, source: Layer | None, seed: int) -> dict[str, Any]:
@@ -279,8 +280,7 @@ def _controls(corpus: Corpus, source: Layer | None, seed: int) -> dict[str, Any]
     golds: list[Gold] = []
     for record in stream_records(corpus=corpus, layer=source):
         if source is None or record.layer is not None:
-            gold = record.layer if record.layer is not None else gold_of(record, seed=seed)
-            golds.append((record.id, (record.width, record.height), gold))
+            golds.append((record.id, (record.width, record.height), gold_of(record, seed=seed)))
         if len(golds) == CONTROL_IMAGES:
             break
     return known_items(golds, seed=seed)
