@@ -23,6 +23,7 @@ from annotation.protocol.scores import Scores, compare
 from annotation.protocol.state import ImageState, Settings
 from annotation.protocol.terms import ImageRecord, LayerRecord, Mention
 from annotation.protocol.trust import TrustSettings
+from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
 from annotation.rebuild import Share, check_layer_name, write_layer
 from annotation.selectors.corpora import corpus_named, layer_named
 from annotation.selectors.records import stream_records
@@ -68,16 +69,29 @@ class SimulationReport:
     uncovered: int
 
 
+#: The tables of a campaign's settings beside the protocol's own.
+TABLES: dict[str, Any] = {
+    "trust": TrustSettings,
+    "lease": LeaseSettings,
+    "pay": PaySettings,
+    "stop": StopSettings,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class CampaignSettings:
-    """All that a campaign may set: how images are asked about, and whom it trusts."""
+    """All that a campaign may set: how images are asked about, whom it trusts, how work is paid and ends."""
 
     protocol: Settings = Settings()
     trust: TrustSettings = TrustSettings()
+    lease: LeaseSettings = LeaseSettings()
+    pay: PaySettings = PaySettings()
+    stop: StopSettings = StopSettings()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON data from which `settings_of` makes the same settings."""
-        plain: dict[str, Any] = json.loads(json.dumps({**asdict(self.protocol), "trust": asdict(self.trust)}))
+        tables = {name: asdict(getattr(self, name)) for name in TABLES}
+        plain: dict[str, Any] = json.loads(json.dumps({**asdict(self.protocol), **tables}))
         return plain
 
 
@@ -87,11 +101,11 @@ def settings_of(values: Mapping[str, Any]) -> CampaignSettings:
     Raises CampaignError on an unknown name or a value that cannot be, naming it.
     """
     given = dict(values)
-    trust = _made(TrustSettings, given.pop("trust", {}), "trust")
+    tables = {name: _made(kind, given.pop(name, {}), name) for name, kind in TABLES.items()}
     for name, kind in (("limits", Limits), ("merging", MergeRules)):
         if name in given:
             given[name] = _made(kind, given[name], name)
-    return CampaignSettings(_made(Settings, given, ""), trust)
+    return CampaignSettings(_made(Settings, given, ""), **tables)
 
 
 def _made(kind: type[T], values: Any, table: str) -> T:
@@ -99,7 +113,7 @@ def _made(kind: type[T], values: Any, table: str) -> T:
     where = f" of [{table}]" if table else ""
     if not isinstance(values, Mapping):
         raise CampaignError(f"setting {table!r} is {values!r}; expected a table")
-    known = sorted(f.name for f in fields(kind)) + ([] if table else ["trust"])  # type: ignore[arg-type]
+    known = sorted(f.name for f in fields(kind)) + ([] if table else [*TABLES])  # type: ignore[arg-type]
     if unknown := sorted(set(values) - set(known)):
         raise CampaignError(f"unknown setting {unknown[0]!r}{where}; known: {', '.join(known)}")
     given = dict(values)

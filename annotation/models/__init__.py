@@ -1,22 +1,40 @@
 """Rows. Invariants live here as named constraints; behaviour lives in the services."""
 
 from annotation.models.corpus import Caption, Corpus, Image
-from annotation.models.crowd import Account, RoleGrant
+from annotation.models.crowd import Account, Identity, RoleGrant, Worker
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
-from annotation.models.work import Campaign, Job
+from annotation.models.queue import Assignment, Flag, Item, Judgment, Move, OpenImage, Ruling, Task
+from annotation.models.trust import Control, Standing
+from annotation.models.work import AuditEntry, Campaign, Consent, Instructions, Job, Payout
 
 __all__ = [
     "Account",
+    "Assignment",
+    "AuditEntry",
     "Box",
     "BoxChain",
     "Campaign",
     "Caption",
     "Chain",
+    "Consent",
+    "Control",
     "Corpus",
+    "Flag",
+    "Identity",
     "Image",
+    "Instructions",
+    "Item",
     "Job",
+    "Judgment",
     "Layer",
     "LayerImage",
     "Mention",
+    "Move",
+    "OpenImage",
+    "Payout",
     "RoleGrant",
+    "Ruling",
+    "Standing",
+    "Task",
+    "Worker",
 ]

@@ -1,4 +1,4 @@
-"""People: accounts and the roles they were given."""
+"""People: accounts and the roles they were given, and the pseudonyms under which workers work."""
 
 from __future__ import annotations
 
@@ -40,3 +40,43 @@ class RoleGrant(models.Model):
 
     def __str__(self) -> str:
         return f"{self.account}: {self.role}"
+
+
+class Worker(models.Model):
+    """Somebody who answers, under a pseudonym. Judgments, pay and standings hang on this row alone."""
+
+    pseudonym = models.CharField(max_length=40, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    erased_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return self.pseudonym
+
+
+class Identity(models.Model):
+    """Who a worker is: the one table that maps a pseudonym to a person. Erasing deletes this row.
+
+    `tasks` and `approved` are the reputation the source reports; None where it reports none.
+    """
+
+    worker = models.OneToOneField(Worker, on_delete=models.CASCADE, related_name="identity")
+    account = models.OneToOneField(
+        Account, on_delete=models.CASCADE, null=True, blank=True, related_name="identity"
+    )
+    provider = models.CharField(max_length=40, default="account")
+    external_id = models.CharField(max_length=100, blank=True)
+    tasks = models.PositiveIntegerField(null=True, blank=True)
+    approved = models.FloatField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "identities"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "external_id"],
+                condition=~models.Q(external_id=""),
+                name="identity_once_per_provider",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"worker {self.worker_id} by {self.provider}"

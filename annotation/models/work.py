@@ -6,16 +6,36 @@ from django.db import models
 from django.db.models import Q
 
 from annotation.models.corpus import Corpus
-from annotation.models.crowd import Account
+from annotation.models.crowd import Account, Worker
 
 
 class Campaign(models.Model):
-    """A corpus, the questions asked about it, and the settings they are asked under."""
+    """A corpus, the questions asked about it, and the settings they are asked under.
+
+    `draft`: its images are not opened yet. `open`: tasks are handed out. `paused`: none are, but
+    what is in hand may be handed in. `closed`: for good. `annotation.campaigns` moves it.
+    """
+
+    DRAFT = "draft"
+    OPEN = "open"
+    PAUSED = "paused"
+    CLOSED = "closed"
+    STATES = (DRAFT, OPEN, PAUSED, CLOSED)
 
     name = models.SlugField(max_length=100, unique=True)
     corpus = models.ForeignKey(Corpus, on_delete=models.PROTECT, related_name="campaigns")
     tasks = models.CharField(max_length=40, help_text="entities, relevance, graded, captions, regions")
     settings = models.JSONField(default=dict, blank=True)
+    state = models.CharField(max_length=20, default=DRAFT, db_default=DRAFT)
+    reason = models.CharField(
+        max_length=200, blank=True, db_default="", help_text="Why it is paused or closed"
+    )
+    revision = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Rises when settings, known items or instructions change"
+    )
+    seed = models.PositiveIntegerField(default=1, db_default=1, help_text="Of controls and double checks")
+    opened_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(
         Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
@@ -41,6 +61,14 @@ class Job(models.Model):
     FAILED = "failed"
     CANCELLED = "cancelled"
 
+    campaign = models.ForeignKey(
+        Campaign,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="jobs",
+        help_text="If it is of one",
+    )
     kind = models.CharField(max_length=80)
     arguments = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=20, default=QUEUED)
@@ -49,6 +77,8 @@ class Job(models.Model):
     checkpoint = models.JSONField(default=dict, blank=True)
     result = models.JSONField(default=dict, blank=True)
     error = models.TextField(blank=True)
+    cancel = models.BooleanField(default=False, db_default=False, help_text="Asked to stop")
+    attempts = models.PositiveSmallIntegerField(default=0, db_default=0)
     created_by = models.ForeignKey(
         Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
@@ -65,3 +95,84 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} #{self.pk} ({self.state})"
+
+
+class Instructions(models.Model):
+    """One version of what a campaign tells its workers. `kind` is a question, or "consent".
+
+    Never changed: a new text is a new version. Judgments carry the version they were given under.
+    """
+
+    CONSENT = "consent"
+
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, related_name="instructions", db_index=False
+    )
+    kind = models.CharField(max_length=40)
+    version = models.PositiveIntegerField()
+    text = models.TextField(help_text="Markdown-free: paragraphs separated by blank lines")
+    created_by = models.ForeignKey(
+        Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "instructions"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "kind", "version"], name="instructions_version_once_per_kind"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}, version {self.version}"
+
+
+class Consent(models.Model):
+    """That a worker agreed to a version of a campaign's consent text."""
+
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="consents", db_index=False)
+    text = models.ForeignKey(Instructions, on_delete=models.CASCADE, related_name="consents")
+    given_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["worker", "text"], name="consent_once_per_version")]
+
+    def __str__(self) -> str:
+        return f"worker {self.worker_id} to {self.text_id}"
+
+
+class Payout(models.Model):
+    """What was paid to a worker, in millionths of the campaign's currency. Never changed."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="payouts")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="payouts")
+    amount = models.BigIntegerField()
+    reference = models.CharField(max_length=100, blank=True)
+    paid_by = models.ForeignKey(Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    paid_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(amount__gt=0), name="payout_is_positive")]
+
+    def __str__(self) -> str:
+        return f"{self.amount} to worker {self.worker_id}"
+
+
+class AuditEntry(models.Model):
+    """Who changed what, and when: one line for each act of a reviewer, researcher or admin."""
+
+    actor = models.ForeignKey(Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, null=True, blank=True, related_name="audit", db_index=False
+    )
+    act = models.CharField(max_length=40)
+    about = models.JSONField(default=dict, blank=True)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "audit entries"
+        indexes = [models.Index(fields=["campaign", "-id"], name="audit_by_campaign")]
+
+    def __str__(self) -> str:
+        return self.act

@@ -1,0 +1,316 @@
+"""The queue: what a campaign asks, who holds it, what was answered, and what followed.
+
+Who writes: `refold` images, tasks, items and moves; `leases` assignments; `submission` judgments
+and flags; `reviewing` rulings. Locks are taken image first, then task, then assignment, then
+standings in the order of their ids; a claim never waits for one.
+"""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.models.corpus import Image
+from annotation.models.crowd import Account, Worker
+from annotation.models.trust import Control
+from annotation.models.work import Campaign
+
+
+class OpenImage(models.Model):
+    """An image in a campaign: the mentions it is asked about, frozen, and where its fold stands.
+
+    `mentions` is a list of [caption, start, end, [token, ...], [category, ...]]. `state` is what
+    `refold` last wrote, as it needs it for the next difference: open questions, chains, moves.
+    `version` rises with every refold, `rulings_version` with every ruling. `layer_version` is the
+    version that the campaign's layer shows.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="images", db_index=False)
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
+    place = models.PositiveIntegerField(help_text="Its turn: lower ones are asked about first")
+    priority = models.SmallIntegerField(default=0, db_default=0, help_text="Higher goes first")
+    mentions = models.JSONField(default=list)
+    settings = models.JSONField(default=dict, help_text="The protocol's settings when it was opened")
+    state = models.JSONField(default=dict, blank=True)
+    version = models.PositiveIntegerField(default=0, db_default=0)
+    rulings_version = models.PositiveIntegerField(default=0, db_default=0)
+    layer_version = models.IntegerField(default=-1, db_default=-1)
+    complete = models.BooleanField(default=False, db_default=False)
+    in_review = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="Chains that wait for a reviewer"
+    )
+    opened_at = models.DateTimeField()
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "image"], name="image_once_per_campaign"),
+        ]
+        indexes = [
+            models.Index(fields=["campaign", "place"], name="openimage_by_place"),
+            models.Index(
+                fields=["campaign"], name="openimage_layer_behind", condition=~Q(version=F("layer_version"))
+            ),
+            models.Index(
+                fields=["campaign", "changed_at"], name="openimage_in_review", condition=Q(in_review__gt=0)
+            ),
+            models.Index(fields=["campaign"], name="openimage_unfinished", condition=Q(complete=False)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.campaign_id}: image {self.image_id}"
+
+
+class Task(models.Model):
+    """The unit of lease: how many answers it wants, and how many are given or out (`live`).
+
+    A chain's question is one task. `rank` orders tasks, lowest first: priority and the image's
+    turn. `role` is what its next lease is: a vote, or a double check once the votes are in.
+    `barred` is the one worker who may not judge it though they never held it: the drawer.
+    """
+
+    OPEN = "open"
+    SETTLED = "settled"
+    VOID = "void"
+
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, related_name="tasks_asked", db_index=False
+    )
+    image = models.ForeignKey(OpenImage, on_delete=models.CASCADE, related_name="tasks", db_index=False)
+    kind = models.CharField(max_length=40)
+    key = models.TextField(help_text="What it is about; see annotation.protocol.questions")
+    state = models.CharField(max_length=10, default=OPEN)
+    role = models.CharField(max_length=20, default="vote")
+    wanted = models.PositiveSmallIntegerField()
+    live = models.PositiveSmallIntegerField(default=0)
+    rank = models.BigIntegerField()
+    barred = models.ForeignKey(
+        Worker, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
+    )
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["image", "key"], name="task_key_once_per_image"),
+            models.CheckConstraint(condition=Q(live__lte=F("wanted")), name="task_not_over_assigned"),
+        ]
+        indexes = [
+            models.Index(
+                fields=["campaign", "kind", "rank", "id"],
+                name="task_to_hand_out",
+                condition=Q(state="open", live__lt=F("wanted")),
+            ),
+            models.Index(fields=["campaign", "kind"], name="task_open", condition=Q(state="open")),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} #{self.pk} ({self.state})"
+
+
+class Item(models.Model):
+    """The unit of trust: one thing to answer on a task. A chain's question has one, a page several.
+
+    `content` is what is shown, in the form of `annotation.contents`; never changed.
+    """
+
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="items", db_index=False)
+    position = models.PositiveSmallIntegerField(default=0)
+    content = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["task", "position"], name="item_position_once_per_task"),
+        ]
+
+    def __str__(self) -> str:
+        return f"item {self.position} of task {self.task_id}"
+
+
+class Assignment(models.Model):
+    """A lease of a task, or of a known item, to a worker; once handed in, the line of the ledger.
+
+    `role`: vote, double_check, control, qualification. `seconds` are idle-trimmed; `pay` is in
+    millionths of the campaign's currency and is set when the answer comes.
+    """
+
+    LEASED = "leased"
+    SUBMITTED = "submitted"
+    RETURNED = "returned"
+    EXPIRED = "expired"
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="+", db_index=False)
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="assignments", db_index=False)
+    kind = models.CharField(max_length=40)
+    task = models.ForeignKey(
+        Task, on_delete=models.CASCADE, null=True, blank=True, related_name="assignments", db_index=False
+    )
+    control = models.ForeignKey(
+        Control, on_delete=models.PROTECT, null=True, blank=True, related_name="assignments", db_index=False
+    )
+    attempt = models.PositiveSmallIntegerField(default=0, db_default=0, help_text="Of a test, from 0")
+    role = models.CharField(max_length=20)
+    state = models.CharField(max_length=10, default=LEASED)
+    leased_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+    token = models.CharField(max_length=64, blank=True, help_text="Idempotency key of the answer")
+    seconds = models.FloatField(default=0.0, db_default=0.0)
+    pay = models.BigIntegerField(default=0, db_default=0)
+    right = models.BooleanField(null=True, help_text="Whether a known item was answered rightly")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["task", "worker"], name="task_once_per_worker"),
+            models.UniqueConstraint(
+                fields=["control", "worker", "attempt"], name="control_once_per_worker_and_attempt"
+            ),
+            models.UniqueConstraint(
+                fields=["worker", "token"], condition=~Q(token=""), name="one_token_is_one_answer"
+            ),
+            models.CheckConstraint(
+                condition=Q(task__isnull=False, control__isnull=True)
+                | Q(task__isnull=True, control__isnull=False),
+                name="assignment_of_a_task_or_a_control",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="leased", ended_at__isnull=True)
+                | (~Q(state="leased") & Q(ended_at__isnull=False)),
+                name="assignment_ends_once",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["expires_at"], name="assignment_to_expire", condition=Q(state="leased")),
+            models.Index(
+                fields=["worker", "campaign", "kind"], name="assignment_in_hand", condition=Q(state="leased")
+            ),
+            models.Index(fields=["campaign", "worker", "kind", "ended_at"], name="assignment_by_worker"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} #{self.pk} of worker {self.worker_id} ({self.state})"
+
+
+class Judgment(models.Model):
+    """One worker's answer; only `void` is ever changed.
+
+    `name` is a digest of image, worker and key, by which the fold knows it. Ours have an
+    assignment; foreign ones have a `source` and none. Control answers have no image of the
+    campaign's: they stay outside its fold.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="judgments", db_index=False)
+    image = models.ForeignKey(
+        OpenImage, on_delete=models.CASCADE, null=True, blank=True, related_name="judgments", db_index=False
+    )
+    assignment = models.ForeignKey(
+        Assignment, on_delete=models.PROTECT, null=True, blank=True, related_name="judgments", db_index=False
+    )
+    source = models.CharField(max_length=100, blank=True)
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="judgments", db_index=False)
+    kind = models.CharField(max_length=40)
+    key = models.TextField()
+    name = models.CharField(max_length=18)
+    role = models.CharField(max_length=20)
+    answer = models.CharField(max_length=40, blank=True)
+    # Columns are named apart: xmin and xmax are PostgreSQL's own in every table.
+    xmin = models.PositiveIntegerField(null=True, blank=True, db_column="x_min")
+    ymin = models.PositiveIntegerField(null=True, blank=True, db_column="y_min")
+    xmax = models.PositiveIntegerField(null=True, blank=True, db_column="x_max")
+    ymax = models.PositiveIntegerField(null=True, blank=True, db_column="y_max")
+    flag = models.CharField(max_length=40, blank=True)
+    void = models.BooleanField(default=False)
+    schema = models.PositiveSmallIntegerField(default=1, help_text="Version of the answer's form")
+    instructions = models.PositiveIntegerField(default=0, help_text="Version they were given under")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["image", "name"], name="judgment_once_per_image_worker_and_key"),
+            models.UniqueConstraint(fields=["assignment", "key"], name="answer_once_per_assignment_and_key"),
+            models.CheckConstraint(
+                condition=Q(assignment__isnull=False, source="")
+                | (Q(assignment__isnull=True) & ~Q(source="")),
+                name="judgment_ours_or_from_a_source",
+            ),
+            models.CheckConstraint(
+                condition=(Q(answer="") & ~Q(flag="")) | (Q(flag="") & ~Q(answer="")),
+                name="judgment_answers_or_flags",
+            ),
+            models.CheckConstraint(
+                condition=Q(xmin__isnull=True, ymin__isnull=True, xmax__isnull=True, ymax__isnull=True)
+                | Q(xmin__gte=1, ymin__gte=1, xmax__gte=F("xmin"), ymax__gte=F("ymin")),
+                name="judgment_box_is_whole",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["campaign", "worker", "kind"], name="judgment_by_worker"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.flag or self.answer}"
+
+
+class Flag(models.Model):
+    """What a worker reported instead of answering, and what became of it."""
+
+    judgment = models.OneToOneField(Judgment, on_delete=models.CASCADE, related_name="report")
+    comment = models.TextField(blank=True)
+    resolved_at = models.DateTimeField(null=True, blank=True)
+    resolved_by = models.ForeignKey(
+        Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["id"], name="flag_unresolved", condition=Q(resolved_at__isnull=True)),
+        ]
+
+    def __str__(self) -> str:
+        return f"flag on judgment {self.judgment_id}"
+
+
+class Move(models.Model):
+    """One step of a chain, as the fold made it. Where a refold takes it back, `undone_at` says when."""
+
+    image = models.ForeignKey(OpenImage, on_delete=models.CASCADE, related_name="moves", db_index=False)
+    chain = models.TextField(help_text="Its mentions' ids, in caption order")
+    number = models.PositiveSmallIntegerField(help_text="Step of this chain, from 0")
+    stage = models.CharField(max_length=40)
+    outcome = models.CharField(max_length=40)
+    next = models.CharField(max_length=40)
+    at = models.DateTimeField()
+    undone_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["image", "chain", "number"],
+                condition=Q(undone_at__isnull=True),
+                name="step_once_per_chain",
+            ),
+        ]
+        indexes = [models.Index(fields=["image", "id"], name="move_by_image")]
+
+    def __str__(self) -> str:
+        return f"{self.stage} {self.outcome} -> {self.next}"
+
+
+class Ruling(models.Model):
+    """What a reviewer asserted about an image. Withdrawn ones stay, and no longer count.
+
+    `content` is {"kind": partition, keep_apart, boxes, closure or resume, ...}, in the form of
+    `annotation.contents`.
+    """
+
+    image = models.ForeignKey(OpenImage, on_delete=models.CASCADE, related_name="rulings")
+    content = models.JSONField()
+    comment = models.TextField(blank=True)
+    made_by = models.ForeignKey(Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    made_at = models.DateTimeField(auto_now_add=True)
+    withdrawn_by = models.ForeignKey(
+        Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.content.get('kind')} on image {self.image_id}"

@@ -1,0 +1,89 @@
+"""Trust: how a worker stands for a kind of question, and the known items that tell."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.models.corpus import Image
+from annotation.models.crowd import Account, Worker
+from annotation.models.work import Campaign
+
+
+class Control(models.Model):
+    """A known item: a question whose answer is known. Never changed once anybody has seen it.
+
+    `purpose`: "control" items are mixed into the work, "qualification" items make up the test.
+    `content` is what is shown, as an Item's; `known` the answer; `stratum` the answer it stands
+    for, over which they are balanced. `explanation` says why, for whoever got it wrong in practice.
+    """
+
+    CONTROL = "control"
+    QUALIFICATION = "qualification"
+    PURPOSES = (CONTROL, QUALIFICATION)
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="controls", db_index=False)
+    kind = models.CharField(max_length=40)
+    purpose = models.CharField(max_length=20, default=CONTROL)
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
+    key = models.TextField()
+    content = models.JSONField()
+    known = models.JSONField()
+    stratum = models.CharField(max_length=40)
+    source = models.CharField(max_length=40, help_text="gold, page, csv, promoted")
+    explanation = models.TextField(blank=True)
+    active = models.BooleanField(default=True)
+    created_by = models.ForeignKey(
+        Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "purpose", "image", "key"], name="known_item_once_per_purpose"
+            ),
+        ]
+        indexes = [models.Index(fields=["campaign", "kind", "purpose"], name="control_pool")]
+
+    def __str__(self) -> str:
+        return f"{self.purpose} {self.kind}: {self.stratum}"
+
+
+class Standing(models.Model):
+    """A worker's trust for one kind of question in one campaign: `protocol.trust.Standing` as a row.
+
+    `last` holds the newest known answers, oldest first, "1" right and "0" wrong. `cursor` is the
+    rank at which this worker last found a task beyond the head of the queue. `blocked` is a
+    researcher's word, above what the rules say; `withdrawn_at` says that the worker's judgments
+    of this kind were discarded. `attempt` counts tests begun.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="standings", db_index=False)
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="standings")
+    kind = models.CharField(max_length=40)
+    state = models.CharField(max_length=20, default="qualification")
+    entered = models.BooleanField(default=False)
+    entered_tasks = models.PositiveIntegerField(null=True, blank=True)
+    entered_approved = models.FloatField(null=True, blank=True)
+    examined_right = models.PositiveSmallIntegerField(null=True, blank=True)
+    examined_asked = models.PositiveSmallIntegerField(null=True, blank=True)
+    attempt = models.PositiveSmallIntegerField(default=0)
+    items = models.PositiveIntegerField(default=0)
+    known = models.PositiveIntegerField(default=0)
+    right = models.PositiveIntegerField(default=0)
+    last = models.CharField(max_length=1000, blank=True)
+    cursor = models.BigIntegerField(default=0)
+    blocked = models.BooleanField(default=False)
+    reason = models.CharField(max_length=200, blank=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "worker", "kind"], name="standing_once"),
+            models.CheckConstraint(condition=Q(right__lte=F("known")), name="standing_right_among_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"worker {self.worker_id}, {self.kind}: {self.state}"

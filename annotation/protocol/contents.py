@@ -1,0 +1,100 @@
+"""Questions, mentions and rulings as plain data (lists, numbers, words), and back.
+
+What the queue stores of them, and what pages and the API receive. A box is
+[xmin, ymin, xmax, ymax] in pixels, 1-based and inclusive; a mention is named by its id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from annotation.protocol.questions import Question
+from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
+from annotation.protocol.terms import Box, Mention
+
+
+class BadContent(ValueError):
+    """Plain data that is no question, mention or ruling; names what is wrong."""
+
+
+def corners(box: Box) -> list[int]:
+    return [box.xmin, box.ymin, box.xmax, box.ymax]
+
+
+def content_of(question: Question) -> dict[str, Any]:
+    """What a worker is shown: {"mentions": [id, ...], "boxes": [box, ...], "pending": box or None}."""
+    return {
+        "mentions": list(question.mentions),
+        "boxes": [corners(box) for box in question.boxes],
+        "pending": corners(question.pending) if question.pending else None,
+    }
+
+
+def question_from(
+    kind: str, key: str, content: Mapping[str, Any], *, wanted: int = 1, barred: frozenset[str] = frozenset()
+) -> Question:
+    """The question that `content_of` was made from; `wanted` and `barred` are not part of it."""
+    try:
+        return Question(
+            kind,
+            key,
+            wanted,
+            barred,
+            tuple(content["mentions"]),
+            tuple(Box(*box) for box in content["boxes"]),
+            Box(*content["pending"]) if content["pending"] else None,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadContent(f"this is no content of {kind}: {error}") from error
+
+
+def plain_mention(mention: Mention) -> list[Any]:
+    """[caption, start, end, [token, ...], [category, ...]]."""
+    return [mention.caption, mention.start, mention.end, list(mention.tokens), list(mention.categories)]
+
+
+def mention_from(plain: Sequence[Any]) -> Mention:
+    caption, start, end, tokens, categories = plain
+    return Mention(caption, start, end, tuple(tokens), tuple(categories))
+
+
+def plain_ruling(ruling: Ruling) -> dict[str, Any]:
+    """A ruling as {"kind": ..., its fields}."""
+    match ruling:
+        case Partition(groups):
+            return {"kind": "partition", "groups": [list(group) for group in groups]}
+        case KeepApart(a, b):
+            return {"kind": "keep_apart", "a": a, "b": b}
+        case Boxes(mentions, boxes):
+            return {"kind": "boxes", "mentions": list(mentions), "boxes": [corners(b) for b in boxes]}
+        case Closure(mentions, kind):
+            return {"kind": "closure", "mentions": list(mentions), "as": kind}
+        case Resume(mentions):
+            return {"kind": "resume", "mentions": list(mentions)}
+
+
+def ruling_from(plain: Mapping[str, Any]) -> Ruling:
+    """The ruling of `plain_ruling`; raises BadContent naming what is wrong with it."""
+    try:
+        match plain["kind"]:
+            case "partition":
+                return Partition(tuple(tuple(map(str, group)) for group in plain["groups"]))
+            case "keep_apart":
+                return KeepApart(str(plain["a"]), str(plain["b"]))
+            case "boxes":
+                return Boxes(tuple(map(str, plain["mentions"])), tuple(Box(*box) for box in plain["boxes"]))
+            case "closure":
+                return Closure(tuple(map(str, plain["mentions"])), str(plain["as"]))
+            case "resume":
+                return Resume(tuple(map(str, plain["mentions"])))
+            case other:
+                raise BadContent(
+                    f"unknown ruling {other!r}; known: boxes, closure, keep_apart, partition, resume"
+                )
+    except KeyError as error:
+        raise BadContent(f"a ruling lacks {error}") from error
+    except (TypeError, ValueError) as error:
+        raise (
+            error if isinstance(error, BadContent) else BadContent(f"a ruling cannot be: {error}")
+        ) from error
