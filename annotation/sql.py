@@ -1,0 +1,86 @@
+"""How the queue talks to its database: turns, locks, and several statements in one trip.
+
+The queue's hot path is written in SQL that PostgreSQL and SQLite both speak. What differs is
+here: row locks, which SQLite neither has nor needs, and the turn that SQLite's writers take.
+
+SQLite lets one transaction write at a time, and a writer that waits polls, so that under load
+some wait for seconds while others pass. A lock on a file beside the database is handed on by
+the kernel in turn; whoever holds it finds the database free.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+Statement = tuple[str, Sequence[Any]]
+
+
+def now() -> datetime:
+    """The time by which the queue goes."""
+    return timezone.now()
+
+
+@contextlib.contextmanager
+def writing() -> Iterator[None]:
+    """A transaction that writes to the queue. Inside another transaction it is part of that."""
+    if connection.in_atomic_block:
+        with transaction.atomic(savepoint=False):
+            yield
+        return
+    with _turn(), transaction.atomic():
+        yield
+
+
+@contextlib.contextmanager
+def _turn() -> Iterator[None]:
+    """Hold SQLite's turn to write; nothing elsewhere, nor where the database is in memory."""
+    file = str(connection.settings_dict["NAME"])
+    if connection.vendor != "sqlite" or ":memory:" in file or "mode=memory" in file:
+        yield
+        return
+    # Opened anew each time: a descriptor kept across a fork would be one lock for both.
+    handle = os.open(f"{file}.turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def locking(*tables: str, skip: bool = False) -> str:
+    """The clause that locks the rows read of `tables` against writers; `skip` passes locked ones over."""
+    if connection.vendor != "postgresql":
+        return ""
+    return f" FOR NO KEY UPDATE OF {', '.join(tables)}" + (" SKIP LOCKED" if skip else "")
+
+
+def send(cursor: Any, statements: Sequence[Statement]) -> None:
+    """Execute statements whose results nobody reads: one trip on PostgreSQL, one after another on SQLite."""
+    if connection.vendor == "postgresql" and len(statements) > 1:
+        cursor.execute(
+            ";\n".join(text for text, _ in statements),
+            [value for _, values in statements for value in values],
+        )
+        return
+    for text, values in statements:
+        cursor.execute(text, values)
+
+
+def moment(value: datetime) -> Any:
+    """A time as a parameter of hand-written SQL."""
+    return connection.ops.adapt_datetimefield_value(value)
+
+
+def moment_from(value: Any) -> datetime:
+    """A time read by hand-written SQL: SQLite gives text."""
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    return value if value.tzinfo else value.replace(tzinfo=UTC)

@@ -1,0 +1,128 @@
+"""Standings as rows: read, taken through an event, written back.
+
+What an event does to a standing is `protocol.trust.after`; here is only where it is kept. Call
+whatever writes while holding the standing's row lock; of several, lock in the order of ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from annotation import sql
+from annotation.models import Campaign, Identity
+from annotation.models import Standing as Row
+from annotation.protocol.trust import Entered, Event, Examined, OutOfTurn, Standing, TrustSettings, after
+
+#: The columns that make a standing, in the order in which `from_values` takes them.
+COLUMNS = (
+    "kind",
+    "state",
+    "entered",
+    "entered_tasks",
+    "entered_approved",
+    "examined_right",
+    "examined_asked",
+    "items",
+    "known",
+    "right",
+    "last",
+)
+
+
+def from_values(values: Sequence[Any]) -> Standing:
+    """The standing that a row's COLUMNS hold."""
+    kind, state, entered, tasks, approved, right, asked, items, known, known_right, last = values
+    return Standing(
+        kind,
+        state,
+        Entered(tasks, approved) if entered else None,
+        Examined(right, asked) if asked else None,
+        items,
+        known,
+        known_right,
+        tuple(mark == "1" for mark in last),
+    )
+
+
+def pure(row: Row) -> Standing:
+    """The standing that a row holds."""
+    return from_values([getattr(row, name) for name in COLUMNS])
+
+
+def values_of(standing: Standing) -> dict[str, Any]:
+    """A standing as the values of its row's COLUMNS."""
+    entered, examined = standing.entered, standing.examined
+    return {
+        "kind": standing.kind,
+        "state": standing.state,
+        "entered": entered is not None,
+        "entered_tasks": entered.tasks if entered else None,
+        "entered_approved": entered.approved if entered else None,
+        "examined_right": examined.right if examined else None,
+        "examined_asked": examined.asked if examined else None,
+        "items": standing.items,
+        "known": standing.known,
+        "right": standing.right,
+        "last": "".join("01"[right] for right in standing.last),
+    }
+
+
+def store(row: Row, standing: Standing, **also: Any) -> None:
+    """Write `standing` to its row, and the columns in `also`."""
+    for name, value in {**values_of(standing), "changed_at": sql.now(), **also}.items():
+        setattr(row, name, value)
+    row.save()
+
+
+def note(row: Row, event: Event, settings: TrustSettings) -> Standing:
+    """Take the row's standing through one event and write it."""
+    standing = after(pure(row), event, settings)
+    store(row, standing)
+    return standing
+
+
+def passed_through(standing: Standing, event: Event, settings: TrustSettings) -> Standing:
+    """`after`, but for an event that comes too late to count: what a worker had in hand when a
+    researcher gave them a new standing leaves it as it is."""
+    try:
+        return after(standing, event, settings)
+    except OutOfTurn:
+        return standing
+
+
+def join(*, worker: int, campaign: Campaign, kind: str, settings: TrustSettings) -> Row:
+    """The worker's standing for `kind`, made on first sight from what their source reports of them."""
+    found = Row.objects.filter(campaign=campaign, worker_id=worker, kind=kind).first()
+    if found is not None:
+        return found
+    identity = Identity.objects.filter(worker_id=worker).first()
+    entered = Entered(identity.tasks, identity.approved) if identity else Entered()
+    first = after(Standing(kind), entered, settings)
+    row, _ = Row.objects.get_or_create(
+        campaign=campaign,
+        worker_id=worker,
+        kind=kind,
+        defaults={**values_of(first), "changed_at": sql.now()},
+    )
+    return row
+
+
+def changed(row_id: int, standing: Standing, at: datetime, *, cursor_at: int | None = None) -> sql.Statement:
+    """The statement that writes what work changes of a standing, for `sql.send`."""
+    moved = "" if cursor_at is None else ", cursor = %s"
+    return (
+        'UPDATE annotation_standing SET state = %s, items = %s, known = %s, "right" = %s, last = %s, '
+        f"changed_at = %s{moved} WHERE id = %s",
+        [
+            standing.state,
+            standing.items,
+            standing.known,
+            standing.right,
+            "".join("01"[right] for right in standing.last),
+            sql.moment(at),
+            *([] if cursor_at is None else [cursor_at]),
+            row_id,
+        ],
+    )
