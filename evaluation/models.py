@@ -75,13 +75,18 @@ class PairAnswers(models.Model):
 
 
 class QrelsSnapshot(models.Model):
-    """One version of named qrels: relevance frozen from a set of judgments under a rule.
+    """One version of named qrels: relevance frozen from a set of judgments under a rule, or by a protocol.
 
-    `digest` is that of `evaluation.qrels.Qrels`: over settings and rows, not over name and version.
+    A protocol judges nothing: it says which captions of which images take part, and each image's own are
+    its originals; `pool` describes it, and what is not among the rows does not take part. `digest` is
+    that of `evaluation.qrels.Qrels`: over settings and rows, not over name and version.
     """
 
     corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="qrels")
-    judgments = models.ForeignKey(JudgmentSet, on_delete=models.PROTECT, related_name="qrels")
+    judgments = models.ForeignKey(JudgmentSet, on_delete=models.PROTECT, null=True, related_name="qrels")
+    pool = models.CharField(
+        max_length=200, blank=True, help_text="The protocol and its split; empty where judgments were frozen"
+    )
     name = models.SlugField(max_length=100)
     version = models.PositiveIntegerField()
     rule = models.CharField(max_length=40)
@@ -97,6 +102,10 @@ class QrelsSnapshot(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["name", "version"], name="qrels_version_once_per_name"),
             models.CheckConstraint(condition=Q(version__gte=1), name="qrels_versions_from_one"),
+            models.CheckConstraint(
+                condition=Q(judgments__isnull=False, pool="") | (Q(judgments__isnull=True) & ~Q(pool="")),
+                name="qrels_from_judgments_or_protocol",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -5,10 +5,11 @@ scale) passes the threshold of a rule; it is judged where anybody answered. With
 query's original document is relevant whether or not it was judged, since it was written for it.
 Means are compared as exact fractions, so that two yeses of three are two thirds.
 
-Rules. `majority`, the default: more yes than no. `two_thirds`: two yeses of three, as Hodosh et al.
-2013 put it in words. `half`: as many yes as no or more; from their published votes it alone gives
-the 2,031 additional pairs and the distributions that their section 4.3.2 prints. On three answers
-the rules agree; on the 47,830 published pairs they differ by 35.
+Rules. `majority`, the default: more yes than no, as Hodosh et al. 2013 say of relevance (section
+4.3.3). `two_thirds`: two yeses of three, as their section 4.3.2 explains its threshold of 0.66.
+`half`: as many yes as no or more; from their published votes it alone gives the 2,031 additional
+pairs and the distributions that section 4.3.2 prints. On three answers the rules agree; of the
+47,830 published pairs they judge 35 differently. `relevant_by_rule` counts under each.
 
 A snapshot never changes. Its digest covers settings and rows, not its name and version: the same
 judgments under the same settings have the same digest, wherever they were read from.
@@ -17,7 +18,7 @@ judgments under the same settings have the same digest, wherever they were read 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -113,15 +114,15 @@ def freeze(
     *,
     name: str,
     settings: QrelsSettings | None = None,
-    originals: Mapping[str, str] | None = None,
+    originals: Iterable[tuple[str, str]] | None = None,
     previous: Qrels | None = None,
 ) -> Qrels:
     """A snapshot of `pairs`.
 
-    `originals` maps each query to the document that was made for it, and is needed where the
-    settings count originals. `previous` is the last snapshot of this name: where nothing changed it
-    is returned itself, else the version is one higher. Raises ValueError for a pair that comes
-    twice, and for originals that are missing.
+    `originals` are pairs of a query and a document that was made for it, of which a query may have
+    several, and are needed where the settings count originals. `previous` is the last snapshot of this
+    name: where nothing changed it is returned itself, else the version is one higher. Raises ValueError
+    for a pair that comes twice, and for originals that are missing.
     """
     settings = settings or QrelsSettings()
     if settings.originals and originals is None:
@@ -132,12 +133,23 @@ def freeze(
         if key in rows:
             raise ValueError(f"the pair {pair.query!r}, {pair.document!r} comes twice; merge its answers")
         rows[key] = Qrel(*key, relevance=int(settings.rule.holds(pair)))
-    for key in (originals or {}).items() if settings.originals else ():
+    for key in dict.fromkeys(originals or ()) if settings.originals else ():
         rows[key] = Qrel(*key, relevance=1, judged=key in rows)
     made = Qrels(name, 1, settings, tuple(sorted(rows.values())))
     if previous is None:
         return made
     return previous if previous.digest == made.digest else replace(made, version=previous.version + 1)
+
+
+def relevant_by_rule(
+    pairs: Collection[JudgedPair], originals: Iterable[tuple[str, str]] = ()
+) -> dict[str, int]:
+    """How many pairs are relevant under each rule, `originals` always among them."""
+    own = frozenset(originals)
+    return {
+        rule.name: len(own | {(pair.query, pair.document) for pair in pairs if rule.holds(pair)})
+        for rule in RULES
+    }
 
 
 def _grouped(pairs: Iterator[tuple[str, str]]) -> Mapping[str, frozenset[str]]:

@@ -13,7 +13,7 @@ captions are numbered from 0 in the order they come.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,30 +75,42 @@ class Selection:
         return self.annotation().swapped()
 
 
+def protocol_named(name: str) -> Protocol:
+    """The protocol `name`, spelt with spaces, hyphens or underscores; ValueError listing what exists."""
+    found = PROTOCOLS.get(" ".join(name.lower().replace("-", " ").replace("_", " ").split()))
+    if found is None:
+        raise ValueError(f"unknown protocol {name!r}; known: {', '.join(PROTOCOLS)}")
+    return found
+
+
 def select(
-    protocol: str, image_of: ArrayLike, *, images: int | None = None, number: int | None = None
+    protocol: str,
+    image_of: ArrayLike,
+    *,
+    images: int | Sequence[str] | None = None,
+    number: int | None = None,
 ) -> Selection:
     """What takes part under a protocol; `number` chooses another caption where one of each is taken.
 
-    `images` is how many there are (default: as many as the captions name). Raises ValueError for an
-    unknown protocol, and for an image that lacks the caption, naming it.
+    `images` is how many there are, or what they are called (default: as many as the captions name).
+    Raises ValueError for an unknown protocol, and for an image that lacks the caption, naming it.
     """
-    if protocol not in PROTOCOLS:
-        raise ValueError(f"unknown protocol {protocol!r}; known: {', '.join(PROTOCOLS)}")
+    asked = protocol_named(protocol)
     owner = np.asarray(image_of, dtype=np.intp)
-    wanted = PROTOCOLS[protocol].number
-    count = int(owner.max(initial=-1)) + 1 if images is None else images
+    called = range(int(owner.max(initial=-1)) + 1) if images is None else images
+    called = range(called) if isinstance(called, int) else called
+    count, wanted = len(called), asked.number
     chosen = np.arange(len(owner))
     if wanted is not None:
         wanted = wanted if number is None else number
         chosen = chosen[_numbers(owner) == wanted]
     elif number is not None:
-        raise ValueError(f"protocol {protocol!r} takes all captions; leave out the number {number}")
+        raise ValueError(f"protocol {asked.name!r} takes all captions; leave out the number {number}")
     without = np.flatnonzero(np.bincount(owner[chosen], minlength=count) == 0)
     if len(without):
         which = "" if wanted is None else f" number {wanted} (counted from 0)"
         raise ValueError(
-            f"image {without[0]} has no caption{which}; {len(without)} of {count} images lack it"
+            f"image {called[without[0]]} has no caption{which}; {len(without)} of {count} images lack it"
         )
     return Selection(np.arange(count), chosen, owner[chosen])
 

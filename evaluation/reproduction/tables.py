@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scipy import stats
-
+from evaluation.agreement.estimates import Estimate
 from evaluation.reproduction import printed
 from evaluation.reproduction.cells import KAPPA, PERCENT, Cell
 from evaluation.reproduction.conventions import Conventions
@@ -20,6 +19,7 @@ from evaluation.reproduction.measures import (
     top,
 )
 from evaluation.reproduction.printed_systems import AUTOMATIC, DIRECTIONS, HUMAN
+from evaluation.significance.tables import kendall, spearman
 
 
 def table_2(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
@@ -45,14 +45,13 @@ def table_7(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
     )
     for table, rows, places in halves:
         for (row, values), (automatic, human) in zip(rows.items(), places, strict=True):
-            ours: list[tuple[str, float]] = []
+            ours: list[tuple[str, Estimate]] = []
             for direction, first in DIRECTIONS.items():
                 one, other = AUTOMATIC[:, first + automatic], HUMAN[:, first + human]
-                tau = stats.kendalltau(one, other, variant=conventions.tau).statistic
-                ours.append((f"{direction} rho", stats.spearmanr(one, other).statistic))
-                ours.append((f"{direction} tau", tau))
-            for (column, value), figure in zip(ours, values, strict=True):
-                yield Cell(table, row, column, figure, float(value), KAPPA, table)
+                ours.append((f"{direction} rho", spearman(one, other)))
+                ours.append((f"{direction} tau", kendall(one, other, variant=conventions.tau)))
+            for (column, found), figure in zip(ours, values, strict=True):
+                yield cell_of(found, table, row, column, figure, KAPPA, table)
 
 
 def tables_8_and_9(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:

@@ -1,24 +1,33 @@
-"""Judgments in the database -> a frozen, versioned snapshot of qrels."""
+"""Frozen, versioned snapshots of qrels: from judgments in the database, or from a corpus alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 
 from annotation.rebuild import chunks, delete_in_pages
+from annotation.selectors.corpora import check_split, corpus_named
 from evaluation.formats.base import JudgedPair
+from evaluation.metrics.protocols import protocol_named, select
 from evaluation.models import QrelsRow, QrelsSnapshot
-from evaluation.qrels import RULES, Qrels, QrelsSettings, freeze
+from evaluation.qrels import RULES, Qrels, QrelsSettings, freeze, relevant_by_rule
 from evaluation.selectors import Names, judgment_set, names_of, pairs_of, qrels_of
 from evaluation.services.judgments import KEYWORD_FORMATS
 from evaluation.services.writing import CHUNK, ImportRefused, alone, check_name
 
+Pairs = Sequence[tuple[str, str]]
+
 
 @dataclass(frozen=True, slots=True)
 class QrelsReport:
-    """A snapshot. `unchanged`: the newest of its name holds the same already."""
+    """A snapshot. `unchanged`: the newest of its name holds the same already.
+
+    `by_rule` is how many pairs would be relevant under each rule; `pool` describes the protocol, and is
+    empty where judgments were frozen.
+    """
 
     qrels: str
     version: int
@@ -29,6 +38,8 @@ class QrelsReport:
     rows: int
     relevant: int
     unjudged: int
+    by_rule: dict[str, int]
+    pool: str = ""
 
 
 def freeze_qrels(
@@ -36,75 +47,122 @@ def freeze_qrels(
 ) -> QrelsReport:
     """Freeze the published `judgments` of `corpus` as the next version of the qrels `name`.
 
-    With `originals` every image that was asked about, or whose caption was judged, has that caption as
-    relevant, judged or not. Where the newest version holds the same, nothing changes. Raises
-    UnknownName for a name or rule nobody knows, Busy, else ImportRefused.
+    With `originals` every image that was asked about, or whose caption was judged, has its own captions
+    of the numbers that were judged as relevant, judged or not. Where the newest version holds the same,
+    nothing changes. Raises UnknownName for a name or rule nobody knows, Busy, else ImportRefused.
     """
     settings = QrelsSettings(RULES.get(rule), originals)
     check_name(name, "qrels")
     source = judgment_set(corpus, judgments)
     names = names_of(corpus)
+    pairs = list(pairs_of(source, names))
+    # A keyword may be spelt as an image is called.
+    images = {} if source.format in KEYWORD_FORMATS else names.image
+    own = _originals(pairs, names, images) if originals else []
+    return _freeze(name, settings, pairs, own, names, images, judgments=source)
+
+
+def freeze_protocol(
+    *, name: str, corpus: str, protocol: str, number: int | None = None, split: str | None = None
+) -> QrelsReport:
+    """Freeze the originals of `corpus` under a protocol of `metrics.protocols`; nobody has to judge.
+
+    `number` is the caption of each image where the protocol takes one; `split` restricts the images. What
+    is not among the rows does not take part when a run is scored. Raises as `freeze_qrels` does.
+    """
+    check_name(name, "qrels")
+    row = corpus_named(corpus)
+    if split is not None:
+        check_split(row, split)
+    names = names_of(corpus)
+    images = row.images.order_by("position")
+    chosen = list((images.filter(split=split) if split is not None else images).values_list("pk", flat=True))
+    place = {image: number for number, image in enumerate(chosen)}
+    captions = [caption for caption, owner in names.owner.items() if owner in place]
+    called = [names.image_name[image] for image in chosen]
+    try:
+        found = select(protocol, [place[names.owner[c]] for c in captions], images=called, number=number)
+        asked = protocol_named(protocol)
+    except ValueError as error:
+        raise ImportRefused(f"corpus {corpus!r}: {error}") from error
+    own = [
+        (called[owner], names.caption_name[captions[caption]])
+        for caption, owner in zip(found.captions.tolist(), found.owner.tolist(), strict=True)
+    ]
+    wanted = asked.number if number is None else number
+    pool = [asked.name, f"number {wanted}" if wanted is not None else "", f"split {split}" if split else ""]
+    return _freeze(
+        name, QrelsSettings(), [], own, names, names.image, pool=", ".join(part for part in pool if part)
+    )
+
+
+def _freeze(
+    name: str,
+    settings: QrelsSettings,
+    pairs: list[JudgedPair],
+    originals: Pairs,
+    names: Names,
+    asking: Mapping[str, int],
+    **source: Any,
+) -> QrelsReport:
+    """The next version of `name`, unless the newest holds the same; `source` says what it is made of."""
+    corpus = corpus_named(names.corpus)
     with alone(f"qrels.{name}", "qrels", name):
         standing = QrelsSnapshot.objects.filter(name=name).order_by("version")
         for leftover in standing.filter(published=False):
             _sweep(leftover)
         last = standing.filter(published=True).last()
-        if last is not None and last.corpus_id != source.corpus_id:
+        if last is not None and last.corpus_id != corpus.pk:
             raise ImportRefused(
-                f"qrels {name!r} are of corpus {last.corpus.name!r}, not {corpus!r}; choose another name"
+                f"qrels {name!r} are of corpus {last.corpus.name!r}, not {names.corpus!r}; "
+                "choose another name"
             )
-        pairs = list(pairs_of(source, names))
-        # A keyword may be spelt as an image is called.
-        images = {} if source.format in KEYWORD_FORMATS else names.image
+        if last is not None and bool(last.pool) != bool(source.get("pool")):
+            kinds = ("a protocol", "judgments") if last.pool else ("judgments", "a protocol")
+            raise ImportRefused(
+                f"qrels {name!r} are from {kinds[0]}, not from {kinds[1]}; choose another name"
+            )
         previous = qrels_of(last, names) if last else None
-        made = freeze(
-            pairs,
-            name=name,
-            settings=settings,
-            originals=_originals(pairs, names, images) if originals else None,
-            previous=previous,
-        )
+        made = freeze(pairs, name=name, settings=settings, originals=originals, previous=previous)
         if made is not previous:
             snapshot = QrelsSnapshot.objects.create(
-                corpus_id=source.corpus_id,
-                judgments=source,
+                corpus=corpus,
                 name=name,
                 version=made.version,
-                rule=rule,
-                originals=originals,
+                rule=settings.rule.name,
+                originals=settings.originals,
                 digest=made.digest,
                 row_count=len(made.rows),
+                **source,
             )
-            _write(made, snapshot, names, images)
+            _write(made, snapshot, names, asking)
     return QrelsReport(
-        name,
-        made.version,
-        made.settings.described(),
-        made.digest,
-        made is previous,
-        len({row.query for row in made.rows}),
-        len(made.rows),
-        sum(row.relevance for row in made.rows),
-        sum(not row.judged for row in made.rows),
+        qrels=name,
+        version=made.version,
+        settings=made.settings.described(),
+        digest=made.digest,
+        unchanged=made is previous,
+        queries=len({row.query for row in made.rows}),
+        rows=len(made.rows),
+        relevant=sum(row.relevance for row in made.rows),
+        unjudged=sum(not row.judged for row in made.rows),
+        by_rule=relevant_by_rule(pairs, originals),
+        pool=source.get("pool", ""),
     )
 
 
-def _originals(pairs: list[JudgedPair], names: Names, asking: Mapping[str, int]) -> Mapping[str, str]:
-    """Each image's own caption among those judged; the captions of all must have one number."""
-    captions = {names.caption[pair.document] for pair in pairs}
-    numbers = {names.number[caption] for caption in captions}
+def _originals(pairs: list[JudgedPair], names: Names, asking: Mapping[str, int]) -> Pairs:
+    """Each image with its own captions, of the numbers among those judged."""
     if not asking:
         raise ImportRefused("keywords have no original captions; freeze without originals")
-    images = {asking[pair.query] for pair in pairs}
-    if len(numbers) != 1:
-        raise ImportRefused(
-            f"the judged captions have the numbers {', '.join(map(str, sorted(numbers)))} of their images, "
-            "and only one caption of an image can be its original; freeze without originals"
-        )
-    images |= {names.owner[caption] for caption in captions}
-    number = numbers.pop()
-    own = {owner: c for c, owner in names.owner.items() if names.number[c] == number}
-    return {names.image_name[image]: names.caption_name[own[image]] for image in images if image in own}
+    captions = {names.caption[pair.document] for pair in pairs}
+    numbers = {names.number[caption] for caption in captions}
+    images = {asking[pair.query] for pair in pairs} | {names.owner[caption] for caption in captions}
+    return [
+        (names.image_name[owner], names.caption_name[caption])
+        for caption, owner in names.owner.items()
+        if owner in images and names.number[caption] in numbers
+    ]
 
 
 def _write(made: Qrels, snapshot: QrelsSnapshot, names: Names, asking: Mapping[str, int]) -> None:

@@ -1,14 +1,17 @@
 """What tables of many systems need: rank correlations, Holm's correction, and marks.
 
 - Spearman's rho: the correlation of ranks, tied values sharing the mean of theirs. Kendall's tau-b:
-  concordant less discordant pairs over the geometric mean of the pairs untied in either. Both are
-  undefined where either side is constant. Higher is not turned into better: median ranks correlate
+  concordant less discordant pairs over the geometric mean of the pairs untied in either; tau-c
+  divides by n^2 (m - 1) / 2m, m being the fewer different values of the two. All are undefined
+  where either side is constant. Higher is not turned into better: median ranks correlate
   negatively with R-precision, as Table 7 of Hodosh et al. 2013 prints them.
 - Holm 1979: the i-th smallest of m values of p is multiplied by m - i + 1, none below the one before.
 - Marks follow Hodosh et al. 2013: * for p <= 0.1, ** for p <= 0.05, *** for p <= 0.01.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,12 +30,12 @@ def spearman(first: ArrayLike, second: ArrayLike) -> Estimate:
     return Estimate(float(stats.spearmanr(one, other).statistic), len(one))
 
 
-def kendall(first: ArrayLike, second: ArrayLike) -> Estimate:
-    """Kendall's tau-b of two measures over the same systems, shape (systems,)."""
+def kendall(first: ArrayLike, second: ArrayLike, *, variant: Literal["b", "c"] = "b") -> Estimate:
+    """Kendall's tau of two measures over the same systems, shape (systems,)."""
     one, other, reason = _columns(first, second)
     if reason:
         return Estimate(None, len(one), reason)
-    return Estimate(float(stats.kendalltau(one, other, variant="b").statistic), len(one))
+    return Estimate(float(stats.kendalltau(one, other, variant=variant).statistic), len(one))
 
 
 def holm(p: ArrayLike) -> NDArray[np.float64]:

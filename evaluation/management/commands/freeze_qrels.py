@@ -1,8 +1,11 @@
-"""`manage.py freeze_qrels NAME --corpus C --judgments J [--rule R]`: which captions are relevant, frozen.
+"""`manage.py freeze_qrels NAME --corpus C (--judgments J | --protocol P)`: what is relevant, frozen.
 
     python manage.py freeze_qrels hodosh --corpus flickr8k --judgments flickr8k-crowd
+    python manage.py freeze_qrels coco --corpus coco --protocol any-of-five --split test
 
-Each change makes a new version; `score_run --qrels hodosh:1` still finds the first.
+The first from judgments, under a rule. The second without any: each image's own captions are its
+originals, and the protocol says which captions take part. Each change makes a new version;
+`score_run --qrels hodosh:1` still finds the first.
 """
 
 from __future__ import annotations
@@ -10,48 +13,80 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from annotation.exclusive import Busy
 from annotation.management.base import ReportCommand
+from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.qrels import MAJORITY, RULES
-from evaluation.services.qrels import freeze_qrels
+from evaluation.services.qrels import freeze_protocol, freeze_qrels
 from evaluation.services.writing import ImportRefused
 
 
 class Command(ReportCommand):
-    help = "Freeze judgments as qrels. Where the newest version holds the same, nothing changes."
+    help = (
+        "Freeze judgments, or a corpus's originals, as qrels. Where the newest version holds the same, "
+        "nothing changes."
+    )
     refusals = (*ReportCommand.refusals, ImportRefused, Busy, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name", help="What the qrels are called")
-        parser.add_argument("--corpus", required=True, help="The corpus that was judged")
-        parser.add_argument("--judgments", required=True, help="The name of its judgments")
+        parser.add_argument("--corpus", required=True, help="The corpus they are about")
+        source = parser.add_mutually_exclusive_group(required=True)
+        source.add_argument("--judgments", help="The name of its judgments")
+        source.add_argument(
+            "--protocol", help=f"Originals only, nothing judged; one of: {', '.join(PROTOCOLS)}"
+        )
         known = ", ".join(RULES.keys())
+        parser.add_argument("--rule", help=f"Of judgments; one of: {known} (default: {MAJORITY.name})")
         parser.add_argument(
-            "--rule", default=MAJORITY.name, help=f"One of: {known} (default: {MAJORITY.name})"
+            "--without-originals", action="store_true", help="Of judgments: an original counts as judged"
         )
-        parser.add_argument(
-            "--without-originals", action="store_true", help="An original counts as it was judged"
-        )
+        parser.add_argument("--caption", type=int, help="Of a protocol: which caption of each image, from 0")
+        parser.add_argument("--split", help="Of a protocol: its images only (default: all)")
 
     def report(self, **options: Any) -> dict[str, Any]:
-        return asdict(
-            freeze_qrels(
-                name=options["name"],
-                corpus=options["corpus"],
+        name, corpus = options["name"], options["corpus"]
+        own, others = ("rule", "without_originals"), ("caption", "split")
+        if options["protocol"] is not None:
+            _refuse(options, own, "--protocol")
+            made = freeze_protocol(
+                name=name,
+                corpus=corpus,
+                protocol=options["protocol"],
+                number=options["caption"],
+                split=options["split"],
+            )
+        else:
+            _refuse(options, others, "--judgments")
+            made = freeze_qrels(
+                name=name,
+                corpus=corpus,
                 judgments=options["judgments"],
-                rule=options["rule"],
+                rule=options["rule"] or MAJORITY.name,
                 originals=not options["without_originals"],
             )
-        )
+        return asdict(made)
 
     def show(self, report: dict[str, Any]) -> str:
         end = "stands already, nothing changed" if report["unchanged"] else "frozen"
-        return (
+        by_rule = ", ".join(f"{rule} {number}" for rule, number in report["by_rule"].items())
+        judged = (
             f"{report['relevant']} of {report['rows']} pairs of {report['queries']} queries are relevant, "
-            f"{report['unjudged']} of them originals that nobody judged\n"
+            f"{report['unjudged']} of them originals that nobody judged\nrelevant by rule: {by_rule}"
+        )
+        own = f"{report['rows']} original pairs of {report['queries']} images ({report['pool']})"
+        return (
+            f"{own if report['pool'] else judged}\n"
             f"qrels {report['qrels']!r} version {report['version']} {end} ({report['settings']})\n"
             f"digest {report['digest']}"
         )
+
+
+def _refuse(options: dict[str, Any], names: tuple[str, ...], other: str) -> None:
+    """CommandError for an option that means nothing beside `other`."""
+    for name in names:
+        if options[name] not in (None, False):
+            raise CommandError(f"--{name.replace('_', '-')} does not go with {other}; leave one out")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evaluation.metrics.judged import judged
-from evaluation.metrics.protocols import both_directions, folds, over_folds, select
+from evaluation.metrics.protocols import both_directions, folds, over_folds, protocol_named, select
 from evaluation.metrics.ranked import from_tiles
 from evaluation.metrics.scoring import evaluate
 from models_core.tiles import Dense, Products
@@ -23,6 +23,12 @@ def test_each_protocol_takes_its_captions():
     assert select("first caption", image_of).captions.tolist() == [0, 3]
     assert select("one caption", image_of).captions.tolist() == [2, 5]
     assert select("one caption", image_of, number=1).captions.tolist() == [1, 4]
+
+
+def test_a_protocol_is_found_however_it_is_spelt():
+    assert {protocol_named(name).name for name in ("Any-of-Five", "any_of_five", " any of  five")} == {
+        "any of five"
+    }
 
 
 def test_captions_are_numbered_within_their_image_in_the_order_they_come():
@@ -43,6 +49,7 @@ def test_captions_are_numbered_within_their_image_in_the_order_they_come():
         ),
         (lambda: select("any of five", [0, 2]), "image 1 has no caption; 1 of 3 images lack it"),
         (lambda: select("any of five", [0], images=2), "image 1 has no caption"),
+        (lambda: select("any of five", [0], images=["a.jpg", "b.jpg"]), "image b.jpg has no caption"),
         (lambda: select("any of five", [0], number=1), "takes all captions; leave out the number 1"),
         (
             lambda: list(folds(select("any of five", [0, 1, 2]), 2)),

@@ -187,6 +187,9 @@ def test_rank_correlations_are_what_their_definitions_say(pairs):
         sum(v[i] != v[j] for i, j in itertools.combinations(range(len(pairs)), 2)) for v in (first, second)
     ]
     assert tau.value == pytest.approx(sum(agree) / math.sqrt(untied[0] * untied[1]))
+    fewer = min(len(set(first)), len(set(second)))
+    most = len(pairs) ** 2 * (fewer - 1) / (2 * fewer)
+    assert kendall(first, second, variant="c").value == pytest.approx(sum(agree) / most)
     ranks = np.array([[(v < x).sum() + ((v == x).sum() + 1) / 2 for x in v] for v in (first, second)])
     assert rho.value == pytest.approx(np.corrcoef(ranks)[0, 1])
 
