@@ -1,0 +1,94 @@
+"""Known items as rows: the pools that the queue draws from, and how an answer on one is graded.
+
+Which item comes when is `protocol.controls`; what is right is `protocol.grading`. Here is only
+what a campaign has of them.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+from django.db import connection
+
+from annotation.models import Control as Row
+from annotation.protocol.controls import Control
+from annotation.protocol.grading import is_right
+from annotation.protocol.questions import BOX_DRAWING
+from annotation.protocol.terms import Box
+from annotation.protocol.trust import TrustSettings
+
+#: Pools kept by a process; one is a tuple of some dozen ids.
+POOLS_KEPT = 256
+
+
+class Given(Protocol):
+    """What a worker sent: an answer's word, a box where it is "drawn", or a flag."""
+
+    @property
+    def answer(self) -> str: ...
+    @property
+    def box(self) -> Box | None: ...
+    @property
+    def flag(self) -> str: ...
+
+
+class Shown(NamedTuple):
+    """What a known item shows: the id of its image, its key, and what `protocol.contents` makes of it."""
+
+    image: int
+    key: str
+    content: dict[str, Any]
+
+
+@lru_cache(maxsize=POOLS_KEPT)
+def pool(campaign: int, kind: str, revision: int, purpose: str = Row.CONTROL) -> tuple[Control, ...]:
+    """The active known items of a kind, each under its row's id as text.
+
+    Kept by the process for each `revision` of the campaign, which rises with every change of them.
+    """
+    rows = Row.objects.filter(campaign=campaign, kind=kind, purpose=purpose, active=True).order_by("id")
+    return tuple(Control(str(row), stratum) for row, stratum in rows.values_list("id", "stratum"))
+
+
+def shown(control: int) -> Shown:
+    """What the known item with this id shows. Raises Control.DoesNotExist."""
+    return Shown(*Row.objects.values_list("image_id", "key", "content").get(pk=control))
+
+
+def seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
+    """Ids of the known items of a kind that are nothing new to a worker.
+
+    They held them, whatever became of that, or they hold or answered the very question as a task:
+    nobody judges a key twice.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT a.control_id FROM annotation_assignment a
+               WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.control_id IS NOT NULL
+               UNION
+               SELECT c.id FROM annotation_control c
+               JOIN annotation_openimage o ON o.campaign_id = c.campaign_id AND o.image_id = c.image_id
+               JOIN annotation_task t ON t.image_id = o.id AND t.key = c.key
+               JOIN annotation_assignment a ON a.task_id = t.id AND a.worker_id = %s
+               WHERE c.campaign_id = %s AND c.kind = %s""",
+            [worker, campaign, kind, worker, campaign, kind],
+        )
+        return frozenset(str(control) for (control,) in cursor.fetchall())
+
+
+def grade(*, kind: str, known: Any, given: Given, settings: TrustSettings) -> bool:
+    """Whether what a worker sent on a known item is right; `known` as its row holds it.
+
+    A flag is wrong: a known item has nothing to report, and whoever flags everything would
+    otherwise never be measured.
+    """
+    if given.flag:
+        return False
+    answer = given.box if kind == BOX_DRAWING else given.answer
+    return is_right(kind, answer, known_from_plain(kind, known), settings)
+
+
+def known_from_plain(kind: str, known: Any) -> Any:
+    """A known answer as `protocol.grading` takes it, from the plain data of its row."""
+    return tuple(Box(*corners) for corners in known) if kind == BOX_DRAWING else known
