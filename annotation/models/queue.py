@@ -129,10 +129,12 @@ class Item(models.Model):
 class Assignment(models.Model):
     """A lease of a task, or of a known item, to a worker; once handed in, the line of the ledger.
 
-    `role`: vote, double_check, control, qualification. `seconds` are idle-trimmed; `pay` is in
-    millionths of the campaign's currency and is set when the answer comes.
+    `role`: vote, double_check, control, qualification. Planned are the items of a test whose turn
+    has not come (`leased_at` and `ended_at` then say when it began). `seconds` are idle-trimmed;
+    `pay` is in millionths of the campaign's currency and is set when the answer comes.
     """
 
+    PLANNED = "planned"
     LEASED = "leased"
     SUBMITTED = "submitted"
     RETURNED = "returned"

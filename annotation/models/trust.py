@@ -56,7 +56,8 @@ class Standing(models.Model):
     `last` holds the newest known answers, oldest first, "1" right and "0" wrong. `cursor` is the
     rank at which this worker last found a task beyond the head of the queue. `blocked` is a
     researcher's word, above what the rules say; `withdrawn_at` says that the worker's judgments
-    of this kind were discarded. `attempt` counts tests begun.
+    of this kind were discarded. `attempt` counts tests begun. A standing given anew counts from
+    the judgment after `since`.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="standings", db_index=False)
@@ -74,6 +75,7 @@ class Standing(models.Model):
     right = models.PositiveIntegerField(default=0)
     last = models.CharField(max_length=1000, blank=True)
     cursor = models.BigIntegerField(default=0)
+    since = models.BigIntegerField(default=0, db_default=0)
     blocked = models.BooleanField(default=False)
     reason = models.CharField(max_length=200, blank=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)

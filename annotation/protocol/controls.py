@@ -12,7 +12,7 @@ questions"). That 12 of the first 30 are known, balanced over the possible answe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -123,6 +123,43 @@ def choose(
             "add more of these, or a worker who always answers otherwise passes.",
         )
     return Choice(Control(chosen, stratum))
+
+
+def test_items(
+    pool: Collection[Control],
+    count: int,
+    *,
+    seed: Seed,
+    worker: str,
+    kind: str,
+    attempt: int,
+    used: Mapping[str, int] | None = None,
+) -> list[Control]:
+    """The items of a worker's qualification test, in the order in which they are asked.
+
+    At most `count` of `pool`, each possible answer as often as any other or once more often, so
+    that whoever always answers the same has a third of it wrong or more; fewer than `count`
+    where one answer runs out. Items that an earlier attempt `used` (id -> how often) come only
+    where fresh ones run out. Empty where all items are known to be the same: these would test
+    nothing.
+    """
+    times = used or {}
+    left: dict[str, list[Control]] = {}
+    for control in sorted(
+        pool, key=lambda c: (times.get(c.id, 0), draw(seed, worker, kind, "test", attempt, c.id), c.id)
+    ):
+        left.setdefault(control.stratum, []).append(control)
+    if len(left) < 2:
+        return []
+    turns = drawn(left, len(left), seed, worker, kind, "test", attempt)
+    rounds = min(map(len, left.values()))
+    # A last round goes round as far as the count, or an answer that has run out, lets it.
+    chosen = [left[stratum][turn] for turn in range(rounds) for stratum in turns][:count]
+    for stratum in turns:
+        if len(chosen) < rounds * len(turns) or len(chosen) == count or len(left[stratum]) == rounds:
+            break
+        chosen.append(left[stratum][rounds])
+    return sorted(chosen, key=lambda c: draw(seed, worker, kind, "order", attempt, c.id))
 
 
 def double_checked(settings: TrustSettings, *, seed: Seed, key: str) -> bool:

@@ -1,0 +1,229 @@
+"""The qualification test: drawn when it begins, asked item by item, judged when all are answered.
+
+A test is a row of assignments with role "qualification", one for each item, written when it begins
+and so fixed from then on; `attempt` tells a worker's tests of a kind apart, from 0. They go into
+the worker's hands one after the other and come back like any other task:
+
+    begin       a test, drawn and written, or the reason why there is none
+    hold        leases.take: the next item of the test under way, leased
+    answered    submission.submit: an item was graded; after the last one the standing learns of it
+    obstacle    leases.take, pages: why a worker who needs a test cannot begin one
+
+An item that was returned or ran out of time comes again: nobody leaves out what they do not know.
+A kind's test may be taken ATTEMPTS times; a standing given anew counts from there.
+
+Source: Plummer et al. 2015, section 2.3 (a test for each question). Its length, that its items
+are balanced over the possible answers, and how often it may be taken are decided here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from annotation import sql, standings
+from annotation.campaign_settings import CampaignSettings, settings_of
+from annotation.controls import pool
+from annotation.models import Assignment, Campaign, Control, Standing, Worker
+from annotation.protocol.controls import test_items
+from annotation.protocol.questions import QUESTIONS
+from annotation.protocol.trust import QUALIFICATION, Examined, Refusal, why_not
+
+#: How often a worker may take the test of a kind.
+ATTEMPTS = 3
+ROLE = "qualification"
+#: What `why_not` says to those whom a test would help.
+NEED_A_TEST = ("no_test", "test_failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A test under way: which of the worker's tests of the kind it is, from 1, and how far it is."""
+
+    attempt: int
+    asked: int
+    answered: int
+
+
+def begin(*, worker: int, campaign: Campaign, kind: str) -> Test | Refusal:
+    """Begin the test of `kind`, or go on with the one under way; a Refusal says why neither goes."""
+    settings = settings_of(campaign.settings)
+    with sql.writing():
+        standings.join(worker=worker, campaign=campaign, kind=kind, settings=settings.trust)
+        row = Standing.objects.select_for_update().get(campaign=campaign, worker=worker, kind=kind)
+        under_way = progress(row)
+        if under_way is not None:
+            return under_way
+        refusal = _refusal(row, settings) or obstacle(row, campaign=campaign, settings=settings)
+        if refusal is not None:
+            return refusal
+        earlier = Assignment.objects.filter(campaign=campaign, worker=worker, kind=kind, role=ROLE)
+        items = test_items(
+            pool(campaign.pk, kind, campaign.revision, Control.QUALIFICATION),
+            settings.trust.verdict_known,
+            seed=campaign.seed,
+            worker=Worker.objects.values_list("pseudonym", flat=True).get(pk=worker),
+            kind=kind,
+            attempt=row.attempt,
+            used=Counter(map(str, earlier.values_list("control", flat=True))),
+        )
+        at = sql.now()
+        Assignment.objects.bulk_create(
+            Assignment(
+                campaign=campaign,
+                worker_id=worker,
+                kind=kind,
+                control_id=int(item.id),
+                attempt=row.attempt,
+                role=ROLE,
+                state=Assignment.PLANNED,
+                leased_at=at,
+                expires_at=at,
+                ended_at=at,
+            )
+            for item in items
+        )
+        row.attempt += 1
+        row.save(update_fields=["attempt"])
+    return Test(row.attempt, len(items), 0)
+
+
+def progress(row: Standing) -> Test | None:
+    """The test that a worker is in the middle of, if any."""
+    states = Counter(_items(row).values_list("state", flat=True)) if row.attempt else Counter()
+    if states.total() == states[Assignment.SUBMITTED]:
+        return None
+    return Test(row.attempt, states.total(), states[Assignment.SUBMITTED])
+
+
+def hold(
+    row: Standing, *, settings: CampaignSettings, holding: Collection[int] = (), at: Any = None
+) -> int | None:
+    """Put the next item of the test under way into the worker's hands: the assignment's id.
+
+    One that they have already and that is not in `holding` comes first. None where no test is
+    under way, or where its remaining items are all in their hands, or as many as may be. Call
+    inside `sql.writing()` while holding the standing's lock.
+    """
+    if not row.attempt:
+        return None
+    at = at or sql.now()
+    left = list(
+        _items(row)
+        .exclude(state=Assignment.SUBMITTED)
+        .order_by("id")
+        .values_list("id", "state", "expires_at")
+    )
+    in_hand = [id for id, state, expires in left if state == Assignment.LEASED and expires > at]
+    waiting = next((id for id in in_hand if id not in holding), None)
+    if waiting is not None or len(in_hand) >= settings.lease.in_hand:
+        return waiting
+    following = next((id for id, _, _ in left if id not in in_hand), None)
+    if following is not None:
+        Assignment.objects.filter(pk=following).update(
+            state=Assignment.LEASED,
+            leased_at=at,
+            expires_at=at + timedelta(minutes=settings.lease.minutes),
+            ended_at=None,
+        )
+    return following
+
+
+def answered(
+    *, assignment: int, campaign: Campaign, settings: CampaignSettings, right: bool
+) -> Examined | None:
+    """An item of the test was graded; what the test came to, if that was its last item.
+
+    Takes the standing through the result. `assignment` need not be written as submitted yet. Call
+    inside `sql.writing()` while holding the standing's lock.
+    """
+    item = Assignment.objects.get(pk=assignment)
+    row = Standing.objects.get(campaign=campaign, worker=item.worker_id, kind=item.kind)
+    others = list(_items(row).exclude(pk=assignment).values_list("state", "right"))
+    if any(state != Assignment.SUBMITTED for state, _ in others):
+        return None
+    result = Examined(right + sum(bool(other) for _, other in others), 1 + len(others))
+    standings.store(row, standings.passed_through(standings.pure(row), result, settings.trust))
+    return result
+
+
+def obstacle(row: Standing, *, campaign: Campaign, settings: CampaignSettings) -> Refusal | None:
+    """Why a worker who needs a test, and is in none, cannot begin one; None where they can."""
+    if taken(row) >= ATTEMPTS:
+        return Refusal(
+            "too_many_tests",
+            f"You have taken this test {ATTEMPTS} times, which is as often as it may be taken: choose "
+            "another task, or ask the researcher to let you try again.",
+        )
+    if not test_items(
+        pool(campaign.pk, row.kind, campaign.revision, Control.QUALIFICATION),
+        settings.trust.verdict_known,
+        seed=campaign.seed,
+        worker="",
+        kind=row.kind,
+        attempt=0,
+    ):
+        return Refusal(
+            "no_test_items",
+            "This task begins with a short test, which the researcher has not set up yet: choose another "
+            "task, or come back later.",
+        )
+    return None
+
+
+def taken(row: Standing) -> int:
+    """How many tests the worker has finished since the standing was given, or given anew."""
+    if not row.attempt:
+        return 0
+    own = Assignment.objects.filter(
+        campaign=row.campaign_id, worker=row.worker_id, kind=row.kind, role=ROLE, judgments__gt=row.since
+    )
+    return own.values("attempt").distinct().count()
+
+
+def warnings(*, campaign: Campaign, settings: CampaignSettings) -> dict[str, str]:
+    """Kind -> one line for the campaign page, where its test is missing or shorter than it should be."""
+    found = {}
+    for kind in QUESTIONS if settings.trust.qualification else ():
+        items = pool(campaign.pk, kind, campaign.revision, Control.QUALIFICATION)
+        wanted = settings.trust.verdict_known
+        asked = test_items(items, wanted, seed=campaign.seed, worker="", kind=kind, attempt=0)
+        if not items:
+            found[kind] = (
+                f"nobody can begin {kind}: it has no qualification items; add some (add_controls), or "
+                "set trust.qualification to false"
+            )
+        elif not asked:
+            found[kind] = (
+                f"nobody can begin {kind}: its qualification items are all known to be "
+                f"{items[0].stratum!r}; add some that are not"
+            )
+        elif len(asked) < wanted:
+            found[kind] = (
+                f"the test of {kind} has {len(asked)} of {wanted} items: add qualification items for the "
+                "answers that have least"
+            )
+    return found
+
+
+def _items(row: Standing) -> Any:
+    """The assignments of the newest test of a standing."""
+    return Assignment.objects.filter(
+        campaign=row.campaign_id, worker=row.worker_id, kind=row.kind, role=ROLE, attempt=row.attempt - 1
+    )
+
+
+def _refusal(row: Standing, settings: CampaignSettings) -> Refusal | None:
+    """Why this worker is no candidate for a test, whatever items there are."""
+    if row.blocked:
+        return Refusal("blocked", f"You cannot work on this task now: {row.reason or 'ask the researcher'}.")
+    standing = standings.pure(row)
+    missing = why_not(standing, settings.trust)
+    if missing is None:
+        return Refusal("no_test_needed", "You need no test for this task: begin working.")
+    if standing.state != QUALIFICATION or missing.code not in NEED_A_TEST:
+        return missing
+    return None
