@@ -1,128 +1,21 @@
-"""Campaigns: a corpus, the questions asked about it, and the settings they are asked under.
-
-For now a campaign is answered by a simulated crowd, through the pure protocol; the layer that
-comes out is written like any other.
-"""
+"""Campaigns: a corpus, the questions asked about it, and the settings they are asked under."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
+from annotation.campaign_settings import CampaignError, settings_of
 from annotation.models import Campaign, Corpus, Layer
-from annotation.protocol.boxes import Limits
-from annotation.protocol.mentions import find_mentions
-from annotation.protocol.merging import MergeRules
-from annotation.protocol.scores import Scores, compare
-from annotation.protocol.state import ImageState, Settings
-from annotation.protocol.terms import ImageRecord, LayerRecord, Mention
-from annotation.protocol.trust import TrustSettings
-from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
-from annotation.rebuild import Share, check_layer_name, write_layer
+from annotation.rebuild import check_layer_name
 from annotation.selectors.corpora import corpus_named, layer_named
-from annotation.selectors.records import stream_records
-from annotation.simulation.driver import Cost, Crowd, Simulated, numbered, simulate_image
-from annotation.simulation.gate import Gate, Gold, known_items
-from annotation.simulation.standin import stand_in
-from annotation.simulation.truth import Truth
-from annotation.simulation.workers import PRESETS, crowd
-
-T = TypeVar("T")
 
 ENTITIES = "entities"
 TASKS = (ENTITIES,)
-#: The source of layers that simulations write, and may replace.
-SIMULATION = "simulation"
-
-#: Who comes to a campaign that names no crowd, as shares of the workers.
-USUAL_MIX: Mapping[str, float] = {"careful": 0.6, "average": 0.3, "sloppy": 0.1}
 #: Layers that are taken for the truth unless one is named.
 GOLD_LAYERS = ("gold", "import")
-#: Images whose gold becomes control items, and the least crowd that can settle every question.
-CONTROL_IMAGES = 30
+#: The least crowd that can settle every question.
 SMALLEST_CROWD = 4
-
-
-class CampaignError(ValueError):
-    """A campaign that cannot be opened or run; one line with the remedy."""
-
-
-@dataclass(frozen=True, slots=True)
-class SimulationReport:
-    """What a simulated crowd did: the layer it made, what that cost, and how good it is.
-
-    `scores` compares with gold where the corpus has a gold layer, else None (the answers then
-    came from a stand-in, and agreement with it says nothing about the pictures). `uncovered`
-    images were left out because the gold layer does not cover them.
-    """
-
-    layer: Layer
-    cost: Cost
-    scores: Scores | None
-    suspended: Mapping[str, Sequence[str]]
-    uncovered: int
-
-
-#: The tables of a campaign's settings beside the protocol's own.
-TABLES: dict[str, Any] = {
-    "trust": TrustSettings,
-    "lease": LeaseSettings,
-    "pay": PaySettings,
-    "stop": StopSettings,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class CampaignSettings:
-    """All that a campaign may set: how images are asked about, whom it trusts, how work is paid and ends."""
-
-    protocol: Settings = Settings()
-    trust: TrustSettings = TrustSettings()
-    lease: LeaseSettings = LeaseSettings()
-    pay: PaySettings = PaySettings()
-    stop: StopSettings = StopSettings()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON data from which `settings_of` makes the same settings."""
-        tables = {name: asdict(getattr(self, name)) for name in TABLES}
-        plain: dict[str, Any] = json.loads(json.dumps({**asdict(self.protocol), **tables}))
-        return plain
-
-
-def settings_of(values: Mapping[str, Any]) -> CampaignSettings:
-    """Settings from plain data (a TOML file, a stored campaign); absent ones are defaults.
-
-    Raises CampaignError on an unknown name or a value that cannot be, naming it.
-    """
-    given = dict(values)
-    tables = {name: _made(kind, given.pop(name, {}), name) for name, kind in TABLES.items()}
-    for name, kind in (("limits", Limits), ("merging", MergeRules)):
-        if name in given:
-            given[name] = _made(kind, given[name], name)
-    return CampaignSettings(_made(Settings, given, ""), **tables)
-
-
-def _made(kind: type[T], values: Any, table: str) -> T:
-    """A settings record from one table of plain data; CampaignError names the table and the culprit."""
-    where = f" of [{table}]" if table else ""
-    if not isinstance(values, Mapping):
-        raise CampaignError(f"setting {table!r} is {values!r}; expected a table")
-    known = sorted(f.name for f in fields(kind)) + ([] if table else [*TABLES])  # type: ignore[arg-type]
-    if unknown := sorted(set(values) - set(known)):
-        raise CampaignError(f"unknown setting {unknown[0]!r}{where}; known: {', '.join(known)}")
-    given = dict(values)
-    if kind is MergeRules and "never" in given:
-        given["never"] = tuple(map(tuple, given["never"]))
-    try:
-        return kind(**given)
-    except (TypeError, ValueError) as error:
-        raise CampaignError(f"a setting{where} cannot be: {error}") from error
 
 
 def open_campaign(
@@ -162,151 +55,9 @@ def campaign_named(name: str) -> Campaign:
     return found
 
 
-def mix_of(workers: int, shares: Mapping[str, float] = USUAL_MIX) -> dict[str, int]:
-    """`workers` people divided by `shares`, the largest remainders rounded up."""
-    if workers < SMALLEST_CROWD:
-        raise CampaignError(
-            f"{workers} workers are too few: nobody judges a question twice or their own box, so "
-            f"{SMALLEST_CROWD} are the least"
-        )
-    total = sum(shares.values())
-    exact = {name: workers * share / total for name, share in shares.items()}
-    mix = {name: int(number) for name, number in exact.items()}
-    by_remainder = sorted(exact, key=lambda name: mix[name] - exact[name])
-    for name in by_remainder[: workers - sum(mix.values())]:
-        mix[name] += 1
-    return {name: count for name, count in mix.items() if count}
-
-
-def simulate_campaign(
-    *,
-    campaign: Campaign,
-    mix: Mapping[str, int],
-    seed: int,
-    gold: str | None = None,
-    chunked: bool = False,
-    gated: bool = True,
-    judgments: Path | None = None,
-    each: Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]] = lambda records: records,
-) -> SimulationReport:
-    """Answer every question of `campaign` by a simulated crowd, and write the layer named after it.
-
-    Answers come from the layer `gold` (default: the layer "gold" or "import", if there is one),
-    else from a stand-in over chunked mentions. `chunked` makes the chunker find the mentions
-    although gold has them; answers then come from a stand-in too. Every judgment is written as
-    a line of JSON to `judgments`. A layer of the campaign's name is replaced.
-    """
-    unknown = sorted(set(mix) - set(PRESETS))
-    if unknown:
-        raise CampaignError(f"unknown kind of worker {unknown[0]!r}; known: {', '.join(PRESETS)}")
-    if chunked and gold:
-        raise CampaignError(
-            "gold mentions cannot be both chunked anew and answered from; name one of the two"
-        )
-    other = (
-        campaign.corpus.layers.filter(name=campaign.name, published=True).exclude(source=SIMULATION).first()
-    )
-    if other is not None:
-        raise CampaignError(
-            f"corpus {campaign.corpus.name!r} has a layer {campaign.name!r} that is no simulation "
-            f"({other.source}) and must not be replaced; open the campaign under another name"
-        )
-    source = None if chunked else gold_layer(campaign.corpus, gold)
-    settings = settings_of(campaign.settings)
-    gate = None
-    if gated:
-        # Everybody is let in: their work is to be seen.
-        trust = replace(settings.trust, qualification=False)
-        gate = Gate(_controls(campaign.corpus, source, seed), seed=seed, settings=trust)
-    people = Crowd(crowd(mix, seed=seed), seed=seed, gate=gate)
-    cost, scores, number, uncovered = Cost(), Scores(), 1, 0
-
-    def shares(write: Callable[[str], object] | None) -> Iterator[Share]:
-        nonlocal number, uncovered
-        for record in each(stream_records(corpus=campaign.corpus, layer=source)):
-            if source is not None and record.layer is None:
-                uncovered += 1
-                continue
-            truth = _truth(record, seed)
-            mentions = tuple(truth.mentions.values())
-            simulated = simulate_image(mentions, truth, people, settings.protocol)
-            cost.add(simulated.cost)
-            if source is not None and record.layer is not None:
-                scores.add(compare(simulated.state.layer, record.layer))
-            if write:
-                _write(record.id, simulated, write)
-            layer, number = numbered(simulated.state.layer, number)
-            yield Share(record.id, layer, _stages(simulated.state, layer))
-        spent.update(cost.as_dict())
-
-    spent: dict[str, Any] = {}
-    with _written_whole(judgments) as write:
-        layer = write_layer(
-            corpus=campaign.corpus,
-            name=campaign.name,
-            source=SIMULATION,
-            records=shares(write),
-            settings={**campaign.settings, "crowd": dict(mix), "seed": seed},
-            cost=spent,
-            replace=True,
-        )
-    suspended = gate.suspended() if gate else {}
-    return SimulationReport(layer, cost, scores if source else None, suspended, uncovered)
-
-
-@contextlib.contextmanager
-def _written_whole(path: Path | None) -> Iterator[Callable[[str], object] | None]:
-    """A function that writes to `path`, which changes only when the block ends well; None without one."""
-    if path is None:
-        yield None
-        return
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
-        try:
-            yield file.write
-        except BaseException:
-            os.unlink(file.name)
-            raise
-    os.replace(file.name, path)
-
-
 def gold_layer(corpus: Corpus, name: str | None = None) -> Layer | None:
     """The layer to answer from: the one named, else "gold" or "import" where there is one, else None."""
     if name is not None:
         return layer_named(corpus, name)
     found = {layer.name: layer for layer in corpus.layers.filter(name__in=GOLD_LAYERS, published=True)}
     return next((found[usual] for usual in GOLD_LAYERS if usual in found), None)
-
-
-def gold_of(record: ImageRecord, *, seed: int) -> LayerRecord:
-    """An image's gold; without any, a stand-in over the mentions the chunker finds in its captions."""
-    if record.layer is not None:
-        return record.layer
-    mentions: Sequence[Mention] = find_mentions([caption.words for caption in record.captions])
-    return stand_in(mentions, size=(record.width, record.height), seed=seed, image=record.id)
-
-
-def _truth(record: ImageRecord, seed: int) -> Truth:
-    return Truth(gold_of(record, seed=seed), image=record.id, size=(record.width, record.height))
-
-
-def _controls(corpus: Corpus, source: Layer | None, seed: int) -> dict[str, Any]:
-    """Control items from the first images' gold."""
-    golds: list[Gold] = []
-    for record in stream_records(corpus=corpus, layer=source):
-        if source is None or record.layer is not None:
-            golds.append((record.id, (record.width, record.height), gold_of(record, seed=seed)))
-        if len(golds) == CONTROL_IMAGES:
-            break
-    return known_items(golds, seed=seed)
-
-
-def _stages(state: ImageState, layer: LayerRecord) -> dict[str, str]:
-    """The stage of each printed chain; merged chains are closed, as all of their image are."""
-    stage = {m.id: chain.stage for chain in state.chains for m in chain.mentions}
-    return {chain.id: stage[chain.mentions[0].id] for chain in layer.chains}
-
-
-def _write(image: str, simulated: Simulated, write: Callable[[str], object]) -> None:
-    for judgment in simulated.judgments:
-        line = {"image": image, **{k: v for k, v in asdict(judgment).items() if v not in ("", None, False)}}
-        write(json.dumps(line) + "\n")

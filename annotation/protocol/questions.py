@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 
 from annotation.protocol.terms import Box, Mention
 
@@ -107,6 +108,14 @@ def chain_key(kind: str, mentions: Sequence[Mention], boxes: Iterable[Box] = ())
 def quality_key(drawing: str, boxes: Iterable[Box]) -> str:
     """The key of "is this box good?": the judgment that drew it, and the boxes beside it."""
     return f"{BOX_QUALITY}|{drawing}|{_corners(sorted(boxes))}"
+
+
+def judgment_name(image: str, worker: str, key: str) -> str:
+    """The id of a worker's judgment on a key of an image, given once: 18 hexadecimal digits.
+
+    It enters the key of a box's quality, and must therefore not depend on when it was given.
+    """
+    return blake2b("\x1f".join((image, worker, key)).encode(), digest_size=9).hexdigest()
 
 
 def check(judgment: Judgment) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any
 
 from annotation.protocol.controls import double_checked
@@ -23,6 +22,7 @@ from annotation.protocol.questions import (
     VOTE,
     Judgment,
     Question,
+    judgment_name,
 )
 from annotation.protocol.rulings import Boxes, Closure, Partition, Ruling
 from annotation.protocol.state import LINKING, VERIFICATION, ImageState, Settings
@@ -185,7 +185,7 @@ def _ask(
         asked.append(worker.name)
         answer, box = worker.answer(question, truth)
         role = VOTE if place < question.wanted else DOUBLE_CHECK
-        name = judgment_id(truth.image, worker.name, question.key)
+        name = judgment_name(truth.image, worker.name, question.key)
         judgment = Judgment(name, question.key, worker.name, answer, box, role=role)
         yield judgment
         cost.seconds[question.kind] += SECONDS[question.kind]
@@ -198,14 +198,6 @@ def _ask(
         if gate is not None:
             drawer = drawers[question.key.split("|")[1]] if question.kind == BOX_QUALITY else None
             gate.done(judgment, drawer)
-
-
-def judgment_id(image: str, worker: str, key: str) -> str:
-    """A judgment's id: a worker answers a key of an image once, so that these name it.
-
-    It enters the key of a box's quality, and must therefore not depend on when it was given.
-    """
-    return blake2b("\x1f".join((image, worker, key)).encode(), digest_size=9).hexdigest()
 
 
 def _rulings(state: ImageState, truth: Truth) -> list[Ruling]:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.campaigns import CampaignError, mix_of, open_campaign, settings_of, simulate_campaign
+from annotation.campaign_settings import CampaignError, settings_of
+from annotation.campaigns import open_campaign
 from annotation.export import export_dataset
 from annotation.intake import import_corpus, import_records
 from annotation.models import Campaign, Corpus, Layer
@@ -19,6 +20,7 @@ from annotation.protocol.merging import canonical_layer
 from annotation.protocol.questions import Judgment
 from annotation.protocol.state import Settings
 from annotation.protocol.terms import Box, CaptionRecord, ImageRecord, LayerRecord
+from annotation.rehearsal import mix_of, simulate_campaign
 from annotation.selectors.records import stream_records
 from annotation.simulation.driver import renamed
 from annotation.simulation.standin import stand_in

@@ -10,7 +10,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.campaigns import CampaignError, campaign_named, mix_of, simulate_campaign
+from annotation.campaign_settings import CampaignError
+from annotation.campaigns import campaign_named
 from annotation.exclusive import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, progress, table
@@ -18,6 +19,7 @@ from annotation.management.resources import peak_mib
 from annotation.protocol.questions import QUESTIONS
 from annotation.rebuild import LayerError
 from annotation.registry import UnknownName
+from annotation.rehearsal import mix_of, simulate_campaign
 from annotation.simulation.workers import PRESETS
 
 

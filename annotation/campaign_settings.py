@@ -1,0 +1,83 @@
+"""What a campaign may set, as records; and from plain data (a TOML file, a stored campaign)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from annotation.protocol.boxes import Limits
+from annotation.protocol.merging import MergeRules
+from annotation.protocol.state import Settings
+from annotation.protocol.trust import TrustSettings
+from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
+
+T = TypeVar("T")
+
+
+class CampaignError(ValueError):
+    """A campaign that cannot be opened or run; one line with the remedy."""
+
+
+#: The tables of a campaign's settings beside the protocol's own.
+TABLES: dict[str, Any] = {
+    "trust": TrustSettings,
+    "lease": LeaseSettings,
+    "pay": PaySettings,
+    "stop": StopSettings,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignSettings:
+    """All that a campaign may set: how images are asked about, whom it trusts, how work is paid and ends."""
+
+    protocol: Settings = Settings()
+    trust: TrustSettings = TrustSettings()
+    lease: LeaseSettings = LeaseSettings()
+    pay: PaySettings = PaySettings()
+    stop: StopSettings = StopSettings()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON data from which `settings_of` makes the same settings."""
+        tables = {name: asdict(getattr(self, name)) for name in TABLES}
+        plain: dict[str, Any] = json.loads(json.dumps({**asdict(self.protocol), **tables}))
+        return plain
+
+
+def settings_of(values: Mapping[str, Any]) -> CampaignSettings:
+    """Settings from plain data (a TOML file, a stored campaign); absent ones are defaults.
+
+    Raises CampaignError on an unknown name or a value that cannot be, naming it.
+    """
+    given = dict(values)
+    tables = {name: _made(kind, given.pop(name, {}), name) for name, kind in TABLES.items()}
+    for name, kind in (("limits", Limits), ("merging", MergeRules)):
+        if name in given:
+            given[name] = _made(kind, given[name], name)
+    return CampaignSettings(_made(Settings, given, ""), **tables)
+
+
+def _made(kind: type[T], values: Any, table: str) -> T:
+    """A settings record from one table of plain data; CampaignError names the table and the culprit."""
+    where = f" of [{table}]" if table else ""
+    if not isinstance(values, Mapping):
+        raise CampaignError(f"setting {table!r} is {values!r}; expected a table")
+    known = sorted(f.name for f in fields(kind)) + ([] if table else [*TABLES])  # type: ignore[arg-type]
+    if unknown := sorted(set(values) - set(known)):
+        raise CampaignError(f"unknown setting {unknown[0]!r}{where}; known: {', '.join(known)}")
+    given = dict(values)
+    if kind is MergeRules and "never" in given:
+        given["never"] = tuple(map(tuple, given["never"]))
+    try:
+        return kind(**given)
+    except (TypeError, ValueError) as error:
+        raise CampaignError(f"a setting{where} cannot be: {error}") from error
+
+
+@lru_cache(maxsize=256)
+def settings_from(text: str) -> CampaignSettings:
+    """`settings_of` the JSON text that a row holds; what was parsed lately is not parsed again."""
+    return settings_of(json.loads(text))
