@@ -9,6 +9,7 @@ Source: Hodosh et al. 2013, section 4.3.1 (rank of the original item), 4.1.3 (Bo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Literal, NamedTuple
@@ -151,27 +152,37 @@ class Best:
 def top_k(scores: Scores | ArrayLike, k: int) -> Best:
     """The `k` best items of each query (all, where there are fewer); ties go to the lower column."""
     matrix = scores if isinstance(scores, Scores) else Dense(scores)
+    parts = list(best_by_strip(matrix, k))
+    if not parts:
+        nothing = matrix.shape[0], min(k, matrix.shape[1])
+        return Best(np.empty(nothing, dtype=np.intp), np.empty(nothing))
+    return Best(*(np.concatenate(side) for side in zip(*((p.items, p.scores) for p in parts), strict=True)))
+
+
+def best_by_strip(scores: Scores, k: int) -> Iterator[Best]:
+    """The same for some queries after the others, so that neither scores nor rankings are held whole."""
     if k < 1:
         raise ValueError(f"k is {k}; expected 1 or more")
-    width = min(k, matrix.shape[1])
-    found: dict[int, tuple[Indices, Array]] = {}
-    for high, wide in grid(matrix):
-        tile = checked(matrix.tile(high, wide), high, wide)
-        columns = _largest(tile, width)
-        items, values = columns + wide.start, np.take_along_axis(tile, columns, axis=1)
-        if high.start in found:
-            items = np.concatenate([found[high.start][0], items], axis=1)
-            values = np.concatenate([found[high.start][1], values], axis=1)
+    (rows, columns), (high, wide) = scores.shape, scores.tile_shape
+    width = min(k, columns)
+    for top in range(0, rows, high):
+        strip = slice(top, min(top + high, rows))
+        items = np.empty((strip.stop - top, 0), dtype=np.intp)
+        values: Array | None = None
+        for left in range(0, columns, wide):
+            span = slice(left, min(left + wide, columns))
+            tile = checked(scores.tile(strip, span), strip, span)
+            largest = _largest(tile, width)
+            own = np.take_along_axis(tile, largest, axis=1)
+            items = np.concatenate([items, largest + left], axis=1)
+            values = own if values is None else np.concatenate([values, own], axis=1)
             kept = _largest(values, width)
             items, values = (np.take_along_axis(a, kept, axis=1) for a in (items, values))
-        found[high.start] = items, values
-    if not found:
-        nothing = matrix.shape[0], width
-        return Best(np.empty(nothing, dtype=np.intp), np.empty(nothing))
-    items, values = (np.concatenate(parts) for parts in zip(*found.values(), strict=True))
-    # Backwards twice: a stable sort that descends, for any type of number.
-    order = values.shape[1] - 1 - np.argsort(values[:, ::-1], axis=1, kind="stable")[:, ::-1]
-    return Best(np.take_along_axis(items, order, axis=1), np.take_along_axis(values, order, axis=1))
+        if values is None:
+            values = np.empty(items.shape)
+        # Backwards twice: a stable sort that descends, for any type of number.
+        order = values.shape[1] - 1 - np.argsort(values[:, ::-1], axis=1, kind="stable")[:, ::-1]
+        yield Best(np.take_along_axis(items, order, axis=1), np.take_along_axis(values, order, axis=1))
 
 
 def _largest(values: Array, k: int) -> Indices:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,10 @@ class Scores(ABC):
     def select(self, rows: Indices, columns: Indices) -> Scores:
         """The matrix of some queries and items, in the order given."""
 
+    @abstractmethod
+    def turned(self) -> Scores:
+        """The matrix with queries and items exchanged; copies nothing."""
+
 
 class Dense(Scores):
     """A matrix in memory, or mapped from a file: any real type, shape (queries, items)."""
@@ -85,6 +90,9 @@ class Dense(Scores):
 
     def select(self, rows: Indices, columns: Indices) -> Dense:
         return Dense(self.array[_run(rows)][:, _run(columns)])
+
+    def turned(self) -> Dense:
+        return Dense(self.array.T)
 
 
 class Products(Scores):
@@ -140,6 +148,13 @@ class Products(Scores):
 
     def select(self, rows: Indices, columns: Indices) -> Products:
         return Products(self.queries[_run(rows)], self.items[_run(columns)], cosine=self.cosine)
+
+    def turned(self) -> Products:
+        # Not made anew: that would read all embeddings again to check them.
+        other = copy(self)
+        other.queries, other.items = self.items, self.queries
+        other._lengths, other._block = self._lengths[::-1], None
+        return other
 
     def _cut(self, side: int, span: slice) -> Array:
         cut = np.asarray((self.queries, self.items)[side][span], dtype=self.type)

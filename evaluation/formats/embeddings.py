@@ -58,6 +58,17 @@ def read_embeddings(path: Path, side: Side) -> Embeddings:
     return Embeddings(path, ids, vectors)
 
 
+def read_sides(images: Path, captions: Path | None = None) -> tuple[Embeddings, Embeddings]:
+    """Both sides, from one file or from one each; FormatError for one file that holds a single side."""
+    if captions is None and not _IDS.keys() <= open_arrays(images).arrays.keys():
+        raise FormatError(
+            "does not hold both sides",
+            file=images,
+            expected="the arrays 'images' and 'captions', or a second file with the captions",
+        )
+    return read_embeddings(images, "images"), read_embeddings(captions or images, "captions")
+
+
 def scores_of(images: Embeddings, captions: Embeddings, *, cosine: bool = True) -> ScoreMatrix:
     """Scores of all pairs, computed a tile at a time; FormatError where the spaces differ."""
     if images.vectors.shape[1] != captions.vectors.shape[1]:

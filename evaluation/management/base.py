@@ -8,7 +8,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from annotation.management.base import ReportCommand
 from evaluation.metrics.table import METRICS, UnknownMeasure
-from evaluation.scoring import MEASURES, NotComparable
+from evaluation.ranked_runs import NotComparable
+from evaluation.scoring import MEASURES, OF_ORIGINALS
 from evaluation.tables import LAYOUTS, Table
 
 
@@ -24,18 +25,18 @@ class TableCommand(ReportCommand):
         parser.add_argument("--qrels", required=True, help="NAME, the newest version, or NAME:VERSION")
         parser.add_argument(
             "--measures",
-            default=list(MEASURES),
             type=lambda text: [name.strip() for name in text.split(",") if name.strip()],
-            help=f"Separated by commas (default: {','.join(MEASURES)}); known: "
-            + ", ".join(METRICS.names("ranking")),
+            help=f"Separated by commas (default: {','.join(MEASURES)}; under a protocol: "
+            f"{','.join(OF_ORIGINALS)}); known: {', '.join(METRICS.names('ranking'))}",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         chosen = [word for word in ("json", "csv", "latex") if options[word]]
         if len(chosen) > 1:
             raise CommandError(f"--{' and --'.join(chosen)}: choose one")
-        if not options["measures"]:
+        if options["measures"] == []:
             raise CommandError(f"no measures; known: {', '.join(METRICS.names('ranking'))}")
+        options["measures"] = options["measures"] or []
         self.layout = chosen[0] if chosen else "text"
         super().handle(*args, **options)
 

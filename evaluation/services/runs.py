@@ -1,7 +1,8 @@
 """Runs: rankings from files -> rows, and out again.
 
-A run is one direction over one corpus. TREC runs are taken whole, score matrices to a depth. Rankings
-are written in chunks, out of sight, and published by one statement at the end.
+A run is one direction over one corpus. TREC runs are taken whole, score matrices and embeddings to a
+depth; neither is ever held whole. Rankings are written in chunks, out of sight, and published by one
+statement at the end.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ from annotation.formats.base import FormatError
 from annotation.rebuild import chunks
 from annotation.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
+from evaluation.formats.embeddings import read_sides, scores_of
 from evaluation.formats.scores import ScoreMatrix, read_scores
 from evaluation.formats.trec import read_run, write_run
 from evaluation.models import Ranking, Run
 from evaluation.selectors import Names, names_of, rankings_of, run_named
 from evaluation.services.writing import ImportRefused, alone, check_file, check_name
-from models_core.ranking import top_k
-from models_core.tiles import NotANumber
+from models_core.ranking import best_by_strip
 
 #: Raised where what the digest covers changes.
 DEFINITION = 1
-RUN_FORMATS = ("trec", "scores")
+RUN_FORMATS = ("trec", "scores", "embeddings")
 DIRECTIONS = (Run.ANNOTATION, Run.SEARCH)
 #: How many items of each ranking are kept of a score matrix.
 DEPTH = 1_000
-#: Rankings made and written at once.
+#: Rankings written at once.
 _CHUNK = 100
 
 #: A query, its items best first, their scores; names as the source has them.
@@ -68,20 +69,31 @@ def import_run(
     direction: str = Run.ANNOTATION,
     system: str = "",
     depth: int = DEPTH,
+    captions: Path | None = None,
+    cosine: bool = True,
     progress: Progress = iter,
 ) -> RunReport:
     """Import `path` as the run `name`: a TREC run, or a matrix of scores, cut at `depth` (0: whole).
 
-    `direction`: in annotation images ask and captions are ranked, in search the reverse. `system` is
-    what made it (default: the tag of a TREC run). Where the run stands with the same rankings, nothing
-    changes. Raises UnknownName, FormatError, Busy, else ImportRefused; then nothing of it remains.
+    A matrix may come as embeddings of images and captions, in one file or in `path` and `captions`, and
+    is then computed as it is read: cosines, or inner products. `direction`: in annotation images ask and
+    captions are ranked, in search the reverse. `system` is what made it (default: the tag of a TREC run).
+    Where the run stands with the same rankings, nothing changes. Raises UnknownName, FormatError, Busy,
+    else ImportRefused; then nothing of it remains.
     """
     began = time.monotonic()
     for given, known, word in ((format, RUN_FORMATS, "run format"), (direction, DIRECTIONS, "direction")):
         if given not in known:
             raise UnknownName(f"unknown {word} {given!r}; known: {', '.join(known)}")
     check_name(name, "run")
-    check_file(path, "a run")
+    if format != "embeddings" and (captions is not None or not cosine):
+        raise ImportRefused(
+            f"format {format!r} has no embeddings; leave out captions of their own and inner products"
+        )
+    files = [path] if captions is None else [path, captions]
+    for file in files:
+        check_file(file, "a run")
+    source = " and ".join(map(str, files)) + ("" if cosine else ", inner products")
     if depth < 0:
         raise ImportRefused(f"depth {depth}: expected 1 or more, or 0 for whole rankings")
     names = names_of(corpus)
@@ -89,8 +101,11 @@ def import_run(
         read = read_run(path)
         system, depth = system or read.tag, 0
         rankings: Iterable[Named] = ((query, *found) for query, found in read.rankings.items())
-    else:
+    elif format == "scores":
         rankings = _best(read_scores(path), direction, depth)
+    else:
+        matrix = scores_of(*read_sides(path, captions), cosine=cosine)
+        rankings = _best(matrix, direction, depth)
     found = _Found(names, str(path), direction)
     with alone(f"run.{name}", "run", name):
         standing = Run.objects.filter(name=name).first()
@@ -117,8 +132,8 @@ def import_run(
                 direction=direction,
                 system=system,
                 format=format,
-                source=str(path),
-                source_digest=_file_digest(path),
+                source=source,
+                source_digest=_digest_of(files),
                 depth=depth,
             )
             _write(rows, found, made)
@@ -127,7 +142,7 @@ def import_run(
         corpus,
         direction,
         system,
-        str(path),
+        source,
         unchanged,
         found.queries,
         found.entries,
@@ -170,24 +185,18 @@ def export_run(*, name: str, out: Path) -> int:
 
 
 def _best(matrix: ScoreMatrix, direction: str, depth: int) -> Iterator[Named]:
-    """Each query's best items from a matrix, some queries at a time."""
+    """Each query's best items from a matrix, a strip of queries at a time."""
     turned = direction == Run.SEARCH
     queries, items = (matrix.captions, matrix.images) if turned else (matrix.images, matrix.captions)
-    everything = np.arange(len(items))
-    for start in range(0, len(queries), _CHUNK):
-        some = np.arange(start, min(start + _CHUNK, len(queries)))
-        part = matrix.scores.select(*((everything, some) if turned else (some, everything)))
-        tile = part.tile(slice(0, part.shape[0]), slice(0, part.shape[1]))
-        with matrix.naming(turned=turned):
-            try:
-                best = top_k(tile.T if turned else tile, depth or max(1, len(items)))
-            except NotANumber as error:
-                error.row += start
-                raise
-        for query, own, scores in zip(some.tolist(), best.items.tolist(), best.scores, strict=True):
-            with np.errstate(over="ignore"):  # what overflows is refused by name
-                single = scores.astype(np.float32)
-            yield queries[query], [items[item] for item in own], single
+    scores = matrix.scores.turned() if turned else matrix.scores
+    number = 0
+    with matrix.naming(turned=turned):
+        for best in best_by_strip(scores, depth or max(1, len(items))):
+            for own, values in zip(best.items.tolist(), best.scores, strict=True):
+                with np.errstate(over="ignore"):  # what overflows is refused by name
+                    single = values.astype(np.float32)
+                yield queries[number], [items[item] for item in own], single
+                number += 1
 
 
 class _Found:
@@ -264,6 +273,11 @@ def _write(rows: Iterator[Ranking], found: _Found, made: Run) -> None:
         raise
 
 
-def _file_digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _digest_of(files: Iterable[Path]) -> str:
+    """SHA-256 of a file's content, or of that of several, one after the other."""
+    hashed = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as opened:
+            while part := opened.read(2**20):
+                hashed.update(part)
+    return hashed.hexdigest()

@@ -151,6 +151,16 @@ def test_selecting_queries_and_items_selects_their_scores():
             np.testing.assert_allclose(found.tile(slice(None), slice(None)), expected)
 
 
+def test_turned_scores_are_the_same_from_the_other_side(small_tiles):
+    dice = np.random.default_rng(5)
+    queries, items = dice.integers(-2, 3, (10, 3)).astype(float), dice.integers(-2, 3, (23, 3)).astype(float)
+    for scores in (Products(queries, items, cosine=True), Dense(queries @ items.T)):
+        whole = scores.tile(slice(None), slice(None))
+        assert scores.turned().shape == (23, 10)
+        np.testing.assert_array_equal(scores.turned().tile(slice(None), slice(None)), whole.T)
+        np.testing.assert_array_equal(scores.turned().turned().tile(slice(None), slice(None)), whole)
+
+
 @given(SCORES, st.integers(1, 14), st.integers(1, 40))
 def test_the_best_k_are_those_of_a_stable_sort(scores, k, entries):
     with pytest.MonkeyPatch.context() as patch:

@@ -1,7 +1,10 @@
-"""`manage.py import_run NAME PATH --corpus C [--format trec|scores]`: the rankings of any system.
+"""`manage.py import_run NAME PATH --corpus C [--format trec|scores|embeddings]`: any system's rankings.
 
-python manage.py import_run kcca kcca.trec --corpus flickr8k
-python manage.py import_run clip clip.npz --corpus flickr8k --format scores --direction search
+    python manage.py import_run kcca kcca.trec --corpus flickr8k
+    python manage.py import_run sae sae.npz --corpus flickr8k --format scores --direction search
+    python manage.py import_run clip images.npy --captions captions.npy --corpus coco --format embeddings
+
+Embeddings of images and captions stand in one file or in two; scores are computed as they are read.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ class Command(ReportCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name", help="What the run shall be called")
-        parser.add_argument("path", type=Path, help="A TREC run, or scores (npz, npy, safetensors)")
+        parser.add_argument(
+            "path", type=Path, help="A TREC run; scores or embeddings (npz, npy, safetensors)"
+        )
         parser.add_argument("--corpus", required=True, help="The corpus that was ranked")
         parser.add_argument(
             "--format", default="trec", help=f"One of: {', '.join(RUN_FORMATS)} (default: trec)"
@@ -40,12 +45,18 @@ class Command(ReportCommand):
             default=DIRECTIONS[0],
             help="annotation: images ask (default); search: captions ask",
         )
+        parser.add_argument(
+            "--captions", type=Path, metavar="FILE", help="Embeddings of captions, where PATH has the images'"
+        )
+        parser.add_argument(
+            "--inner-products", action="store_true", help="Score embeddings by inner products, not cosines"
+        )
         parser.add_argument("--system", default="", help="What made it (default: the tag of a TREC run)")
         parser.add_argument(
             "--depth",
             type=int,
             default=DEPTH,
-            help=f"Items of each ranking to keep of scores (default: {DEPTH}; 0: all)",
+            help=f"Items of each ranking to keep, save of TREC runs (default: {DEPTH}; 0: all)",
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -58,6 +69,8 @@ class Command(ReportCommand):
                 direction=options["direction"],
                 system=options["system"],
                 depth=options["depth"],
+                captions=options["captions"],
+                cosine=not options["inner_products"],
                 progress=partial(progress, what="rankings"),
             )
         )

@@ -6,6 +6,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from django.core.management import call_command
 
@@ -56,3 +57,9 @@ def said(*arguments: Any) -> str:
     out = StringIO()
     call_command(*map(str, arguments), stdout=out)
     return out.getvalue()
+
+
+def matrix_file(folder: Path, name: str, scores: Any, images: list[str], captions: list[str]) -> Path:
+    file = folder / f"{name}.npz"
+    np.savez(file, scores=scores, images=np.array(images), captions=np.array(captions))
+    return file

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from django.core.management import CommandError
+from safetensors.numpy import save_file
 
 from evaluation.formats.trec import read_run
 from evaluation.models import Ranking, Run
@@ -116,6 +119,118 @@ def test_a_bad_line_is_named_and_leaves_nothing(
     assert not Ranking.objects.exists()
 
 
+@pytest.fixture
+def embedded() -> tuple[np.ndarray, np.ndarray]:
+    """Vectors of the three images and of their nine captions."""
+    dice = np.random.default_rng(6)
+    return dice.normal(size=(3, 4)).astype(np.float32), dice.normal(size=(9, 4)).astype(np.float32)
+
+
+def embedding_files(folder: Path, kind: str, embedded: tuple[np.ndarray, np.ndarray]) -> list[Any]:
+    """The same vectors in one file, or in one a side; the arguments that name them."""
+    images, captions = embedded
+    names = [f"{key}.jpg" for key in "abc"]
+    if kind == "npz":
+        np.savez(
+            folder / "both.npz",
+            images=images,
+            captions=captions,
+            image_ids=np.array(names),
+            caption_ids=np.array(CAPTIONS),
+        )
+        return [folder / "both.npz"]
+    if kind == "safetensors":
+        save_file(
+            {"images": images, "captions": captions},
+            folder / "both.safetensors",
+            metadata={"image_ids": json.dumps(names), "caption_ids": json.dumps(CAPTIONS)},
+        )
+        return [folder / "both.safetensors"]
+    for side, vectors, own in (("images", images, names), ("captions", captions, CAPTIONS)):
+        np.save(folder / f"{side}.npy", vectors)
+        (folder / f"{side}.ids.txt").write_text("".join(f"{name}\n" for name in own))
+    return [folder / "images.npy", "--captions", folder / "captions.npy"]
+
+
+@pytest.mark.parametrize("kind", ["npz", "safetensors", "npy"])
+@pytest.mark.parametrize("direction", ["annotation", "search"])
+@pytest.mark.parametrize("cosine", [True, False])
+def test_embeddings_rank_as_their_products_do(
+    corpus: str,
+    tmp_path: Path,
+    embedded: tuple[np.ndarray, np.ndarray],
+    kind: str,
+    direction: str,
+    cosine: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("models_core.tiles._PRODUCT_ROWS", 2)
+    monkeypatch.setattr("models_core.tiles._PRODUCT_COLUMNS", 2)
+    files = embedding_files(tmp_path, kind, embedded)
+    arguments = ["--corpus", corpus, "--format", "embeddings", "--direction", direction, "--depth", 3]
+    said("import_run", "e", *files, *arguments, *([] if cosine else ["--inner-products"]))
+    images, captions = (
+        side / (np.linalg.norm(side, axis=1, keepdims=True) if cosine else 1) for side in embedded
+    )
+    scores = images @ captions.T
+    names = names_of(corpus)
+    ranked = [names.caption[name] for name in CAPTIONS]
+    if direction == "search":
+        scores, ranked = scores.T, [names.image[f"{key}.jpg"] for key in "abc"]
+    found = list(rankings_of(run_named("e")))
+    assert len(found) == len(scores)
+    for row, (_, items, values) in zip(scores, found, strict=True):
+        best = np.argsort(-row)[:3]
+        assert items.tolist() == [ranked[column] for column in best]
+        assert values == pytest.approx(row[best], rel=1e-5, abs=1e-6)
+    run = run_named("e")
+    assert (run.format, run.depth) == ("embeddings", 3)
+    assert run.source.endswith(", inner products") is not cosine
+    assert all(str(file) in run.source for file in files if isinstance(file, Path))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--format", "embeddings"],
+            "images.npy: does not hold both sides; .* a second file with the captions",
+        ),
+        (["--format", "scores", "--captions", "images.npy"], "format 'scores' has no embeddings; leave out"),
+        (["--inner-products"], "format 'trec' has no embeddings"),
+        (["--format", "embeddings", "--captions", "none.npy"], "none.npy: no such file"),
+        (["--format", "embeddings", "--captions", "wide.npy"], "captions have 5 dimensions, images 4"),
+        (["--format", "embeddings", "--captions", "nan.npy"], "embedding of 'a.jpg#1' is not finite"),
+        (["--format", "embeddings", "--captions", "pickled.npy"], "pickled.npy: .*pickle"),
+        (["--format", "embeddings", "--captions", "twice.npy"], "id 'a.jpg#0' stands at 0 and 1"),
+        (["--format", "embeddings", "--captions", "strange.npy"], "no caption of corpus 'small'"),
+    ],
+)
+def test_bad_embeddings_are_one_line(
+    corpus: str,
+    tmp_path: Path,
+    embedded: tuple[np.ndarray, np.ndarray],
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    embedding_files(tmp_path, "npy", embedded)
+    for name, vectors, ids in (
+        ("wide", np.ones((2, 5)), CAPTIONS[:2]),
+        ("nan", np.array([[1.0, 1, 1, 1], [1, 1, np.nan, 1]]), CAPTIONS[:2]),
+        ("pickled", np.array([[None]]), CAPTIONS[:1]),
+        ("twice", np.ones((2, 4)), CAPTIONS[:1] * 2),
+        ("strange", np.ones((2, 4)), ["a.jpg#0", "z.jpg#0"]),
+    ):
+        np.save(f"{name}.npy", vectors)
+        Path(f"{name}.ids.txt").write_text("".join(f"{own}\n" for own in ids))
+    with pytest.raises(CommandError, match=message) as error:
+        said("import_run", "e", "images.npy", "--corpus", corpus, *arguments)
+    assert "\n" not in str(error.value)
+    assert not Run.objects.exists()
+
+
 @pytest.mark.parametrize("direction", ["annotation", "search"])
 def test_nan_in_a_matrix_is_named_by_its_ids(
     corpus: str, scores: Path, direction: str, monkeypatch: pytest.MonkeyPatch
@@ -132,7 +247,7 @@ def test_nan_in_a_matrix_is_named_by_its_ids(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--format", "xml"], "unknown run format 'xml'; known: trec, scores"),
+        (["--format", "xml"], "unknown run format 'xml'; known: trec, scores, embeddings"),
         (["--direction", "back"], "unknown direction 'back'; known: annotation, search"),
         (["--direction", "search"], "names 'a.jpg' as a query, no caption"),
         (["--depth", "-1"], "depth -1: expected 1 or more"),

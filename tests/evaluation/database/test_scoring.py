@@ -25,18 +25,12 @@ from evaluation.services.runs import import_run
 from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.randomisation import of_mean, of_median
 from evaluation.significance.tables import holm
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import matrix_file, said
 
 pytestmark = pytest.mark.django_db
 
 IMAGES = [f"{key}.jpg" for key in "abc"]
 CAPTIONS = [f"{image}#2" for image in IMAGES]
-
-
-def matrix_file(folder: Path, name: str, scores: Any, images: list[str], captions: list[str]) -> Path:
-    file = folder / f"{name}.npz"
-    np.savez(file, scores=scores, images=np.array(images), captions=np.array(captions))
-    return file
 
 
 @pytest.fixture
