@@ -113,8 +113,8 @@ def changed(row_id: int, standing: Standing, at: datetime, *, cursor_at: int | N
     """The statement that writes what work changes of a standing, for `sql.send`."""
     moved = "" if cursor_at is None else ", cursor = %s"
     return (
-        'UPDATE annotation_standing SET state = %s, items = %s, known = %s, "right" = %s, last = %s, '
-        f"changed_at = %s{moved} WHERE id = %s",
+        f"""UPDATE annotation_standing SET state = %s, items = %s, known = %s, "right" = %s, last = %s,
+               changed_at = %s{moved} WHERE id = %s""",
         [
             standing.state,
             standing.items,

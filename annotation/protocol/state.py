@@ -12,7 +12,7 @@ from annotation.protocol import boxes as loop
 from annotation.protocol.boxes import Drawn, Limits
 from annotation.protocol.coreference import LIKELY_FIRST, ORDERS
 from annotation.protocol.merging import DEFAULT_RULES, Merged, MergeRules, canonical_layer
-from annotation.protocol.questions import Question
+from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CHAIN_VERIFICATION, COREF_LINK, Question
 from annotation.protocol.redundancy import best_of
 from annotation.protocol.terms import Chain, LayerRecord, Mention
 
@@ -45,6 +45,12 @@ class Settings:
                 raise ValueError(f"{name} is {value!r}; expected a whole number, 1 or more")
         best_of(self.link_votes, ("yes", "no"))
         best_of(self.verification_votes, ("true", "false"))
+
+
+def answered_once(kind: str, settings: Settings) -> bool:
+    """Whether one answer settles a question of `kind`: of these a share is asked of a second worker."""
+    votes = {COREF_LINK: settings.link_votes, CHAIN_VERIFICATION: settings.verification_votes}
+    return votes.get(kind) == 1 or kind in (BOX_DRAWING, BOX_QUALITY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,421 @@
+"""An image's fold, written back: the only writer of open images, tasks, items and moves.
+
+Submitting, discarding, ruling and merging are one path: fold all valid judgments of the image
+anew, compare with what was written last (`OpenImage.state`), write the difference. That column:
+
+    open     {key: [task id, answers wanted]}  questions that wait for votes
+    checks   {key: task id}                    settled questions that wait for a double check
+    chains   [{m, s, r, k, b, p, moves}]       mention ids, stage, reason, kind, accepted boxes,
+                                               pending box or null, [[stage, outcome, next], ...]
+    merged   [[...], ...]                      what merged and why, where the image is complete
+
+Everything here runs inside `sql.writing()` and, but for `state_of`, while holding the image's
+row lock, which it takes itself where it does not say otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from annotation import sql
+from annotation.campaign_settings import settings_from
+from annotation.models import Campaign, Image, Item, OpenImage, Task
+from annotation.protocol import questions as q
+from annotation.protocol.boxes import REVIEW
+from annotation.protocol.contents import content_of, corners, mention_from, plain_mention, ruling_from
+from annotation.protocol.image import Fold
+from annotation.protocol.questions import Judgment, Question
+from annotation.protocol.state import ChainState, ImageState, Settings
+from annotation.protocol.terms import Box, Mention
+
+#: The place of the highest priority's first image in the order of tasks.
+_PRIORITIES = 2**15
+_PLACES = 2**32
+#: Folds kept by a process: opening one costs as much as folding an image once.
+FOLDS_KEPT = 1024
+
+
+class Row(NamedTuple):
+    """What refolding needs of an OpenImage, read under its lock."""
+
+    id: int
+    campaign: int
+    place: int
+    priority: int
+    version: int
+    rulings_version: int
+    opened_at: Any
+    state: Mapping[str, Any]
+
+
+#: The columns of `Row`, of a table called `o`.
+COLUMNS = "o.id, o.campaign_id, o.place, o.priority, o.version, o.rulings_version, o.opened_at, o.state"
+
+
+class Vote(NamedTuple):
+    """A stored judgment with the worker's id, which the fold does not need."""
+
+    worker_id: int
+    judgment: Judgment
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What a fold made of an image, and the statements that write it."""
+
+    state: ImageState
+    statements: list[sql.Statement]
+
+
+def rank_of(*, priority: int, place: int) -> int:
+    """Tasks are handed out by rising rank: higher priority first, then the image's turn."""
+    return (_PRIORITIES - 1 - priority) * _PLACES + place
+
+
+def row_from(values: Sequence[Any]) -> Row:
+    """A Row from its COLUMNS."""
+    image, campaign, place, priority, version, rulings, opened_at, state = values
+    return Row(image, campaign, place, priority, version, rulings, opened_at, json.loads(state))
+
+
+def votes_of(cursor: Any, image: int) -> list[Vote]:
+    """All judgments of an open image that are not void, in the order in which they came."""
+    cursor.execute(
+        """SELECT j.worker_id, j.name, j.key, w.pseudonym, j.answer, j.flag, j.role,
+                  j.x_min, j.y_min, j.x_max, j.y_max
+           FROM annotation_judgment j JOIN annotation_worker w ON w.id = j.worker_id
+           WHERE j.image_id = %s AND NOT j.void ORDER BY j.id""",
+        [image],
+    )
+    return [
+        Vote(
+            worker,
+            Judgment(
+                name, key, pseudonym, answer, Box(*box) if box[0] is not None else None, flag=flag, role=role
+            ),
+        )
+        for worker, name, key, pseudonym, answer, flag, role, *box in cursor.fetchall()
+    ]
+
+
+def fold_of(row: Row) -> Fold:
+    """The image's fold, with its mentions, settings and rulings in force."""
+    return _fold(row.id, str(row.opened_at), row.rulings_version)
+
+
+@lru_cache(maxsize=FOLDS_KEPT)
+def _fold(image: int, opened_at: str, rulings_version: int) -> Fold:
+    """Neither mentions nor settings change, and every ruling raises the version; ids alone are used
+    again by databases that are thrown away, hence the time of opening."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT mentions, settings FROM annotation_openimage WHERE id = %s", [image])
+        mentions, settings = cursor.fetchone()
+        cursor.execute(
+            "SELECT content FROM annotation_ruling WHERE image_id = %s AND withdrawn_at IS NULL ORDER BY id",
+            [image],
+        )
+        rulings = [ruling_from(json.loads(content)) for (content,) in cursor.fetchall()]
+    return Fold([mention_from(m) for m in json.loads(mentions)], settings_from(settings).protocol, rulings)
+
+
+def refold(image: int) -> ImageState:
+    """Fold an open image anew and write the difference. Locks the image."""
+    with sql.writing(), connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {COLUMNS} FROM annotation_openimage o WHERE o.id = %s" + sql.locking("o"), [image]
+        )
+        row = row_from(cursor.fetchone())
+        found = difference(cursor, row, votes_of(cursor, image), at=sql.now())
+        sql.send(cursor, found.statements)
+    return found.state
+
+
+def state_of(image: OpenImage) -> ImageState:
+    """The fold of what is stored of an open image now; writes nothing."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {COLUMNS} FROM annotation_openimage o WHERE o.id = %s", [image.pk])
+        row = row_from(cursor.fetchone())
+        return fold_of(row)(vote.judgment for vote in votes_of(cursor, image.pk))
+
+
+def difference(
+    cursor: Any, row: Row, votes: Sequence[Vote], *, at: datetime, check: str | None = None, checked: str = ""
+) -> Difference:
+    """Fold `votes` and find what has to be written; call while holding the image's lock.
+
+    `check` is the key of a question that, once settled, is to be asked of a second worker;
+    `checked` the key whose double check has come. New tasks are written at once, since the state
+    names them; all else is left to the statements, to be sent after the judgment's own.
+    """
+    state = fold_of(row)(vote.judgment for vote in votes)
+    given = Counter(v.judgment.key for v in votes if v.judgment.role == q.VOTE)
+    before: Mapping[str, Sequence[int]] = row.state["open"]
+    checks = {key: task for key, task in row.state["checks"].items() if key != checked}
+    asked = {question.key: question for question in state.questions}
+    statements: list[sql.Statement] = []
+    if checked:
+        statements.append(_ended(row.state["checks"][checked], Task.SETTLED))
+    now_open: dict[str, list[int]] = {}
+    fresh: list[Question] = []
+    for key, question in asked.items():
+        wanted = given[key] + question.wanted
+        if key not in before:
+            fresh.append(question)
+            checks.pop(key, None)
+            continue
+        task, was = before[key]
+        now_open[key] = [task, wanted]
+        if was != wanted:
+            statements.append(_wants(task, wanted, given[key]))
+    for key, (task, _) in before.items():
+        if key in asked:
+            continue
+        if key == check:
+            checks[key] = task
+            statements.append(_wants(task, given[key] + 1, given[key], role=q.DOUBLE_CHECK))
+        else:
+            statements.append(_ended(task, Task.SETTLED if given[key] else Task.VOID))
+    if fresh:
+        ids = _ask(cursor, row, fresh, given, _drawers(state, votes), at)
+        for question in fresh:
+            now_open[question.key] = [ids[question.key], given[question.key] + question.wanted]
+        statements.append(_items(fresh, ids))
+    chains = [_chain(chain) for chain in state.chains]
+    statements.extend(_moves(row.id, row.state["chains"], chains, at))
+    statements.append(
+        _image(
+            row.id,
+            {"open": now_open, "checks": checks, "chains": chains, "merged": _merged(state)},
+            state,
+            at,
+        )
+    )
+    return Difference(state, statements)
+
+
+def open_images(
+    *, campaign: Campaign, images: Iterable[tuple[Image, Sequence[Mention]]], settings: Settings
+) -> int:
+    """Open images of a campaign: freeze their mentions and settings, ask their first questions.
+
+    Images that are open already are passed over. `images` is one chunk, written in one
+    transaction. Returns how many were opened. Raises ValueError where two mentions share a span.
+    """
+    plain = campaign.settings
+    chunk = list(images)
+    with sql.writing():
+        at = sql.now()
+        there = set(
+            OpenImage.objects.filter(
+                campaign=campaign, image__in=[image.pk for image, _ in chunk]
+            ).values_list("image_id", flat=True)
+        )
+        new = [(image, mentions) for image, mentions in chunk if image.pk not in there]
+        states = [Fold(mentions, settings)(()) for _, mentions in new]
+        rows = OpenImage.objects.bulk_create(
+            OpenImage(
+                campaign=campaign,
+                image=image,
+                place=image.position,
+                mentions=[plain_mention(mention) for mention in mentions],
+                settings=plain,
+                opened_at=at,
+                changed_at=at,
+            )
+            for image, mentions in new
+        )
+        tasks = Task.objects.bulk_create(
+            Task(
+                campaign=campaign,
+                image=row,
+                kind=question.kind,
+                key=question.key,
+                wanted=question.wanted,
+                rank=rank_of(priority=row.priority, place=row.place),
+                created_at=at,
+            )
+            for row, state in zip(rows, states, strict=True)
+            for question in state.questions
+        )
+        contents = [content_of(question) for state in states for question in state.questions]
+        Item.objects.bulk_create(
+            Item(task=task, content=content) for task, content in zip(tasks, contents, strict=True)
+        )
+        of_image: dict[int, dict[str, list[int]]] = {row.pk: {} for row in rows}
+        for task in tasks:
+            of_image[task.image_id][task.key] = [task.pk, task.wanted]
+        for row, state in zip(rows, states, strict=True):
+            row.state = {
+                "open": of_image[row.pk],
+                "checks": {},
+                "chains": [_chain(chain) for chain in state.chains],
+                "merged": _merged(state),
+            }
+            row.complete = state.complete
+        OpenImage.objects.bulk_update(rows, ["state", "complete"])
+    return len(new)
+
+
+def prioritise(*, campaign: Campaign, images: Sequence[int], priority: int) -> int:
+    """Give open images (ids of their `Image`) a priority; their open tasks follow. Returns how many."""
+    with sql.writing():
+        rows = list(
+            OpenImage.objects.filter(campaign=campaign, image__in=images).order_by("id").select_for_update()
+        )
+        for row in rows:
+            Task.objects.filter(image=row).update(rank=rank_of(priority=priority, place=row.place))
+        OpenImage.objects.filter(pk__in=[row.pk for row in rows]).update(priority=priority)
+    return len(rows)
+
+
+#: Leases of the task that an UPDATE or an upsert is about.
+_LEASED = """(SELECT count(*) FROM annotation_assignment a
+              WHERE a.task_id = annotation_task.id AND a.state = 'leased')"""
+
+
+def _wants(task: int, wanted: int, given: int, *, role: str = q.VOTE) -> sql.Statement:
+    """An open task wants `wanted` answers in all, or as many as are given and out if those are more."""
+    return (
+        f"""UPDATE annotation_task SET state = 'open', role = %s, live = %s + {_LEASED},
+               wanted = CASE WHEN %s + {_LEASED} > %s THEN %s + {_LEASED} ELSE %s END WHERE id = %s""",
+        [role, given, given, wanted, given, wanted, task],
+    )
+
+
+def _ended(task: int, state: str) -> sql.Statement:
+    return "UPDATE annotation_task SET state = %s WHERE id = %s", [state, task]
+
+
+def _ask(
+    cursor: Any,
+    row: Row,
+    questions: Sequence[Question],
+    given: Mapping[str, int],
+    drawers: Mapping[str, int],
+    at: datetime,
+) -> dict[str, int]:
+    """Write open tasks for `questions`, or open again those that were asked before: key -> task id."""
+    rank, created = rank_of(priority=row.priority, place=row.place), sql.moment(at)
+    values: list[Any] = []
+    for question in questions:
+        values += [
+            row.campaign,
+            row.id,
+            question.kind,
+            question.key,
+            given[question.key] + question.wanted,
+            given[question.key],
+            rank,
+            drawers.get(question.key),
+            created,
+        ]
+    places = ", ".join(["(%s, %s, %s, %s, 'open', 'vote', %s, %s, %s, %s, %s)"] * len(questions))
+    cursor.execute(
+        f"""INSERT INTO annotation_task
+                (campaign_id, image_id, kind, key, state, role, wanted, live, rank, barred_id, created_at)
+            VALUES {places}
+            ON CONFLICT (image_id, key) DO UPDATE SET state = 'open', role = 'vote',
+                live = excluded.live + {_LEASED}, barred_id = excluded.barred_id,
+                wanted = CASE WHEN excluded.live + {_LEASED} > excluded.wanted
+                              THEN excluded.live + {_LEASED} ELSE excluded.wanted END
+            RETURNING key, id""",
+        values,
+    )
+    return dict(cursor.fetchall())
+
+
+def _items(questions: Sequence[Question], ids: Mapping[str, int]) -> sql.Statement:
+    """What the new tasks show; a task asked again has its item already."""
+    values: list[Any] = []
+    for question in questions:
+        values += [ids[question.key], json.dumps(content_of(question))]
+    places = ", ".join(["(%s, 0, %s)"] * len(questions))
+    return (
+        f"""INSERT INTO annotation_item (task_id, position, content) VALUES {places}
+            ON CONFLICT (task_id, position) DO NOTHING""",
+        values,
+    )
+
+
+def _drawers(state: ImageState, votes: Sequence[Vote]) -> dict[str, int]:
+    """Key -> id of the worker whose box it is about, for quality and coverage: they may not judge it."""
+    ids = {vote.judgment.worker: vote.worker_id for vote in votes}
+    voters: dict[str, set[str]] = {}
+    for vote in votes:
+        voters.setdefault(vote.judgment.key, set()).add(vote.judgment.worker)
+    found = {}
+    for question in state.questions:
+        for worker in question.barred - voters.get(question.key, set()):
+            if worker in ids:
+                found[question.key] = ids[worker]
+    return found
+
+
+def _chain(chain: ChainState) -> dict[str, Any]:
+    return {
+        "m": [mention.id for mention in chain.mentions],
+        "s": chain.stage,
+        "r": chain.reason,
+        "k": chain.kind,
+        "b": [corners(drawn.box) for drawn in chain.boxes],
+        "p": corners(chain.pending.box) if chain.pending else None,
+        "moves": [[move.stage, move.outcome, move.next] for move in chain.moves],
+    }
+
+
+def _merged(state: ImageState) -> list[dict[str, Any]]:
+    return [
+        {"what": m.what, "chains": m.chains, "boxes": [corners(box) for box in m.boxes], "iou": m.iou}
+        for m in state.merged
+    ]
+
+
+def _moves(
+    image: int, before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], at: datetime
+) -> list[sql.Statement]:
+    """Steps taken back, and steps taken, since the last fold."""
+    old = {" ".join(chain["m"]): chain["moves"] for chain in before if chain["moves"]}
+    new = {" ".join(chain["m"]): chain["moves"] for chain in after if chain["moves"]}
+    statements: list[sql.Statement] = []
+    values: list[Any] = []
+    for chain in {**old, **new}:
+        was, is_now = old.get(chain, []), new.get(chain, [])
+        same = next((i for i, (a, b) in enumerate(zip(was, is_now, strict=False)) if a != b), None)
+        kept = min(len(was), len(is_now)) if same is None else same
+        if kept < len(was):
+            statements.append(
+                (
+                    """UPDATE annotation_move SET undone_at = %s
+                       WHERE image_id = %s AND chain = %s AND number >= %s AND undone_at IS NULL""",
+                    [sql.moment(at), image, chain, kept],
+                )
+            )
+        for number, (stage, outcome, following) in enumerate(is_now[kept:], kept):
+            values += [image, chain, number, stage, outcome, following, sql.moment(at)]
+    if values:
+        places = ", ".join(["(%s, %s, %s, %s, %s, %s, %s)"] * (len(values) // 7))
+        statements.append(
+            (
+                f"""INSERT INTO annotation_move (image_id, chain, number, stage, outcome, next, at)
+                    VALUES {places}""",
+                values,
+            )
+        )
+    return statements
+
+
+def _image(image: int, plain: Mapping[str, Any], state: ImageState, at: datetime) -> sql.Statement:
+    reviews = sum(chain.stage == REVIEW for chain in state.chains)
+    return (
+        """UPDATE annotation_openimage SET state = %s, version = version + 1, complete = %s, in_review = %s,
+               changed_at = %s WHERE id = %s""",
+        [json.dumps(plain, separators=(",", ":")), state.complete, reviews, sql.moment(at), image],
+    )
