@@ -55,7 +55,7 @@ def test_agreement_between_files(judgments: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.csv"
     other.write_text("query,document,yes,no\na.jpg,1,3,0\na.jpg,2,1,2\nb.jpg,1,0,3\n")
     arguments = ["agreement", judgments, "--against", other, "--resamples", 0]
-    assert "3 of 3 pairs are judged in both files." in said(*arguments)
+    assert "3 of 3 pairs are judged in both sets." in said(*arguments)
     report = json.loads(said(*arguments, "--json"))
     assert report["best"]["threshold"] == 1
     assert report["best"]["against_threshold"] == 1
@@ -75,12 +75,30 @@ def test_agreement_between_files(judgments: Path, tmp_path: Path) -> None:
         (["--thresholds", "1"], "name the other with --against"),
         (["--thresholds", "a,b"], "'a,b' is no list of numbers; write them as 4,3.6,3"),
         (["--level", "95"], "level 95.0 is no confidence"),
+        (["--judgments", "crowd"], "FILE and --judgments: choose one"),
+        (["--against", "x.csv", "--against-judgments", "crowd"], "--against FILE and --against-judgments"),
+        (["--against-judgments", "crowd"], "--against-judgments crowd: say of which --corpus"),
+        (["--against-format", "table"], "--against-format goes with --against FILE; name it"),
+        (["--corpus", "small"], "--corpus goes with --judgments or --against-judgments; name one"),
     ],
 )
 def test_bad_arguments_are_one_line(judgments: Path, arguments: list[str], message: str) -> None:
     with pytest.raises(CommandError, match=message) as error:
         said("agreement", judgments, *arguments)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no judgments; name a file, or --corpus and --judgments"),
+        (["--format", "table"], "--format goes with FILE; name it"),
+        (["--judgments", "crowd"], "--judgments crowd: say of which --corpus"),
+    ],
+)
+def test_judgments_must_be_named(arguments: list[str], message: str) -> None:
+    with pytest.raises(CommandError, match=message):
+        said("agreement", *arguments)
 
 
 def test_reproduce_hodosh_prints_cells_and_alternatives(real_data: Path) -> None:

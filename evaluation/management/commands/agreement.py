@@ -1,18 +1,19 @@
-"""How far judges agree, from a file of judgments, or how far two files of judgments do.
+"""How far judges agree within a set of judgments, or how far two sets of judgments do.
 
     python manage.py agreement FILE --format flickr8k-expert
     python manage.py agreement FILE --format flickr8k-expert --against FILE --against-format flickr8k-crowd
+    python manage.py agreement --corpus flickr8k --judgments expert --against-judgments crowd
 
-The first form prints Krippendorff's alpha at four levels, Fleiss' kappa, and, where the file names
-its judges, Cohen's kappa of every two and each judge beside the consensus. The second cuts both
-sets' mean answers at thresholds and prints Cohen's kappa of every two cuts. Intervals are
-bootstrapped over images. Nothing is written.
+A set is a file, or judgments that were imported. Of one set the command prints Krippendorff's alpha at
+four levels, Fleiss' kappa, and, where the set names its judges, Cohen's kappa of every two and each
+judge beside the consensus. Of two it cuts their mean answers at thresholds and prints Cohen's kappa
+of every two cuts. Intervals are bootstrapped over images. Nothing is written.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from annotation.management.base import ReportCommand, progress, table
 from evaluation.agreement.estimates import AgreementError, Estimate
 from evaluation.agreement.summary import Between, Resampling, Within, between, within
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
+from evaluation.selectors import judgment_set, names_of, pairs_of
 
 
 def _numbers(text: str) -> tuple[float, ...]:
@@ -33,17 +35,20 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 class Command(ReportCommand):
-    help = "Agreement within a file of judgments, or between two."
+    help = "Agreement within a set of judgments, or between two: files, or what was imported."
     refusals = (*ReportCommand.refusals, FormatError, AgreementError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         known = ", ".join(JUDGMENT_FORMATS.keys())
-        parser.add_argument("file", type=Path, help="The judgments, a file or its folder")
-        parser.add_argument("--format", default="table", help=f"One of {known} (default: table)")
-        parser.add_argument("--against", type=Path, help="Judgments of the same pairs by others")
-        parser.add_argument("--against-format", default="table", help="Their format (default: table)")
-        parser.add_argument("--thresholds", type=_numbers, default=(), help="Cuts of FILE, as 4,3.6,3")
+        parser.add_argument("file", type=Path, nargs="?", help="The judgments, a file or its folder")
+        parser.add_argument("--format", help=f"One of {known} (default: table)")
+        parser.add_argument("--against", type=Path, metavar="FILE", help="The same pairs judged by others")
+        parser.add_argument("--against-format", metavar="FORMAT", help="Their format (default: table)")
+        parser.add_argument("--corpus", help="Where judgments were imported: of which corpus")
+        parser.add_argument("--judgments", metavar="NAME", help="Imported judgments, instead of a file")
+        parser.add_argument("--against-judgments", metavar="NAME", help="The others', instead of a file")
+        parser.add_argument("--thresholds", type=_numbers, default=(), help="Cuts of the first, as 4,3.6,3")
         parser.add_argument("--against-thresholds", type=_numbers, default=(), help="Cuts of the others")
         parser.add_argument(
             "--unjudged-is-no",
@@ -56,16 +61,31 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         resampling = Resampling(options["resamples"], options["level"], options["seed"])
-        pairs = _read(options["file"], options["format"])
+        sets = [
+            _Source("FILE", options["file"], options["format"], options["judgments"], "judgments"),
+            _Source(
+                "--against FILE",
+                options["against"],
+                options["against_format"],
+                options["against_judgments"],
+                "against-judgments",
+            ),
+        ]
+        first, second = sets
+        if not first:
+            raise CommandError("no judgments; name a file, or --corpus and --judgments")
+        if options["corpus"] and not any(one.name for one in sets):
+            raise CommandError("--corpus goes with --judgments or --against-judgments; name one")
+        pairs = first.read(options["corpus"])
         self.found: Within | Between
-        if options["against"] is None:
+        if not second:
             if options["thresholds"] or options["against_thresholds"] or options["unjudged_is_no"]:
-                raise CommandError("thresholds compare two files; name the other with --against")
+                raise CommandError("thresholds compare two sets; name the other with --against")
             self.found = within(pairs, resampling)
         else:
             self.found = between(
                 pairs,
-                _read(options["against"], options["against_format"]),
+                second.read(options["corpus"]),
                 resampling,
                 rows=options["thresholds"],
                 columns=options["against_thresholds"],
@@ -77,8 +97,37 @@ class Command(ReportCommand):
         return _within_text(self.found) if isinstance(self.found, Within) else _between_text(self.found)
 
 
-def _read(path: Path, key: str) -> list[JudgedPair]:
-    return list(progress(JUDGMENT_FORMATS.get(key).read(path), what=path.name))
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """One set as it was named: a file and its format, or the name under which it was imported."""
+
+    word: str
+    path: Path | None
+    format: str | None
+    name: str | None
+    option: str
+
+    def __post_init__(self) -> None:
+        if self.name and (self.path or self.format):
+            raise CommandError(f"{self.word} and --{self.option}: choose one")
+        if self.format and not self.path:
+            raise CommandError(
+                f"--{self.option.replace('judgments', 'format')} goes with {self.word}; name it"
+            )
+
+    def __bool__(self) -> bool:
+        return bool(self.path or self.name)
+
+    def read(self, corpus: str | None) -> list[JudgedPair]:
+        if self.path:
+            found = JUDGMENT_FORMATS.get(self.format or "table").read(self.path)
+            return list(progress(found, what=self.path.name))
+        if not corpus:
+            raise CommandError(f"--{self.option} {self.name}: say of which --corpus")
+        assert self.name  # a source without path and name is not read
+        chosen = judgment_set(corpus, self.name)
+        found = pairs_of(chosen, names_of(corpus))
+        return list(progress(found, what=self.name, total=chosen.pair_count))
 
 
 def _within_json(found: Within) -> dict[str, Any]:
@@ -162,12 +211,12 @@ def _between_text(found: Between) -> str:
         ]
         for row, line in zip(found.sweep.rows, found.sweep.kappa, strict=True)
     ]
-    parts = [f"{found.common:,} of {found.pairs:,} pairs are judged in both files.", table(head, rows)]
+    parts = [f"{found.common:,} of {found.pairs:,} pairs are judged in both sets.", table(head, rows)]
     if found.best is not None and found.sweep.best is not None:
         row, column, _ = found.sweep.best
         best = found.sweep.kappa[found.sweep.rows.index(row)][found.sweep.columns.index(column)]
         parts.append(
-            f"Best at {row:.3g} and {column:.3g}; there the others find what the file holds with\n"
+            f"Best at {row:.3g} and {column:.3g}; there the others find what the first hold with\n"
             + table(
                 _HEAD,
                 [

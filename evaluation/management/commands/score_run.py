@@ -63,29 +63,26 @@ class Command(TableCommand):
 
     def table(self, report: dict[str, Any]) -> Table:
         parts = [f"fold {number}" for number in range(1, (report["folds"] or 0) + 1)]
+        # Under a protocol nobody judged.
+        judged = (
+            {} if report["pool"] else {"at best": "optimistic", "judged": "judged", "in the top": "judged_at"}
+        )
         rows: list[list[Cell]] = [
-            [
-                m["measure"],
-                m["value"],
-                m["optimistic"],
-                m["judged"],
-                m["judged_at"],
-                m["queries"],
-                *m["folds"],
-            ]
+            [m["measure"], m["value"], *(m[key] for key in judged.values()), m["queries"], *m["folds"]]
             for m in report["measures"]
         ]
-        return Table(["measure", "value", "at best", "judged", "in the top", "queries", *parts], rows)
+        return Table(["measure", "value", *judged, "queries", *parts], rows)
 
     def remarks(self, report: dict[str, Any]) -> str:
         missing = f", {report['missing']} of them not ranked by the run" if report["missing"] else ""
         pool = f" ({report['pool']})" if report["pool"] else ""
-        folds = f"\nMeans over {report['folds']} folds of the images." if report["folds"] else ""
-        return (
-            f"{report['run']}, {report['direction']}: {report['queries']} queries of qrels "
-            f"{report['qrels']} version {report['version']}{pool}{missing}.\n"
-            f"Unjudged items count as not relevant; at best, as relevant.{folds}"
-        )
+        whose = f"{report['run']}, {report['direction']}: {report['queries']} queries of qrels "
+        lines = [f"{whose}{report['qrels']} version {report['version']}{pool}{missing}."]
+        if not report["pool"]:
+            lines.append("Unjudged items count as not relevant; at best, as relevant.")
+        if report["folds"]:
+            lines.append(f"Means over {report['folds']} folds of the images.")
+        return "\n".join(lines)
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

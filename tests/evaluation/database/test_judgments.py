@@ -185,6 +185,28 @@ def test_a_missing_file_is_one_line(corpus: str, tmp_path: Path) -> None:
         said("import_judgments", corpus, tmp_path / "absent.txt", "--format", "flickr8k-crowd")
 
 
+def test_agreement_of_imported_judgments_is_that_of_the_files(
+    corpus: str, crowd: Path, tmp_path: Path
+) -> None:
+    graded = tmp_path / "graded.csv"
+    graded.write_text(
+        "image,caption,judge,grade\na.jpg,a.jpg#2,ann,4\na.jpg,a.jpg#2,bob,3\n"
+        "a.jpg,b.jpg#2,ann,1\na.jpg,b.jpg#2,bob,2\nb.jpg,b.jpg#2,ann,1\nb.jpg,b.jpg#2,bob,1\n"
+    )
+    import_judgments(corpus=corpus, path=graded, format="table", name="graded")
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    files = [graded, "--against", crowd, "--against-format", "flickr8k-crowd"]
+    names = ["--corpus", corpus, "--judgments", "graded", "--against-judgments", "flickr8k-crowd"]
+    more = ["--resamples", 20, "--json"]
+    assert said("agreement", *names[:4], *more) == said("agreement", graded, *more)
+    between_sets = said("agreement", *names, *more)
+    assert between_sets == said("agreement", *files, *more)
+    assert between_sets == said("agreement", graded, "--corpus", corpus, *names[4:], *more)
+    assert json.loads(between_sets)["common"] == 3
+    with pytest.raises(CommandError, match="unknown judgments 'x' of corpus 'small'; known: flickr8k-crowd"):
+        said("agreement", "--corpus", corpus, "--judgments", "x")
+
+
 def test_frozen_qrels_are_those_of_the_file(corpus: str, crowd: Path) -> None:
     import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
     report = json.loads(

@@ -99,7 +99,8 @@ def test_folds_stand_beside_their_mean(scores: np.ndarray) -> None:
     text = said("score_run", "search", "--qrels", "own", "--folds", 2)
     assert "qrels own version 1 (any of five)" in text
     assert "Means over 2 folds of the images." in text
-    assert "fold 1  fold 2" in text
+    assert "measure      value  queries  fold 1  fold 2" in text
+    assert "judged" not in text
 
 
 def test_what_an_import_cut_off_is_not_guessed(scores: np.ndarray, tmp_path: Path) -> None:
