@@ -3,7 +3,7 @@
 Submitting, discarding, ruling and merging are one path: fold all valid judgments of the image
 anew, compare with what was written last (`OpenImage.state`), write the difference. That column:
 
-    open     {key: [task id, answers wanted]}  questions that wait for votes
+    open     {key: [task id, answers wanted, votes given]}  questions that wait for votes
     checks   {key: task id}                    settled questions that wait for a double check
     chains   [{m, s, r, k, b, p, moves}]       mention ids, stage, reason, kind, accepted boxes,
                                                pending box or null, [[stage, outcome, next], ...]
@@ -147,12 +147,20 @@ def state_of(image: OpenImage) -> ImageState:
 
 
 def difference(
-    cursor: Any, row: Row, votes: Sequence[Vote], *, at: datetime, check: str | None = None, checked: str = ""
+    cursor: Any,
+    row: Row,
+    votes: Sequence[Vote],
+    *,
+    at: datetime,
+    placed: str = "",
+    check: str = "",
+    checked: str = "",
 ) -> Difference:
     """Fold `votes` and find what has to be written; call while holding the image's lock.
 
-    `check` is the key of a question that, once settled, is to be asked of a second worker;
-    `checked` the key whose double check has come. New tasks are written at once, since the state
+    `placed` is the key whose newest vote took a place that its task counts already; `check` the
+    key of a question that, once settled, is to be asked of a second worker; `checked` the key
+    whose double check has come. New tasks are written at once, since the state
     names them; all else is left to the statements, to be sent after the judgment's own.
     """
     state = fold_of(row)(vote.judgment for vote in votes)
@@ -169,24 +177,27 @@ def difference(
         wanted = given[key] + question.wanted
         if key not in before:
             fresh.append(question)
-            checks.pop(key, None)
+            if key in checks:
+                # Closed first, so that whoever claims its double check now is seen when it is counted.
+                sql.send(cursor, [_ended(checks.pop(key), Task.VOID)])
             continue
-        task, was = before[key]
-        now_open[key] = [task, wanted]
-        if was != wanted:
-            statements.append(_wants(task, wanted, given[key]))
-    for key, (task, _) in before.items():
+        task, was, had = before[key]
+        now_open[key] = [task, wanted, given[key]]
+        if (was, had) != (wanted, given[key]):
+            statements.append(_wants(task, wanted, given[key] - had - (key == placed)))
+    for key, (task, _, _) in before.items():
         if key in asked:
             continue
         if key == check:
             checks[key] = task
-            statements.append(_wants(task, given[key] + 1, given[key], role=q.DOUBLE_CHECK))
+            statements.append(_twice(task))
         else:
             statements.append(_ended(task, Task.SETTLED if given[key] else Task.VOID))
     if fresh:
         ids = _ask(cursor, row, fresh, given, _drawers(state, votes), at)
         for question in fresh:
-            now_open[question.key] = [ids[question.key], given[question.key] + question.wanted]
+            had = given[question.key]
+            now_open[question.key] = [ids[question.key], had + question.wanted, had]
         statements.append(_items(fresh, ids))
     chains = [_chain(chain) for chain in state.chains]
     statements.extend(_moves(row.id, row.state["chains"], chains, at))
@@ -251,7 +262,7 @@ def open_images(
         )
         of_image: dict[int, dict[str, list[int]]] = {row.pk: {} for row in rows}
         for task in tasks:
-            of_image[task.image_id][task.key] = [task.pk, task.wanted]
+            of_image[task.image_id][task.key] = [task.pk, task.wanted, 0]
         for row, state in zip(rows, states, strict=True):
             row.state = {
                 "open": of_image[row.pk],
@@ -276,18 +287,28 @@ def prioritise(*, campaign: Campaign, images: Sequence[int], priority: int) -> i
     return len(rows)
 
 
-#: Leases of the task that an UPDATE or an upsert is about.
+#: Leases of a task that is asked again. Only where it was closed before: nobody can claim it then, so
+#: that the count holds although claims do not wait for the image's lock.
 _LEASED = """(SELECT count(*) FROM annotation_assignment a
               WHERE a.task_id = annotation_task.id AND a.state = 'leased')"""
 
 
-def _wants(task: int, wanted: int, given: int, *, role: str = q.VOTE) -> sql.Statement:
-    """An open task wants `wanted` answers in all, or as many as are given and out if those are more."""
+def _wants(task: int, wanted: int, more: int) -> sql.Statement:
+    """An open task wants `wanted` answers, or as many as are given and out if those are more.
+
+    `more` votes hold a place that it did not count. Reckoned from the row's own counter, which
+    claims raise meanwhile.
+    """
     return (
-        f"""UPDATE annotation_task SET state = 'open', role = %s, live = %s + {_LEASED},
-               wanted = CASE WHEN %s + {_LEASED} > %s THEN %s + {_LEASED} ELSE %s END WHERE id = %s""",
-        [role, given, given, wanted, given, wanted, task],
+        """UPDATE annotation_task SET live = live + %s,
+               wanted = CASE WHEN live + %s > %s THEN live + %s ELSE %s END WHERE id = %s""",
+        [more, more, wanted, more, wanted, task],
     )
+
+
+def _twice(task: int) -> sql.Statement:
+    """A settled task is to be asked of one more worker."""
+    return "UPDATE annotation_task SET role = 'double_check', wanted = live + 1 WHERE id = %s", [task]
 
 
 def _ended(task: int, state: str) -> sql.Statement:

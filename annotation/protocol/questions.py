@@ -36,6 +36,8 @@ FLAGS = ("chunk_wrong", "image_missing", "offensive")
 VOTE = "vote"
 CONTROL = "control"
 DOUBLE_CHECK = "double_check"
+#: Given late, while others held every place the question had: moot, and paid.
+SURPLUS = "surplus"
 
 
 class BadJudgment(ValueError):
@@ -48,7 +50,7 @@ class Judgment:
 
     `answer` is one of ANSWERS of the key's question, with `box` where it is "drawn"; or it is
     empty and `flag` is one of FLAGS. Only votes enter the fold, and not when `void`; control
-    answers and double checks are kept beside it.
+    answers, double checks and surplus answers are kept beside it.
     """
 
     id: str

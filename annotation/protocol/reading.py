@@ -73,7 +73,7 @@ class Reading:
 def read(judgments: Iterable[Judgment]) -> Reading:
     """Sort the votes by key. A worker's second vote on a key is surplus and never read.
 
-    A double check is no vote, but who gave it is not asked the same again.
+    A double check or a surplus answer is no vote, but who gave it is not asked the same again.
     """
     votes: dict[str, _Votes] = {}
     surplus: list[str] = []
@@ -84,7 +84,7 @@ def read(judgments: Iterable[Judgment]) -> Reading:
         found = votes.get(judgment.key)
         if found is None:
             found = votes[judgment.key] = _Votes()
-        if judgment.role == q.DOUBLE_CHECK:
+        if judgment.role in (q.DOUBLE_CHECK, q.SURPLUS):
             found.workers.add(judgment.worker)
         elif judgment.worker in found.workers:
             surplus.append(judgment.id)

@@ -1,0 +1,197 @@
+"""Which task next, or the reason why there is none.
+
+Tasks stand in the order of their rank. A worker gets one of the first HEAD that are open, have
+a place left and may be given to this worker; which one depends on the worker, so that a crowd
+does not queue for one row. Where all of the head is theirs already (a lone worker's first votes
+pile up there), the search goes on from where this worker last found something, and only then
+from the beginning.
+
+A claim never waits: rows that others hold are passed over. Call everything here inside
+`sql.writing()` while holding the worker's standing (`leases` does).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from annotation import sql
+from annotation.models import Campaign
+from annotation.protocol.trust import Standing
+
+#: Tasks looked at first, and how the look widens beyond them.
+HEAD = 48
+STEPS = (512, 8192, 10**9)
+#: Seconds after which to ask again where everything open is just changing hands.
+SOON = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Why there is nothing for this worker now, in one sentence, and when to ask again, if known."""
+
+    code: str
+    text: str
+    again_at: datetime | None = None
+
+
+class Holder(NamedTuple):
+    """A worker's standing for a kind, as its locked row holds it."""
+
+    id: int
+    campaign: int
+    worker: int
+    pseudonym: str
+    attempt: int
+    cursor: int
+    blocked: bool
+    reason: str
+    standing: Standing
+
+
+class Claim(NamedTuple):
+    """A task with a place taken for this worker, and what it shows."""
+
+    task: int
+    role: str
+    key: str
+    rank: int
+    image: int
+    content: str
+
+
+def claim(cursor: Any, holder: Holder, kind: str) -> Claim | None:
+    """Take a place on the next task for this worker, or None where there is none."""
+    found = _claim(cursor, holder, kind, 0, HEAD)
+    if found is not None:
+        return found
+    for start, window in [*((holder.cursor, step) for step in STEPS), (0, STEPS[-1])]:
+        found = _claim(cursor, holder, kind, start, window)
+        if found is not None:
+            cursor.execute(
+                "UPDATE annotation_standing SET cursor = %s WHERE id = %s", [found.rank, holder.id]
+            )
+            return found
+    return None
+
+
+def _claim(cursor: Any, holder: Holder, kind: str, start: int, window: int) -> Claim | None:
+    """One conditional UPDATE on the counters of the first suitable task of a window."""
+    locking = " FOR NO KEY UPDATE SKIP LOCKED" if connection.vendor == "postgresql" else ""
+    cursor.execute(
+        f"""UPDATE annotation_task SET live = live + 1 WHERE id = (
+                SELECT t.id FROM annotation_task t WHERE t.id IN (
+                    SELECT h.id FROM (
+                        SELECT id, barred_id FROM annotation_task
+                        WHERE campaign_id = %s AND kind = %s AND state = 'open' AND live < wanted
+                            AND rank >= %s ORDER BY rank, id LIMIT %s
+                    ) h WHERE (h.barred_id IS NULL OR h.barred_id <> %s) AND NOT EXISTS (
+                        SELECT 1 FROM annotation_assignment a WHERE a.task_id = h.id AND a.worker_id = %s
+                    )
+                ) AND t.state = 'open' AND t.live < t.wanted
+                ORDER BY (t.id * 7919 + %s) %% 1009 LIMIT 1{locking}
+            ) AND live < wanted RETURNING id, role, key, rank, image_id""",
+        [holder.campaign, kind, start, window, holder.worker, holder.worker, holder.worker * 331],
+    )
+    row = cursor.fetchone()
+    if row is None:
+        return None
+    return _shown(cursor, row)
+
+
+def again(cursor: Any, holder: Holder, kind: str) -> tuple[int, Claim] | None:
+    """Take a place again on a task that ran out in this worker's hands: (assignment, claim), or None."""
+    locking = sql.locking("t", skip=True)
+    cursor.execute(
+        f"""UPDATE annotation_task SET live = live + 1 WHERE id = (
+                SELECT t.id FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
+                WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.state = 'expired'
+                    AND t.state = 'open' AND t.live < t.wanted
+                    AND (t.barred_id IS NULL OR t.barred_id <> %s)
+                ORDER BY t.rank LIMIT 1{locking}
+            ) AND live < wanted RETURNING id, role, key, rank, image_id""",
+        [holder.worker, holder.campaign, kind, holder.worker],
+    )
+    row = cursor.fetchone()
+    if row is None:
+        return None
+    cursor.execute(
+        "SELECT id FROM annotation_assignment WHERE task_id = %s AND worker_id = %s", [row[0], holder.worker]
+    )
+    return cursor.fetchone()[0], _shown(cursor, row)
+
+
+def _shown(cursor: Any, row: Sequence[Any]) -> Claim:
+    task, role, key, rank, image = row
+    cursor.execute(
+        """SELECT o.image_id, i.content FROM annotation_item i, annotation_openimage o
+           WHERE i.task_id = %s AND i.position = 0 AND o.id = %s""",
+        [task, image],
+    )
+    picture, content = cursor.fetchone()
+    return Claim(task, role, key, rank, picture, content)
+
+
+def closed(campaign: Any) -> Nothing | None:
+    """Why this campaign gives nothing to anybody, None where it is open. `campaign`: `state`, `reason`."""
+    if campaign.state == Campaign.OPEN:
+        return None
+    if campaign.state == Campaign.PAUSED:
+        return Nothing(
+            "paused",
+            _("This campaign is paused%(why)s. What you have in hand is still taken; come back later.")
+            % {"why": f": {campaign.reason}" if campaign.reason else ""},
+        )
+    if campaign.state == Campaign.CLOSED:
+        return Nothing("closed", _("This campaign is over: choose another. Thank you for your work."))
+    return Nothing("draft", _("This campaign has not begun yet: come back later."))
+
+
+def why_none(cursor: Any, holder: Holder, kind: str, at: datetime) -> Nothing:
+    """Why `claim` found nothing."""
+    mine = (
+        "EXISTS (SELECT 1 FROM annotation_assignment a WHERE a.task_id = t.id AND a.worker_id = %s)"
+        " OR t.barred_id = %s"
+    )
+    of_kind = "FROM annotation_task t WHERE t.campaign_id = %s AND t.kind = %s AND t.state = 'open'"
+    place = [holder.campaign, kind]
+    me = [holder.worker, holder.worker]
+    cursor.execute(
+        f"SELECT 1 {of_kind} AND t.live < t.wanted AND NOT COALESCE({mine}, FALSE) LIMIT 1", [*place, *me]
+    )
+    if cursor.fetchone():
+        return Nothing(
+            "busy",
+            _("The last open questions are just being handed to others: look again in a moment."),
+            at + timedelta(seconds=SOON),
+        )
+    cursor.execute(
+        f"""SELECT min(l.expires_at) FROM annotation_assignment l WHERE l.state = 'leased' AND l.task_id IN (
+                SELECT t.id {of_kind} AND t.live >= t.wanted AND NOT COALESCE({mine}, FALSE))""",
+        [*place, *me],
+    )
+    (until,) = cursor.fetchone()
+    if until is not None:
+        until = max(sql.moment_from(until), at)
+        minutes = max(1, round((until - at).total_seconds() / 60))
+        return Nothing(
+            "busy",
+            _("Others are answering what is left. What they leave is back in %(minutes)d min at the latest.")
+            % {"minutes": minutes},
+            until,
+        )
+    cursor.execute(f"SELECT 1 {of_kind} LIMIT 1", place)
+    if cursor.fetchone():
+        return Nothing(
+            "all_judged",
+            _("You have answered all open questions of this kind; the rest is for others. Choose another."),
+        )
+    return Nothing(
+        "none_open",
+        _("No question of this kind is open now: answers to other kinds open new ones. Choose another task."),
+    )

@@ -1,0 +1,338 @@
+"""Leases: take, renew, return, expire. The only writer of assignments.
+
+A lease is for the minutes that the campaign sets, renewed by the page's heartbeat, and ended by
+an answer, a return or expiry. A worker has at most `lease.in_hand` of a kind at a time. One who
+asks again gets what they hold, so that a reload loses nothing.
+
+Locks: the worker's standing of the kind, by which one worker's requests go one after the other;
+then a claimed task, without waiting. Whoever ends a lease holds image, task and assignment.
+
+Source: ../shared design "Leases"; the numbers are settings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from annotation import controls, hand_out, qualification, sql, standings
+from annotation.campaign_settings import CampaignSettings, settings_from
+from annotation.hand_out import Holder, Nothing
+from annotation.models import Assignment, Campaign
+from annotation.models import Standing as StandingRow
+from annotation.protocol.controls import choose, due
+from annotation.protocol.trust import QUALIFICATION, why_not
+
+__all__ = ["Lease", "Nothing", "expire", "give_back", "renew", "take"]
+
+_ROLE_CONTROL = "control"
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Something in a worker's hands: what it shows, of which image, until when.
+
+    `image` is the id of the corpus's image. Either `task` or `control` is set; workers are told
+    neither, nor the role: a known item looks like any other.
+    """
+
+    id: int
+    kind: str
+    role: str
+    image: int
+    content: dict[str, Any]
+    key: str
+    expires_at: datetime
+    task: int | None
+    control: int | None
+
+
+class Terms(NamedTuple):
+    """What handing out needs of a campaign."""
+
+    id: int
+    state: str
+    reason: str
+    revision: int
+    seed: int
+    settings: CampaignSettings
+
+
+#: The columns of Terms, of a table called `c`.
+COLUMNS = "c.id, c.state, c.reason, c.revision, c.seed, c.settings"
+#: The columns of a Holder, of a standing `s` and its worker `w`.
+HOLDER = (
+    "s.id, s.campaign_id, s.worker_id, w.pseudonym, s.attempt, s.cursor, s.blocked, s.reason, "
+    + ", ".join(f's."{name}"' for name in standings.COLUMNS)
+)
+
+
+def terms_from(values: Sequence[Any]) -> Terms:
+    """Terms from their COLUMNS."""
+    campaign, state, reason, revision, seed, settings = values
+    return Terms(campaign, state, reason, revision, seed, settings_from(settings))
+
+
+def holder_from(values: Sequence[Any]) -> Holder:
+    """A Holder from its columns."""
+    row, campaign, worker, pseudonym, attempt, cursor, blocked, reason, *standing = values
+    return Holder(
+        row, campaign, worker, pseudonym, attempt, cursor, blocked, reason, standings.from_values(standing)
+    )
+
+
+def take(*, worker: int, campaign: Campaign, kind: str, holding: Collection[int] = ()) -> Lease | Nothing:
+    """What this worker has in hand of `kind` and does not name in `holding`; else something new, or why not.
+
+    `holding` are the assignments that the worker's page shows already.
+    """
+    with connection.cursor() as cursor:
+        found = terms_of(cursor, campaign.pk)
+        standings.join(worker=worker, campaign=campaign, kind=kind, settings=found.settings.trust)
+        with sql.writing():
+            cursor.execute(
+                f"""SELECT {HOLDER} FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
+                    WHERE s.campaign_id = %s AND s.worker_id = %s AND s.kind = %s"""
+                + sql.locking("s"),
+                [campaign.pk, worker, kind],
+            )
+            return following(cursor, found, holder_from(cursor.fetchone()), kind, holding, sql.now())
+
+
+def terms_of(cursor: Any, campaign: int) -> Terms:
+    cursor.execute(f"SELECT {COLUMNS} FROM annotation_campaign c WHERE c.id = %s", [campaign])
+    return terms_from(cursor.fetchone())
+
+
+def following(
+    cursor: Any, terms: Terms, holder: Holder, kind: str, holding: Collection[int], at: datetime
+) -> Lease | Nothing:
+    """`take` within a transaction that holds the worker's standing."""
+    cursor.execute(
+        """SELECT a.id, a.role, a.task_id, a.control_id, a.expires_at FROM annotation_assignment a
+           WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.state = 'leased'
+           ORDER BY a.id""",
+        [holder.worker, terms.id, kind],
+    )
+    held = cursor.fetchall()
+    waiting = next((row for row in held if row[0] not in holding), None)
+    if waiting is not None:
+        return _held(cursor, terms, kind, waiting, at)
+    refused = hand_out.closed(terms) or _refused(holder, terms)
+    if refused is not None:
+        return _test(cursor, terms, holder, kind, refused, holding, at)
+    if len(held) >= terms.settings.lease.in_hand:
+        return Nothing(
+            "in_hand", _("You have this task in hand already, perhaps in another tab: answer it first.")
+        )
+    expires = at + timedelta(minutes=terms.settings.lease.minutes)
+    number = holder.standing.items + len(held) + 1
+    control = _control(cursor, terms, holder, kind, number, at, expires)
+    if control is not None:
+        return control
+    claim = hand_out.claim(cursor, holder, kind)
+    if claim is None:
+        revived = hand_out.again(cursor, holder, kind)
+        if revived is None:
+            return hand_out.why_none(cursor, holder, kind, at)
+        assignment, claim = revived
+        cursor.execute(
+            """UPDATE annotation_assignment SET state = 'leased', role = %s, leased_at = %s, expires_at = %s,
+                   ended_at = NULL WHERE id = %s""",
+            [claim.role, sql.moment(at), sql.moment(expires), assignment],
+        )
+    else:
+        assignment = _insert(cursor, terms, holder, kind, claim.role, at, expires, task=claim.task)
+    content = json.loads(claim.content)
+    return Lease(assignment, kind, claim.role, claim.image, content, claim.key, expires, claim.task, None)
+
+
+def _insert(
+    cursor: Any,
+    terms: Terms,
+    holder: Holder,
+    kind: str,
+    role: str,
+    at: datetime,
+    expires: datetime,
+    *,
+    task: int | None = None,
+    control: int | None = None,
+) -> int:
+    cursor.execute(
+        """INSERT INTO annotation_assignment
+               (campaign_id, worker_id, kind, task_id, control_id, attempt, role, state, leased_at, expires_at,
+                ended_at, token, seconds, pay, "right")
+           VALUES (%s, %s, %s, %s, %s, 0, %s, 'leased', %s, %s, NULL, '', 0, 0, NULL) RETURNING id""",
+        [terms.id, holder.worker, kind, task, control, role, sql.moment(at), sql.moment(expires)],
+    )
+    return int(cursor.fetchone()[0])
+
+
+def _held(cursor: Any, terms: Terms, kind: str, row: Sequence[Any], at: datetime) -> Lease:
+    """A lease that is still in hand, renewed where its time has run out and nobody has taken it back."""
+    assignment, role, task, control, expires_at = row
+    expires = sql.moment_from(expires_at)
+    if expires <= at:
+        expires = at + timedelta(minutes=terms.settings.lease.minutes)
+        cursor.execute(
+            "UPDATE annotation_assignment SET expires_at = %s WHERE id = %s",
+            [sql.moment(expires), assignment],
+        )
+    if control is not None:
+        shown = controls.shown(control)
+        return Lease(assignment, kind, role, shown.image, shown.content, shown.key, expires, None, control)
+    cursor.execute(
+        """SELECT o.image_id, i.content, t.key FROM annotation_task t
+           JOIN annotation_item i ON i.task_id = t.id AND i.position = 0
+           JOIN annotation_openimage o ON o.id = t.image_id WHERE t.id = %s""",
+        [task],
+    )
+    image, content, key = cursor.fetchone()
+    return Lease(assignment, kind, role, image, json.loads(content), key, expires, task, None)
+
+
+def _refused(holder: Holder, terms: Terms) -> Nothing | None:
+    """What keeps this worker from the kind."""
+    if holder.blocked:
+        return Nothing(
+            "blocked",
+            _("A researcher has taken you off this task%(why)s. Choose another task, or write to them.")
+            % {"why": f": {holder.reason}" if holder.reason else ""},
+        )
+    if holder.standing.state != QUALIFICATION and why_not(holder.standing, terms.settings.trust) is None:
+        return None
+    refusal = why_not(holder.standing, terms.settings.trust)
+    return Nothing(refusal.code, refusal.text) if refusal else None
+
+
+def _test(
+    cursor: Any,
+    terms: Terms,
+    holder: Holder,
+    kind: str,
+    refused: Nothing,
+    holding: Collection[int],
+    at: datetime,
+) -> Lease | Nothing:
+    """The next item of the qualification test under way, where that is what keeps the worker out."""
+    if refused.code not in qualification.NEED_A_TEST:
+        return refused
+    row = StandingRow.objects.get(pk=holder.id)
+    assignment = qualification.hold(row, settings=terms.settings, holding=holding, at=at)
+    if assignment is not None:
+        held = Assignment.objects.values_list("id", "role", "task_id", "control_id", "expires_at").get(
+            pk=assignment
+        )
+        return _held(cursor, terms, kind, held, at)
+    if qualification.progress(row) is None:
+        campaign = Campaign.objects.get(pk=terms.id)
+        obstacle = qualification.obstacle(row, campaign=campaign, settings=terms.settings)
+        if obstacle is not None:
+            return Nothing(obstacle.code, obstacle.text)
+    return refused
+
+
+def _control(
+    cursor: Any, terms: Terms, holder: Holder, kind: str, number: int, at: datetime, expires: datetime
+) -> Lease | None:
+    """A known item, where this worker's next is to be one and there is one they have not met."""
+    trust = terms.settings.trust
+    if not due(
+        trust,
+        seed=terms.seed,
+        worker=holder.pseudonym,
+        kind=kind,
+        state=holder.standing.state,
+        number=number,
+    ):
+        return None
+    pool = controls.pool(terms.id, kind, terms.revision)
+    if not pool:
+        return None
+    seen = controls.seen(worker=holder.worker, campaign=terms.id, kind=kind)
+    chosen = choose(pool, seed=terms.seed, worker=holder.pseudonym, kind=kind, seen=seen).control
+    if chosen is None:
+        return None
+    control = int(chosen.id)
+    assignment = _insert(cursor, terms, holder, kind, _ROLE_CONTROL, at, expires, control=control)
+    shown = controls.shown(control)
+    return Lease(
+        assignment, kind, _ROLE_CONTROL, shown.image, shown.content, shown.key, expires, None, control
+    )
+
+
+def renew(*, worker: int, assignment: int) -> datetime | None:
+    """Sign of life: the lease's new end, or None where it is no longer this worker's."""
+    with sql.writing(), connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT c.settings FROM annotation_assignment a
+               JOIN annotation_campaign c ON c.id = a.campaign_id
+               WHERE a.id = %s AND a.worker_id = %s AND a.state = 'leased'""",
+            [assignment, worker],
+        )
+        row = cursor.fetchone()
+        if row is None:
+            return None
+        expires = sql.now() + timedelta(minutes=settings_from(row[0]).lease.minutes)
+        cursor.execute(
+            "UPDATE annotation_assignment SET expires_at = %s WHERE id = %s AND state = 'leased'",
+            [sql.moment(expires), assignment],
+        )
+        return expires if cursor.rowcount else None
+
+
+def give_back(*, worker: int, assignment: int) -> bool:
+    """Return a task unanswered: its place is free again, for others. False where it was not in hand."""
+    with sql.writing():
+        return bool(
+            _end(
+                Assignment.RETURNED,
+                "a.id = %s AND a.worker_id = %s",
+                [assignment, worker],
+                limit=1,
+                skip=False,
+            )
+        )
+
+
+def expire(*, limit: int = 1000) -> int:
+    """End the leases whose time has run out, at most `limit`; how many there were.
+
+    Those that somebody is just handing in are passed over.
+    """
+    with sql.writing():
+        return _end(Assignment.EXPIRED, "a.expires_at < %s", [sql.moment(sql.now())], limit=limit, skip=True)
+
+
+def _end(state: str, which: str, values: Sequence[Any], *, limit: int, skip: bool) -> int:
+    """End leases, freeing the places of those that are of tasks."""
+    with connection.cursor() as cursor:
+        # Image, then task, then assignment: the order in which an answer locks them.
+        cursor.execute(
+            f"""SELECT a.id, t.id FROM annotation_openimage o, annotation_task t, annotation_assignment a
+                WHERE t.id = a.task_id AND o.id = t.image_id AND a.state = 'leased' AND {which}
+                ORDER BY a.expires_at LIMIT {limit}"""
+            + sql.locking("o", "t", "a", skip=skip),
+            values,
+        )
+        ended = cursor.fetchall()
+        # A worker has a task once, but several workers may hold it.
+        for task in sorted({task for _, task in ended}):
+            places = sum(other == task for _, other in ended)
+            cursor.execute("UPDATE annotation_task SET live = live - %s WHERE id = %s", [places, task])
+        cursor.execute(
+            f"""SELECT a.id FROM annotation_assignment a
+                WHERE a.task_id IS NULL AND a.state = 'leased' AND {which}
+                ORDER BY a.expires_at LIMIT {limit}"""
+            + sql.locking("a", skip=skip),
+            values,
+        )
+        ids = [assignment for assignment, _ in ended] + [assignment for (assignment,) in cursor.fetchall()]
+    return Assignment.objects.filter(pk__in=ids).update(state=state, ended_at=sql.now()) if ids else 0
