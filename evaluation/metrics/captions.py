@@ -1,6 +1,7 @@
 """Written captions against references under one roof: the captioning measures of METRICS.
 
-Texts are cut by `overlap.words` (ROUGE-1 and BLEU_pre: by `overlap.content_words`). The COCO
+Texts are cut by `overlap.words` (ROUGE-1 and BLEU_pre: by `overlap.content_words`; METEOR, which needs
+Java, cuts them itself). The COCO
 evaluation cuts by the Penn Treebank's rules and keeps "t-shirt" whole, so its figures differ a
 little; give both sides the same cut to compare. What COCO prints as "CIDEr" is CIDEr-D here.
 """
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics.captioning import Bleu, bleu, check_fit, cider, cider_d, rouge_l
+from evaluation.metrics.meteor import Meteor, meteor
 from evaluation.metrics.overlap import Overlap, content_words, words
 from evaluation.metrics.table import METRICS, Measure
 
@@ -41,6 +43,10 @@ class Captions:
         return bleu(*self.words)
 
     @cached_property
+    def meteor(self) -> Meteor:
+        return meteor(self.candidates, self.references)
+
+    @cached_property
     def content(self) -> Overlap:
         """Candidates against references over content words."""
         return Overlap(*_cut(content_words, self.candidates, self.references))
@@ -63,8 +69,8 @@ class CaptionScore:
 def score_captions(captions: Captions, measures: Iterable[str]) -> dict[str, CaptionScore]:
     """Figures by canonical name, in the order asked; NaN where there is no item.
 
-    The corpus's figure is the mean over items, except for BLEU-1 to 4, whose counts are pooled.
-    Raises UnknownMeasure, which lists what exists.
+    The corpus's figure is the mean over items, except for BLEU-1 to 4 and METEOR, whose counts are pooled.
+    Raises UnknownMeasure, which lists what exists, and MeteorMissing where METEOR is asked for and absent.
     """
     found = {}
     for asked in [METRICS.find(name, family=FAMILY) for name in measures]:
@@ -72,7 +78,7 @@ def score_captions(captions: Captions, measures: Iterable[str]) -> dict[str, Cap
         if not len(values):
             value = float("nan")
         elif asked.measure.summary == "corpus":
-            value = float(captions.bleu.corpus()[_BLEUS.index(asked.measure.name)])
+            value = _POOLED[asked.measure.name](captions)
         else:
             value = float(values.mean())
         found[asked.name] = CaptionScore(asked.name, value, values)
@@ -89,7 +95,16 @@ def _bleu_of(order: int) -> Callable[[Captions], Floats]:
     return lambda captions: captions.bleu.items()[:, order - 1]
 
 
+def _pooled_bleu(order: int) -> Callable[[Captions], float]:
+    return lambda captions: float(captions.bleu.corpus()[order - 1])
+
+
 _BLEUS = tuple(f"BLEU-{order}" for order in range(1, 5))
+#: The corpus's figure of the measures whose summary is "corpus".
+_POOLED: dict[str, Callable[[Captions], float]] = {
+    **{name: _pooled_bleu(order) for order, name in enumerate(_BLEUS, start=1)},
+    "METEOR": lambda captions: captions.meteor.corpus,
+}
 _HODOSH = "Hodosh et al. 2013, section 4.2.2"
 
 for _order, _name in enumerate(_BLEUS, start=1):
@@ -147,5 +162,15 @@ METRICS.register(
         lambda captions: cider_d(*captions.words),
         "Vedantam et al. 2015",
         unit="score",
+    )
+)
+METRICS.register(
+    Measure(
+        "METEOR",
+        "alignment by words, stems, synonyms and paraphrases (needs Java and METEOR 1.5)",
+        FAMILY,
+        lambda captions: captions.meteor.items,
+        "Denkowski and Lavie 2014",
+        summary="corpus",
     )
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +21,7 @@ REFERENCES = [
 MEASURES = METRICS.names("captioning")
 
 
-def test_every_measure_gives_a_figure_and_one_for_each_item() -> None:
+def test_every_measure_gives_a_figure_and_one_for_each_item(stand_in: Path) -> None:
     found = score_captions(Captions(CANDIDATES, REFERENCES), MEASURES)
     assert tuple(found) == MEASURES
     for score in found.values():
@@ -48,6 +49,13 @@ def test_rouge_1_and_bleu_pre_compare_stems_without_stop_words() -> None:
 def test_no_items_have_no_figure() -> None:
     found = score_captions(Captions([], []), MEASURES)
     assert all(math.isnan(score.value) and not len(score.per_item) for score in found.values())
+
+
+def test_meteor_is_pooled_over_the_corpus(stand_in: Path) -> None:
+    """The stand-in finds 2 of 2 words, and 1 of 4."""
+    found = score_captions(Captions(["a dog", "a boy plays ball"], [["a dog"], ["a girl"]]), ["meteor"])
+    assert found["METEOR"].per_item.tolist() == [1, 0.25]
+    assert found["METEOR"].value == 3 / 6
 
 
 def test_what_is_no_captioning_measure_is_refused_with_those_that_are() -> None:

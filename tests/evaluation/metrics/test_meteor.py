@@ -1,0 +1,105 @@
+"""METEOR: its protocol, what is said where it is missing or fails, and the true one where it is installed."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluation.metrics.meteor import MeteorFailed, MeteorMissing, Program, find_program, meteor
+
+CANDIDATES = ["a dog runs", "two boys ||| play\nball", "", "a café"]
+REFERENCES = [["the dog ran", "a dog runs fast"], ["boys play"], ["a cat"], ["a café"]]
+
+
+def test_items_and_corpus_come_from_the_programs_statistics(stand_in: Path) -> None:
+    found = meteor(CANDIDATES, REFERENCES)
+    assert found.items.tolist() == [1.0, 0.5, 0.0, 1.0]
+    assert found.corpus == (3 + 2 + 0 + 2) / (3 + 4 + 0 + 2)
+
+
+def test_the_program_is_called_as_the_coco_evaluation_calls_it(stand_in: Path) -> None:
+    meteor(CANDIDATES, REFERENCES)
+    arguments = json.loads(stand_in.read_text())
+    assert arguments[-6:] == ["-", "-", "-stdio", "-l", "en", "-norm"]
+    assert arguments[arguments.index("-jar") + 1] == str(stand_in.parent / "meteor-1.5.jar")
+
+
+def test_thousands_of_items_do_not_block_each_other(stand_in: Path) -> None:
+    """Far more than a pipe holds goes to and fro."""
+    found = meteor(["a dog runs on grass"] * 5000, [["a dog runs"]] * 5000)
+    assert found.items.tolist() == [0.6] * 5000
+    assert found.corpus == 0.6
+
+
+def test_nothing_to_score_starts_no_program() -> None:
+    found = meteor([], [], program=Program(Path("absent"), Path("absent")))
+    assert math.isnan(found.corpus) and not len(found.items)
+
+
+@pytest.mark.parametrize(
+    ("java", "message"),
+    [
+        (
+            "echo 'Error: Unable to access jarfile' >&2; exit 1",
+            "answered everything: Error: Unable to access",
+        ),
+        ("exit 3", "answered everything: status"),
+        ("read line; echo 1 2; read line; echo oops", "answered 'oops' where a score was expected"),
+        ("read line; echo 1 2; read line; echo 0.5", "METEOR ended before it had answered everything"),
+    ],
+)
+def test_a_program_that_fails_is_told_in_one_line(tmp_path: Path, java: str, message: str) -> None:
+    script = tmp_path / "java"
+    script.write_text(f"#!/bin/sh\n{java}\n")
+    script.chmod(0o755)
+    with pytest.raises(MeteorFailed, match=message) as error:
+        meteor(["a dog"], [["a dog"]], program=Program(script, tmp_path / "meteor.jar"))
+    assert "\n" not in str(error.value)
+
+
+def test_what_is_missing_is_told_with_its_remedy(stand_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("METEOR_JAR", "absent.jar")
+    with pytest.raises(
+        MeteorMissing, match="METEOR_JAR is 'absent.jar', and no such file: name meteor-1.5.jar"
+    ):
+        find_program()
+    monkeypatch.delenv("METEOR_JAR")
+    monkeypatch.setattr("evaluation.metrics.meteor.find_spec", lambda name: None)
+    with pytest.raises(MeteorMissing, match="METEOR needs meteor-1.5.jar: name it in METEOR_JAR, install"):
+        find_program()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(stand_in.parent))
+    with pytest.raises(
+        MeteorMissing, match="needs a Java runtime.*default-jre-headless.*or leave METEOR out"
+    ):
+        meteor(CANDIDATES, REFERENCES)
+
+
+def test_texts_that_do_not_fit_are_refused(stand_in: Path) -> None:
+    with pytest.raises(ValueError, match="1 candidates but references for 2 items"):
+        meteor(["a"], [["a"], ["b"]])
+
+
+def test_the_true_program_gives_what_the_coco_evaluation_gives_or_says_what_it_lacks() -> None:
+    """Not left out without Java: then the message is what there is to test."""
+    texts = ["a dog runs through the snow", "two boys are playing with a red ball", "a man"]
+    others = [["a brown dog is running in snow", "the dog runs"], ["children play ball"], ["the woman sings"]]
+    try:
+        ours = meteor(texts, others)
+    except MeteorMissing as missing:
+        assert "or leave METEOR out" in str(missing)
+        return
+    from pycocoevalcap.meteor.meteor import Meteor
+
+    theirs = Meteor()
+    numbers = range(len(texts))
+    corpus, items = theirs.compute_score({n: others[n] for n in numbers}, {n: [texts[n]] for n in numbers})
+    for pipe in (theirs.meteor_p.stdout, theirs.meteor_p.stderr):
+        pipe.close()
+    assert ours.items == pytest.approx(np.array(items))
+    assert ours.corpus == pytest.approx(corpus)
+    assert ours.items[0] > ours.items[1] > ours.items[2] == 0
