@@ -9,7 +9,7 @@ Source: Plummer et al. 2015, section 2.3; the numbers are those of `TrustSetting
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from annotation.protocol import questions as q
@@ -51,31 +51,39 @@ Gold = tuple[str, tuple[int, int], LayerRecord]
 
 
 def known_items(golds: Iterable[Gold], *, seed: int) -> dict[str, list[KnownItem]]:
-    """Control items by question kind, from the gold of some images.
+    """Control items by question kind, from the gold of some images, of which every question is one.
 
-    They are the questions that come up when a few sloppy workers annotate these images, so that
-    every answer is the right one somewhere. Drawing has none: it is graded by box quality.
+    Drawing has none: it is graded by box quality.
     """
-    found: dict[str, dict[str, KnownItem]] = defaultdict(dict)
+    found: dict[str, list[KnownItem]] = defaultdict(list)
+    for image, question, truth in questions_about(golds, seed=seed):
+        if question.kind != q.BOX_DRAWING:
+            known = Control(f"{image} {question.key}", stratum(question.kind, truth.answer(question)[0]))
+            found[question.kind].append(KnownItem(known, question, truth))
+    return dict(found)
+
+
+def questions_about(golds: Iterable[Gold], *, seed: int) -> Iterator[tuple[str, Question, Truth]]:
+    """The questions that come up when a few sloppy workers annotate these images, each once: so that
+    every answer is the right one somewhere. With the image's name, and the truth about it."""
     for image, size, gold in golds:
         truth = Truth(gold, image=f"control {image}", size=size)
         fold = Fold(gold.mentions)
         judgments: list[Judgment] = []
+        seen: set[str] = set()
         workers = [Worker(f"control-{i}", SLOPPY, seed) for i in range(12)]
         while questions := fold(judgments).questions:
             before = len(judgments)
             for question in questions:
-                if question.kind != q.BOX_DRAWING:
-                    item = f"{image} {question.key}"
-                    known = Control(item, stratum(question.kind, truth.answer(question)[0]))
-                    found[question.kind].setdefault(item, KnownItem(known, question, truth))
+                if question.key not in seen:
+                    seen.add(question.key)
+                    yield image, question, truth
                 worker = next((w for w in workers if w.name not in question.barred), None)
                 if worker is not None:
                     answer, box = worker.answer(question, truth)
                     judgments.append(Judgment(str(len(judgments)), question.key, worker.name, answer, box))
             if len(judgments) == before:
                 break
-    return {kind: list(items.values()) for kind, items in found.items()}
 
 
 class Gate:

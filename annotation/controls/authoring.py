@@ -1,0 +1,109 @@
+"""Adding known items to a campaign, and retiring them.
+
+Whatever they come from (gold, a file, a page, agreement), they are written here, all or none:
+checked against image and captions, each question once per purpose, the campaign's revision raised
+so that every process sees them, and a line in the audit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import F
+
+from annotation import sql
+from annotation.audit import record
+from annotation.controls.items import BadItem, Images, KnownItem, row_of
+from annotation.models import Account, Campaign, Control
+
+
+class BadItems(ValueError):
+    """Known items of which some cannot be; nothing was stored. One line for each, with its number."""
+
+    def __init__(self, problems: Sequence[tuple[int, str]]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(f"line {number}: {problem}" for number, problem in self.problems))
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """How many known items were added, and how many stood there already, exactly so."""
+
+    added: int
+    there: int
+
+
+def add(
+    *,
+    campaign: Campaign,
+    items: Iterable[tuple[int, KnownItem]],
+    source: str,
+    actor: Account | None = None,
+    problems: Iterable[tuple[int, str]] = (),
+) -> Added:
+    """Add known items, each with its number (of a line, from 1) for messages.
+
+    What stands there already is left alone; what was retired is put back. Raises BadItems, with
+    every bad one and the `problems` that were found before, in their order; nothing is stored then.
+    """
+    given = list(items)
+    with sql.writing():
+        # One at a time: of two who add the same question, the second finds it there.
+        Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        images = Images(campaign.corpus_id, (item.image for _, item in given))
+        standing = {
+            (row.purpose, row.image_id, row.key): row
+            for row in Control.objects.filter(campaign=campaign, image__in=images.words)
+        }
+        found = list(problems)
+        fresh: dict[tuple[str, int, str], Control] = {}
+        back: list[Control] = []
+        for number, item in given:
+            try:
+                row = row_of(item, campaign=campaign, images=images)
+                row.source, row.created_by = source, actor
+                name = (row.purpose, row.image_id, row.key)
+                other = standing.get(name) or fresh.get(name)
+                if other is None:
+                    fresh[name] = row
+                elif other.known != row.known:
+                    raise BadItem(
+                        f"this question about image {item.image!r} is a {item.purpose} item already, known "
+                        f"to be {other.known!r}; ask another one"
+                    )
+                elif not other.active:
+                    back.append(other)
+            except BadItem as error:
+                found.append((number, str(error)))
+        if found:
+            raise BadItems(sorted(found))
+        Control.objects.bulk_create(fresh.values(), batch_size=500)
+        Control.objects.filter(pk__in=[row.pk for row in back]).update(active=True)
+        changed = len(fresh) + len(back)
+        if changed:
+            raise_revision(campaign)
+            record(actor=actor, act="add_known_items", campaign=campaign, source=source, items=changed)
+    return Added(changed, len(given) - changed)
+
+
+def retire(*, campaign: Campaign, controls: Sequence[int], actor: Account | None = None) -> int:
+    """Take known items (ids of their rows) out of the pools; answers given on them keep counting.
+
+    Returns how many were in use until now.
+    """
+    with sql.writing():
+        rows = Control.objects.filter(campaign=campaign, pk__in=controls, active=True)
+        retired = rows.update(active=False)
+        if retired:
+            raise_revision(campaign)
+            record(
+                actor=actor, act="retire_known_items", campaign=campaign, items=retired, ids=list(controls)
+            )
+    return retired
+
+
+def raise_revision(campaign: Campaign) -> None:
+    """Tell every process that what it remembers of the campaign is old. Inside the act's transaction."""
+    Campaign.objects.filter(pk=campaign.pk).update(revision=F("revision") + 1)
+    campaign.refresh_from_db(fields=["revision"])

@@ -1,0 +1,147 @@
+"""Known items from a layer that is taken for the truth.
+
+The questions are those that come up when images with gold are annotated with some errors, so that
+every answer is the right one somewhere. Kept are those that careful people answer alike: about
+mentions of one chain, beside boxes that fit it, and, where a box's quality is asked, about one that
+plainly fits or plainly does not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from annotation.controls.authoring import Added, add
+from annotation.controls.items import KnownItem, item_of
+from annotation.models import Account, Campaign, Control, Layer
+from annotation.protocol import questions as q
+from annotation.protocol.controls import draw, drawn
+from annotation.protocol.grading import stratum
+from annotation.protocol.questions import Question
+from annotation.protocol.terms import Box
+from annotation.protocol.trust import CONTROLS, known_from
+from annotation.selectors.records import stream_records
+from annotation.simulation.gate import Gold, questions_about
+from annotation.simulation.truth import Truth
+
+#: From this IoU on a box plainly fits, and below the other it plainly does not. People who check
+#: boxes disagree in between.
+FITS, FAILS = 0.8, 0.5
+#: Items for each possible answer of a kind: of a test's size for three attempts, and of controls
+#: for some 900 items of a worker where there are two answers.
+PER_ANSWER: Mapping[str, int] = {Control.CONTROL: 15, Control.QUALIFICATION: 18}
+#: An image's key, a question about it, and the known answer.
+Candidate = tuple[str, Question, str | tuple[Box, ...]]
+
+
+class NoGold(ValueError):
+    """A layer that no known items can be made from."""
+
+
+def from_gold(
+    *,
+    campaign: Campaign,
+    layer: Layer,
+    images: int | Collection[str] = 60,
+    seed: int = 0,
+    purposes: Sequence[str] = Control.PURPOSES,
+    per_answer: Mapping[str, int] = PER_ANSWER,
+    actor: Account | None = None,
+) -> Added:
+    """Add known items of `purposes` from `layer`, of the campaign's corpus, for every kind that has them.
+
+    `images`: the keys of those to use, or how many of the layer's (drawn by `seed`): better ones that
+    the campaign does not open, whose questions nobody meets as tasks. At most `per_answer` items of
+    a purpose for each possible answer of a kind, spread over the images; no question serves two
+    purposes. Raises NoGold where the layer covers none of the images.
+    """
+    golds = _golds(campaign, layer, images, seed)
+    if not golds:
+        raise NoGold(
+            f"layer {layer.name!r} covers none of these images of corpus {campaign.corpus.name!r}; name "
+            "another layer (--from-gold) or images that it covers"
+        )
+    return from_golds(
+        campaign=campaign, golds=golds, seed=seed, purposes=purposes, per_answer=per_answer, actor=actor
+    )
+
+
+def from_golds(
+    *,
+    campaign: Campaign,
+    golds: Iterable[Gold],
+    seed: int = 0,
+    purposes: Sequence[str] = Control.PURPOSES,
+    per_answer: Mapping[str, int] = PER_ANSWER,
+    actor: Account | None = None,
+) -> Added:
+    """`from_gold` for images of the campaign's corpus whose gold is at hand; names are their keys."""
+    found: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
+    for image, question, truth in questions_about(golds, seed=seed):
+        if clear(question, truth):
+            known = known_of(question, truth)
+            found[question.kind, stratum(question.kind, known)].append((image, question, known))
+    items: list[KnownItem] = []
+    for (kind, answer), candidates in sorted(found.items()):
+        ordered = _spread(candidates, seed, kind, answer)
+        serving = [p for p in purposes if p != Control.CONTROL or known_from(kind) == CONTROLS]
+        total = sum(per_answer[purpose] for purpose in serving)
+        for purpose in serving:
+            # Where there are too few for all purposes, each gets its share.
+            share = len(candidates) * per_answer[purpose] // max(total, 1)
+            items += [
+                item_of(question, image=image, purpose=purpose, known=known)
+                for image, question, known in islice(ordered, min(per_answer[purpose], share))
+            ]
+    return add(campaign=campaign, items=enumerate(items, 1), source="gold", actor=actor)
+
+
+def clear(question: Question, truth: Truth) -> bool:
+    """Whether careful people answer `question` alike, as far as gold tells."""
+    if question.kind in (q.COREF_LINK, q.CHAIN_VERIFICATION):
+        return True
+    if len({truth.chain_of[mention] for mention in question.mentions}) > 1:
+        return False
+    chain = truth.chain(question.mentions)
+    left = list(truth.boxes[chain])
+    for box in question.boxes:
+        best = max(left, key=box.iou, default=None)
+        if best is None or box.iou(best) < FITS:
+            return False
+        left.remove(best)
+    if question.pending is None:
+        return True
+    fit = max(map(question.pending.iou, left), default=0.0)
+    return fit >= FITS or fit < FAILS
+
+
+def known_of(question: Question, truth: Truth) -> str | tuple[Box, ...]:
+    """The known answer to `question`: its word, or for drawing the boxes still to be drawn."""
+    if question.kind == q.BOX_DRAWING:
+        return tuple(truth.uncovered(truth.chain(question.mentions), question.boxes))
+    return truth.answer(question)[0]
+
+
+def _golds(campaign: Campaign, layer: Layer, images: int | Collection[str], seed: int) -> list[Gold]:
+    """The gold of the images to use."""
+    if isinstance(images, int):
+        covered = layer.covers.values_list("image__key", flat=True)
+        wanted: Collection[str] = drawn(covered, images, seed, "gold")
+    else:
+        wanted = images
+    return [
+        (record.id, (record.width, record.height), record.layer)
+        for record in stream_records(corpus=campaign.corpus, layer=layer)
+        if record.layer is not None and record.id in wanted
+    ]
+
+
+def _spread(candidates: Iterable[Candidate], seed: int, kind: str, answer: str) -> Iterator[Candidate]:
+    """The candidates in a drawn order, every image's first one before any image's second."""
+    taken: Counter[str] = Counter()
+    turns: list[tuple[int, int, Candidate]] = []
+    for candidate in sorted(candidates, key=lambda c: draw(seed, kind, answer, c[0], c[1].key)):
+        turns.append((taken[candidate[0]], len(turns), candidate))
+        taken[candidate[0]] += 1
+    return (candidate for _, _, candidate in sorted(turns, key=lambda turn: turn[:2]))

@@ -1,0 +1,181 @@
+"""A known item as people write it down, and the row that it makes once it is checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from annotation.controls.pools import known_from_plain
+from annotation.models import Campaign, Caption, Control, Image
+from annotation.protocol import questions as q
+from annotation.protocol.contents import content_of, corners
+from annotation.protocol.grading import BadKnownAnswer, stratum
+from annotation.protocol.questions import Question
+from annotation.protocol.terms import Box, Mention
+from annotation.protocol.trust import CONTROLS, known_from
+
+_MENTION = re.compile(r"(\d+):(\d+)-(\d+)")
+#: Kinds that show boxes beside the picture.
+_WITH_BOXES = (q.BOX_DRAWING, q.BOX_QUALITY, q.BOX_COVERAGE)
+#: Least mentions a question is about, and most where that is bounded.
+_MENTIONS = {q.COREF_LINK: (2, 2), q.CHAIN_VERIFICATION: (2, None)}
+
+
+class BadItem(ValueError):
+    """A known item that cannot be one; one line that says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownItem:
+    """A question with its known answer, as people write it down.
+
+    `image` is the image's key in the campaign's corpus; `mentions` are ids (caption:start-end, all
+    from 0, end exclusive); `boxes` those accepted so far, `pending` the one whose quality is asked.
+    `known`: the answer's word, or for drawing the boxes still to be drawn. `key` is given where the
+    question was asked in a campaign already; else it is made from the rest.
+    """
+
+    kind: str
+    purpose: str
+    image: str
+    mentions: tuple[str, ...]
+    known: str | tuple[Box, ...]
+    boxes: tuple[Box, ...] = ()
+    pending: Box | None = None
+    explanation: str = ""
+    key: str = ""
+
+
+class Images:
+    """Some images of a corpus by their key, with the words of their captions by id and number."""
+
+    def __init__(self, corpus: int, keys: Iterable[str]) -> None:
+        self.rows = {row.key: row for row in Image.objects.filter(corpus=corpus, key__in=set(keys))}
+        self.words: dict[int, dict[int, list[str]]] = {row.pk: {} for row in self.rows.values()}
+        for caption in Caption.objects.filter(image__in=self.words):
+            self.words[caption.image_id][caption.number] = caption.words
+
+
+def item_of(
+    question: Question, *, image: str, purpose: str, known: str | tuple[Box, ...], **also: str
+) -> KnownItem:
+    """The known item that shows `question` about an image."""
+    return KnownItem(
+        question.kind,
+        purpose,
+        image,
+        question.mentions,
+        known,
+        question.boxes,
+        question.pending,
+        **also,
+    )
+
+
+def plain_known(known: str | Sequence[Box]) -> Any:
+    """A known answer as its row holds it."""
+    return known if isinstance(known, str) else [corners(box) for box in known]
+
+
+def row_of(item: KnownItem, *, campaign: Campaign, images: Images) -> Control:
+    """The row of a known item, not stored yet, its source left open. Raises BadItem."""
+    if item.kind not in q.ANSWERS:
+        raise BadItem(f"unknown kind {item.kind!r}; known: {', '.join(q.QUESTIONS)}")
+    if item.purpose not in Control.PURPOSES:
+        raise BadItem(f"unknown purpose {item.purpose!r}; known: {', '.join(Control.PURPOSES)}")
+    if item.purpose == Control.CONTROL and known_from(item.kind) != CONTROLS:
+        raise BadItem(
+            f"{item.kind} has no control items, its accuracy is measured on {known_from(item.kind)}; "
+            "expected the purpose 'qualification'"
+        )
+    if item.image not in images.rows:
+        raise BadItem(f"there is no image {item.image!r} in corpus {campaign.corpus.name!r}")
+    image = images.rows[item.image]
+    question = _question(item, image, images.words[image.pk])
+    plain = plain_known(item.known)
+    try:
+        if isinstance(plain, str) == (item.kind == q.BOX_DRAWING):
+            raise BadItem(f"known answer {plain!r} is no answer to {item.kind}")
+        answer = stratum(item.kind, known_from_plain(item.kind, plain))
+    except BadKnownAnswer as error:
+        raise BadItem(f"{error}, which are the answers to {item.kind}") from error
+    _check_boxes(image, item.known if not isinstance(item.known, str) else ())
+    return Control(
+        campaign=campaign,
+        kind=item.kind,
+        purpose=item.purpose,
+        image=image,
+        key=question.key,
+        content=content_of(question),
+        known=plain,
+        stratum=answer,
+        explanation=item.explanation,
+    )
+
+
+def _question(item: KnownItem, image: Image, words: Mapping[int, list[str]]) -> Question:
+    """The question that an item asks, under its key. Raises BadItem."""
+    mentions = sorted((_mention(name, image, words) for name in item.mentions), key=lambda m: m.place)
+    least, most = _MENTIONS.get(item.kind, (1, None))
+    if len({m.id for m in mentions}) < len(mentions):
+        raise BadItem("a mention is named twice; expected each once")
+    if len(mentions) < least or (most is not None and len(mentions) > most):
+        raise BadItem(
+            f"{len(mentions)} mentions for {item.kind}; expected {least}{'' if most else ' or more'}"
+        )
+    if item.boxes and item.kind not in _WITH_BOXES:
+        raise BadItem(f"{item.kind} shows no boxes; expected none")
+    if item.kind == q.BOX_COVERAGE and not item.boxes:
+        raise BadItem(
+            "box_coverage asks whether boxes are missing beside those accepted; expected one or more"
+        )
+    if (item.pending is not None) != (item.kind == q.BOX_QUALITY):
+        raise BadItem("a pending box belongs to box_quality, which needs one, and to nothing else")
+    _check_boxes(image, (*item.boxes, *([item.pending] if item.pending else [])))
+    if item.key:
+        key = item.key
+    elif item.kind == q.COREF_LINK:
+        key = q.link_key(*mentions)
+    elif item.pending is None:
+        key = q.chain_key(item.kind, mentions, item.boxes)
+    else:
+        # Real ones name the judgment that drew the box; nobody drew this one.
+        about = q.chain_key(item.kind, mentions, (item.pending,))
+        key = q.quality_key(q.judgment_name(image.key, "", about), item.boxes)
+    return Question(
+        item.kind,
+        key,
+        1,
+        frozenset(),
+        tuple(m.id for m in mentions),
+        tuple(sorted(item.boxes)) if not item.key else item.boxes,
+        item.pending,
+    )
+
+
+def _mention(name: str, image: Image, words: Mapping[int, list[str]]) -> Mention:
+    """The mention of that id, with its words. Raises BadItem where the image's captions have none such."""
+    found = _MENTION.fullmatch(name)
+    if not found:
+        raise BadItem(f"mention {name!r}: expected caption:start-end, as 0:3-5")
+    caption, start, end = map(int, found.groups())
+    if caption not in words:
+        raise BadItem(f"mention {name!r}: image {image.key!r} has no caption {caption}")
+    if not start < end <= len(words[caption]):
+        raise BadItem(
+            f"mention {name!r}: caption {caption} of image {image.key!r} has {len(words[caption])} words; "
+            "expected start < end within them"
+        )
+    return Mention(caption, start, end, tuple(words[caption][start:end]), ("other",))
+
+
+def _check_boxes(image: Image, boxes: Iterable[Box]) -> None:
+    """Raise BadItem where a box leaves its image, as far as the image's size is known."""
+    for box in boxes:
+        if image.width and (box.xmax > image.width or box.ymax > image.height):
+            raise BadItem(
+                f"box {corners(box)} leaves image {image.key!r}, which has {image.width} x {image.height} "
+                "pixels"
+            )

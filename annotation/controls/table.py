@@ -1,0 +1,110 @@
+"""Known items from a CSV file.
+
+The first line names the columns, in any order:
+
+    kind         coref_link, chain_verification, box_requirement, box_drawing, box_quality, box_coverage
+    purpose      control or qualification
+    image        the image's key in the campaign's corpus
+    mentions     their ids, separated by spaces: 0:0-2 3:1-3 (caption:start-end, from 0, end exclusive)
+    boxes        boxes accepted so far, as xmin,ymin,xmax,ymax, separated by semicolons; may be empty
+    pending      box_quality: the box that is asked about; else empty
+    known        the answer's word; for box_drawing the boxes still to be drawn, or none
+    explanation  optional: why, for whoever got it wrong
+
+Boxes are in pixels, 1-based and inclusive.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from annotation.controls.authoring import Added, add
+from annotation.controls.items import BadItem, KnownItem
+from annotation.formats.base import FormatError
+from annotation.formats.text import lines
+from annotation.models import Account, Campaign
+from annotation.protocol.questions import BOX_DRAWING
+from annotation.protocol.terms import Box
+
+REQUIRED = ("kind", "purpose", "image", "mentions", "boxes", "pending", "known")
+COLUMNS = (*REQUIRED, "explanation")
+#: The known answer to a drawing where nothing is left to draw.
+NOTHING_LEFT = "none"
+
+
+def from_csv(*, campaign: Campaign, file: Path, actor: Account | None = None) -> Added:
+    """Add the known items of a CSV file: all of them, or none.
+
+    Rows that stand there already are left alone. Raises BadItems, naming the line of every bad row,
+    and FormatError where the file is no such table.
+    """
+    items: list[tuple[int, KnownItem]] = []
+    problems: list[tuple[int, str]] = []
+    for line, cells in _rows(file):
+        try:
+            items.append((line, _item(cells)))
+        except BadItem as error:
+            problems.append((line, str(error)))
+    if not items and not problems:
+        raise FormatError("holds no rows", file=file, expected="one known item per row")
+    return add(campaign=campaign, items=items, source="csv", actor=actor, problems=problems)
+
+
+def _rows(file: Path) -> Iterator[tuple[int, Mapping[str | None, Any]]]:
+    """The line at which each row ends, and its cells by column. Raises FormatError."""
+    reader = csv.DictReader((text for _, text in lines(file, keep_ends=True)), strict=True)
+    try:
+        head = list(reader.fieldnames or ())
+        missing = [name for name in REQUIRED if name not in head]
+        unknown = [name for name in head if name not in COLUMNS or head.count(name) > 1]
+        if missing or unknown:
+            problem = f"lacks the column {missing[0]!r}" if missing else f"has a column {unknown[0]!r}"
+            raise FormatError(problem, file=file, line=1, expected=f"{', '.join(COLUMNS)}, each once")
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise FormatError(str(error), file=file, line=reader.line_num, expected="CSV") from error
+
+
+def _item(cells: Mapping[str | None, Any]) -> KnownItem:
+    """The known item of one row. Raises BadItem on what cannot be read."""
+    # csv puts what a row has too much under None, and None where it has too little.
+    if None in cells or None in cells.values():
+        raise BadItem("has more or fewer cells than the first line; expected one for each column")
+    row = {str(name): cell.strip() for name, cell in cells.items()}
+    if not row["known"]:
+        raise BadItem("known is empty; expected the answer, or none where no box is left to draw")
+    known: str | tuple[Box, ...] = row["known"]
+    if row["kind"] == BOX_DRAWING:
+        known = () if known == NOTHING_LEFT else _boxes(row["known"], "known")
+    pending = _boxes(row["pending"], "pending")
+    if len(pending) > 1:
+        raise BadItem(f"pending holds {len(pending)} boxes; expected one")
+    return KnownItem(
+        kind=row["kind"],
+        purpose=row["purpose"],
+        image=row["image"],
+        mentions=tuple(row["mentions"].split()),
+        known=known,
+        boxes=_boxes(row["boxes"], "boxes"),
+        pending=pending[0] if pending else None,
+        explanation=row.get("explanation", ""),
+    )
+
+
+def _boxes(cell: str, column: str) -> tuple[Box, ...]:
+    """The boxes in a cell. Raises BadItem."""
+    found = []
+    for part in filter(None, (part.strip() for part in cell.split(";"))):
+        try:
+            xmin, ymin, xmax, ymax = map(int, part.split(","))
+            found.append(Box(xmin, ymin, xmax, ymax))
+        except ValueError:
+            raise BadItem(
+                f"{column} {part!r}: expected xmin,ymin,xmax,ymax in whole pixels from 1, with "
+                "xmin <= xmax and ymin <= ymax"
+            ) from None
+    return tuple(found)
