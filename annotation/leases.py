@@ -167,8 +167,8 @@ def _insert(
 ) -> int:
     cursor.execute(
         """INSERT INTO annotation_assignment
-               (campaign_id, worker_id, kind, task_id, control_id, attempt, role, state, leased_at, expires_at,
-                ended_at, token, seconds, pay, "right")
+               (campaign_id, worker_id, kind, task_id, control_id, attempt, role, state,
+                leased_at, expires_at, ended_at, token, seconds, pay, "right")
            VALUES (%s, %s, %s, %s, %s, 0, %s, 'leased', %s, %s, NULL, '', 0, 0, NULL) RETURNING id""",
         [terms.id, holder.worker, kind, task, control, role, sql.moment(at), sql.moment(expires)],
     )

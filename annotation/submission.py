@@ -1,0 +1,362 @@
+"""An answer comes in: judgment, refold, standing, pay, and the next task, in one transaction.
+
+The only writer of judgments and flags. Whatever becomes of an answer, it is stored and paid:
+
+- in time, it takes the place its lease held; the image is folded anew;
+- late (the lease ran out or was returned), it takes a place that is left, is moot where the
+  question is closed, and surplus where others hold every place;
+- a second time under the same token, nothing happens and the same is said again;
+- on a known item, it is graded, and stays outside every fold.
+
+Locks: image, task, assignment, then the standings concerned, by id.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import IntegrityError, connection
+from django.utils.translation import gettext as _
+
+from annotation import controls, leases, qualification, refold, sql, standings
+from annotation.hand_out import Holder
+from annotation.leases import Lease, Nothing, Terms
+from annotation.models import Assignment, Campaign, Task
+from annotation.protocol import questions as q
+from annotation.protocol.contents import corners
+from annotation.protocol.controls import double_checked
+from annotation.protocol.questions import BadJudgment, Judgment, judgment_name
+from annotation.protocol.state import answered_once
+from annotation.protocol.terms import Box
+from annotation.protocol.trust import BoxJudged, ControlGraded, ItemDone
+
+__all__ = ["Answer", "BadJudgment", "Conflict", "NotYours", "Receipt", "submit"]
+
+LONGEST_TOKEN = 64
+
+
+class NotYours(LookupError):
+    """There is no such assignment of this worker."""
+
+
+class Conflict(ValueError):
+    """The assignment was answered before, under another token; or the token was used for another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a worker sends: one of the question's answers, with a box where it is "drawn"; or a flag."""
+
+    answer: str = ""
+    box: Box | None = None
+    flag: str = ""
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The answer is stored. `repeated`: it was before. `counted`: False where it is moot or surplus now."""
+
+    assignment: int
+    repeated: bool
+    counted: bool
+    next: Lease | Nothing | None
+
+
+class _Held(NamedTuple):
+    """An assignment as it is handed in, with what is graded or folded."""
+
+    id: int
+    worker: int
+    state: str
+    role: str
+    kind: str
+    leased_at: Any
+    token: str
+    key: str
+    image_key: str
+    width: int
+    height: int
+
+
+_HELD = (
+    "a.id, a.worker_id, a.state, a.role, a.kind, a.leased_at, a.token, {of}.key, im.key, im.width, im.height"
+)
+
+
+def submit(
+    *,
+    worker: int,
+    assignment: int,
+    answer: Answer,
+    token: str,
+    seconds: float | None = None,
+    holding: Collection[int] = (),
+    then: bool = True,
+    schema: int = 1,
+) -> Receipt:
+    """Store a worker's answer to what they hold, and take the next of the kind unless `then` is False.
+
+    `token` is the idempotency key, 1 to 64 characters: the same one again stores nothing twice.
+    `seconds` is the time the page saw activity; `holding` as in `leases.take`; `schema` the version
+    of the answer's form. Raises NotYours, Conflict, and BadJudgment where the question does not
+    take the answer; then nothing is stored.
+    """
+    if not 0 < len(token) <= LONGEST_TOKEN:
+        raise BadJudgment(f"the token has {len(token)} characters: expected 1 to {LONGEST_TOKEN}")
+    try:
+        with sql.writing(), connection.cursor() as cursor:
+            at = sql.now()
+            done = _of_task if (row := _task_row(cursor, worker, assignment)) else _of_control
+            if row is None and (row := _control_row(cursor, worker, assignment)) is None:
+                raise NotYours(_("There is no such task in your hands: open your list of tasks."))
+            held = _Held(*row[:11])
+            if held.state == Assignment.PLANNED:
+                raise NotYours(_("The turn of this item has not come: open your list of tasks."))
+            if held.state == Assignment.SUBMITTED:
+                if held.token != token:
+                    raise Conflict(
+                        _("You have answered this task already, perhaps in another tab: go on with the next.")
+                    )
+                terms, holder = _terms(cursor, held)
+                counted = True
+            else:
+                _check(held, answer)
+                terms, holder, counted = done(cursor, held, row[11:], answer, token, seconds, schema, at)
+            following = leases.following(cursor, terms, holder, held.kind, holding, at) if then else None
+    except IntegrityError as error:
+        if "one_token_is_one_answer" in str(error) or "assignment.token" in str(error):
+            raise Conflict(_("This answer's token was used for another task: reload the page.")) from error
+        raise
+    return Receipt(assignment, held.state == Assignment.SUBMITTED, counted, following)
+
+
+def _task_row(cursor: Any, worker: int, assignment: int) -> Sequence[Any] | None:
+    cursor.execute(
+        f"""SELECT {_HELD.format(of="t")}, t.id, t.state, t.role, t.barred_id,
+                {refold.COLUMNS}, {leases.COLUMNS}
+            FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
+            JOIN annotation_openimage o ON o.id = t.image_id
+            JOIN annotation_image im ON im.id = o.image_id
+            JOIN annotation_campaign c ON c.id = a.campaign_id
+            WHERE a.id = %s AND a.worker_id = %s"""
+        + sql.locking("o", "t", "a"),
+        [assignment, worker],
+    )
+    row: Sequence[Any] | None = cursor.fetchone()
+    return row
+
+
+def _control_row(cursor: Any, worker: int, assignment: int) -> Sequence[Any] | None:
+    cursor.execute(
+        f"""SELECT {_HELD.format(of="k")}, k.known, {leases.COLUMNS}
+            FROM annotation_assignment a JOIN annotation_control k ON k.id = a.control_id
+            JOIN annotation_image im ON im.id = k.image_id
+            JOIN annotation_campaign c ON c.id = a.campaign_id
+            WHERE a.id = %s AND a.worker_id = %s"""
+        + sql.locking("a"),
+        [assignment, worker],
+    )
+    row: Sequence[Any] | None = cursor.fetchone()
+    return row
+
+
+def _check(held: _Held, answer: Answer) -> None:
+    """Raise BadJudgment unless the question takes this answer."""
+    q.check(Judgment("", held.key, "", answer.answer, answer.box, answer.flag))
+    box = answer.box
+    if box and held.width and held.height and (box.xmax > held.width or box.ymax > held.height):
+        raise BadJudgment(
+            f"box {corners(box)} leaves the picture, which has {held.width} x {held.height} pixels"
+        )
+
+
+def _of_task(
+    cursor: Any,
+    held: _Held,
+    rest: Sequence[Any],
+    answer: Answer,
+    token: str,
+    seconds: float | None,
+    schema: int,
+    at: datetime,
+) -> tuple[Terms, Holder, bool]:
+    """An answer on a task: stored, folded, paid."""
+    task, task_state, task_role, barred = rest[:4]
+    image, terms = refold.row_from(rest[4:12]), leases.terms_from(rest[12:])
+    drawer = barred if held.kind == q.BOX_QUALITY else None
+    holder, drawn = _holders(cursor, held, terms, drawer)
+    role, placed = held.role, True
+    if held.state != Assignment.LEASED:
+        role, placed = _late(cursor, task, task_state, task_role)
+    if role == q.DOUBLE_CHECK and held.key in image.state["open"]:
+        role = q.VOTE  # Asked again since the lease was given: the lease holds one of its places.
+    name = judgment_name(held.image_key, holder.pseudonym, held.key)
+    judgment = Judgment(name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, role)
+    votes = [*refold.votes_of(cursor, image.id), refold.Vote(held.worker, judgment)]
+    protocol, trust = terms.settings.protocol, terms.settings.trust
+    twice = (
+        role == q.VOTE
+        and not answer.flag
+        and answered_once(held.kind, protocol)
+        and double_checked(trust, seed=terms.seed, key=f"{held.image_key} {held.key}")
+    )
+    found = refold.difference(
+        cursor,
+        image,
+        votes,
+        at=at,
+        placed=held.key if role == q.VOTE and placed else "",
+        check=held.key if twice else "",
+        checked=held.key if role == q.DOUBLE_CHECK and held.key in image.state["checks"] else "",
+    )
+    counted = role == q.DOUBLE_CHECK or (role == q.VOTE and name not in found.state.moot)
+    changed = [standings.changed(holder.id, after := _after(holder, ItemDone(), terms), at)]
+    if drawn is not None and role == q.VOTE and counted and not answer.flag:
+        judged = BoxJudged(answer.answer == "good")
+        changed.append(standings.changed(drawn.id, _after(drawn, judged, terms), at))
+    sql.send(
+        cursor,
+        [
+            *_stored(held, terms, judgment, image.id, schema, at),
+            *(_flagged(held, answer) if answer.flag else ()),
+            _handed_in(held, terms, token, seconds, at),
+            *found.statements,
+            *changed,
+        ],
+    )
+    return terms, holder._replace(standing=after), counted
+
+
+def _late(cursor: Any, task: int, state: str, role: str) -> tuple[str, bool]:
+    """The role of an answer whose lease is over, and whether it got a place."""
+    cursor.execute(
+        "UPDATE annotation_task SET live = live + 1 WHERE id = %s AND state = 'open' AND live < wanted",
+        [task],
+    )
+    if cursor.rowcount:
+        return role, True
+    return (q.SURPLUS if state == Task.OPEN else q.VOTE), False
+
+
+def _of_control(
+    cursor: Any,
+    held: _Held,
+    rest: Sequence[Any],
+    answer: Answer,
+    token: str,
+    seconds: float | None,
+    schema: int,
+    at: datetime,
+) -> tuple[Terms, Holder, bool]:
+    """An answer on a known item: graded, and paid unless it is of a test."""
+    terms = leases.terms_from(rest[1:])
+    holder, _ = _holders(cursor, held, terms, None)
+    right = controls.grade(
+        kind=held.kind, known=json.loads(rest[0]), given=answer, settings=terms.settings.trust
+    )
+    name = judgment_name(held.image_key, holder.pseudonym, held.key)
+    judgment = Judgment(name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role)
+    statements = [
+        *_stored(held, terms, judgment, None, schema, at),
+        *(_flagged(held, answer) if answer.flag else ()),
+        _handed_in(held, terms, token, seconds, at, right=right),
+    ]
+    if held.role != qualification.ROLE:
+        after = _after(holder, ControlGraded(right), terms)
+        sql.send(cursor, [*statements, standings.changed(holder.id, after, at)])
+        return terms, holder._replace(standing=after), True
+    sql.send(cursor, statements)
+    campaign = Campaign.objects.get(pk=terms.id)
+    qualification.answered(assignment=held.id, campaign=campaign, settings=terms.settings, right=right)
+    return terms, _holders(cursor, held, terms, None)[0], True
+
+
+def _terms(cursor: Any, held: _Held) -> tuple[Terms, Holder]:
+    """What the next task needs, where nothing was stored."""
+    cursor.execute("SELECT campaign_id FROM annotation_assignment WHERE id = %s", [held.id])
+    terms = leases.terms_of(cursor, cursor.fetchone()[0])
+    return terms, _holders(cursor, held, terms, None)[0]
+
+
+def _holders(cursor: Any, held: _Held, terms: Terms, drawer: int | None) -> tuple[Holder, Holder | None]:
+    """The worker's standing for the kind, and the drawer's for drawing, locked in the order of their ids."""
+    also = " OR (s.worker_id = %s AND s.kind = %s)" if drawer is not None else ""
+    cursor.execute(
+        f"""SELECT {leases.HOLDER} FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
+            WHERE s.campaign_id = %s AND ((s.worker_id = %s AND s.kind = %s){also}) ORDER BY s.id"""
+        + sql.locking("s"),
+        [terms.id, held.worker, held.kind, *([drawer, q.BOX_DRAWING] if drawer is not None else [])],
+    )
+    found = [leases.holder_from(row) for row in cursor.fetchall()]
+    own = next(h for h in found if h.worker == held.worker and h.standing.kind == held.kind)
+    return own, next((h for h in found if h is not own), None)
+
+
+def _after(holder: Holder, event: Any, terms: Terms) -> Any:
+    return standings.passed_through(holder.standing, event, terms.settings.trust)
+
+
+def _stored(
+    held: _Held, terms: Terms, judgment: Judgment, image: int | None, schema: int, at: datetime
+) -> list[sql.Statement]:
+    """The judgment's row."""
+    box = corners(judgment.box) if judgment.box else [None] * 4
+    values = [
+        terms.id,
+        image,
+        held.id,
+        held.worker,
+        held.kind,
+        held.key,
+        judgment.id,
+        judgment.role,
+        judgment.answer,
+        *box,
+        judgment.flag,
+        False,
+        schema,
+        terms.id,
+        held.kind,
+        sql.moment(at),
+    ]
+    return [
+        (
+            """INSERT INTO annotation_judgment
+                   (campaign_id, image_id, assignment_id, source, worker_id, kind, key, name, role, answer,
+                    x_min, y_min, x_max, y_max, flag, void, schema, instructions, created_at)
+               VALUES (%s, %s, %s, '', %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s,
+                   COALESCE((SELECT max(version) FROM annotation_instructions
+                             WHERE campaign_id = %s AND kind = %s), 0), %s)""",
+            values,
+        )
+    ]
+
+
+def _flagged(held: _Held, answer: Answer) -> list[sql.Statement]:
+    return [
+        (
+            """INSERT INTO annotation_flag (judgment_id, comment, resolved_at, resolved_by_id)
+               SELECT id, %s, NULL, NULL FROM annotation_judgment WHERE assignment_id = %s""",
+            [answer.comment, held.id],
+        )
+    ]
+
+
+def _handed_in(
+    held: _Held, terms: Terms, token: str, seconds: float | None, at: datetime, *, right: bool | None = None
+) -> sql.Statement:
+    """The assignment ends: how long it took, and what it earns."""
+    pay = terms.settings.pay
+    elapsed = max(0.0, (at - sql.moment_from(held.leased_at)).total_seconds())
+    worked = min(elapsed, pay.idle_after if seconds is None else max(0.0, seconds))
+    earned = 0 if held.role == qualification.ROLE else pay.amount(held.kind, worked)
+    return (
+        """UPDATE annotation_assignment SET state = 'submitted', ended_at = %s, token = %s, seconds = %s,
+               pay = %s, "right" = %s WHERE id = %s""",
+        [sql.moment(at), token, worked, earned, right, held.id],
+    )
