@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -129,6 +130,80 @@ def test_phrases_are_judged_one_by_one_after_suppression():
     found = average_precisions(regions, gold, phrases=3)
     assert found[:2].tolist() == [1.0, 0.0]
     assert math.isnan(found[2])
+
+
+def bitmap(box: np.ndarray) -> int:
+    """The pixels of a box on a grid of 16 x 16, a bit each: areas are counted, not computed."""
+    left, top, right, bottom = (int(n) for n in box)
+    row = ((1 << right - left + 1) - 1) << left
+    return sum(row << 16 * y for y in range(top, bottom + 1))
+
+
+def share(one: int, other: int) -> Fraction:
+    return Fraction((one & other).bit_count(), (one | other).bit_count())
+
+
+def brute_force(regions: Regions, gold: Regions, phrase: int) -> float:
+    """One phrase's AP after suppression, over pixels and whole numbers, and by another formula of AP.
+
+    For each of m gold boxes: the best precision among the ranks by which so many are found, over m.
+    """
+    own = [n for n in range(len(regions.phrases)) if regions.phrases[n] == phrase]
+    wanted = [n for n in range(len(gold.phrases)) if gold.phrases[n] == phrase]
+    seen = {n: bitmap(regions.boxes[n]) for n in own}
+    ranked: list[int] = []
+    for n in sorted(own, key=lambda n: -regions.scores[n]):
+        rivals = [m for m in ranked if regions.images[m] == regions.images[n]]
+        if not any(share(seen[n], seen[m]) > Fraction(3, 10) for m in rivals):
+            ranked.append(n)
+    found: list[int] = []
+    taken: set[int] = set()
+    for n in ranked:
+        there = [g for g in wanted if gold.images[g] == regions.images[n]]
+        overlaps = [share(seen[n], bitmap(gold.boxes[g])) for g in there]
+        right = (
+            {there[overlaps.index(max(overlaps))]} if max(overlaps, default=0) >= Fraction(1, 2) else set()
+        )
+        found.append((found[-1] if found else 0) + len(right - taken))
+        taken |= right
+    if not wanted:
+        return math.nan
+    precisions = [
+        max((Fraction(hits, rank) for rank, hits in enumerate(found, start=1) if hits >= level), default=0)
+        for level in range(1, len(wanted) + 1)
+    ]
+    return float(sum(precisions) / Fraction(len(wanted)))
+
+
+def scattered(dice: np.random.Generator, number: int, gold: np.ndarray) -> np.ndarray:
+    """Boxes on the grid, most of them a gold box moved a little."""
+    if not len(gold):
+        corners = dice.integers(0, 16, (number, 2, 2))
+    else:
+        corners = gold[dice.integers(0, len(gold), number)].reshape(-1, 2, 2).astype(int)
+        corners = np.clip(corners + dice.integers(-1, 2, corners.shape), 0, 15)
+    return np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1).astype(float)
+
+
+def test_ap_after_suppression_is_the_brute_force_on_thousands_of_random_cases():
+    dice = np.random.default_rng(2015)
+    phrases, images, suppressed, hits = 3, 2, 0, 0
+    for _ in range(3000):
+        m, n = int(dice.integers(0, 7)), int(dice.integers(0, 25))
+        boxes = scattered(dice, m, np.empty(0))
+        gold = Regions(dice.integers(0, phrases, m), dice.integers(0, images, m), boxes, np.zeros(m))
+        # Few different scores: ties are the rule.
+        scores = dice.integers(0, 6, n).astype(float)
+        regions = Regions(
+            dice.integers(0, phrases, n), dice.integers(0, images, n), scattered(dice, n, boxes), scores
+        )
+        expected = [brute_force(regions, gold, phrase) for phrase in range(phrases)]
+        found = average_precisions(regions, gold, phrases=phrases)
+        assert found == pytest.approx(np.array(expected), nan_ok=True, abs=1e-12)
+        own = regions.of(0)
+        suppressed += len(own.boxes) - len(suppress(own.boxes, own.images, own.scores))
+        hits += int((np.nan_to_num(found) > 0).sum())
+    assert suppressed > 1000 and hits > 1000  # or the cases would show nothing
 
 
 @pytest.mark.parametrize(
