@@ -66,8 +66,17 @@ class Evidence:
     _overlaps: dict[tuple[Kind, tuple[int, ...]], Overlap] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, folder: Path) -> Evidence:
-        """Read Flickr8k's folder; raises FormatError naming what is missing or does not fit."""
+    def read(
+        cls,
+        folder: Path,
+        *,
+        experts: Iterable[JudgedPair] | None = None,
+        crowd: Iterable[JudgedPair] | None = None,
+    ) -> Evidence:
+        """Read Flickr8k's folder; raises FormatError naming what is missing or does not fit.
+
+        Judgments that are given take the place of the folder's own.
+        """
         records = list(Flickr8k().read(folder))
         test = [record for record in records if record.split == "test"]
         if not test:
@@ -94,8 +103,8 @@ class Evidence:
             captions=_texts(test),
             lemmas=_texts(lemmas[record.id] for record in test),
             training_lemmas=_texts(lemmas[record.id] for record in records if record.split == "train"),
-            experts=_judged(Flickr8kExpert().read(folder), images, folder / Flickr8kExpert.file),
-            crowd=_judged(Flickr8kCrowd().read(folder), images, folder / Flickr8kCrowd.file),
+            experts=_judged(experts, Flickr8kExpert(), images, folder),
+            crowd=_judged(crowd, Flickr8kCrowd(), images, folder),
         )
 
     @cached_property
@@ -160,8 +169,15 @@ def _pool(images: Sequence[str]) -> dict[str, str]:
     return {image: f"{image}#{POOL}" for image in images}
 
 
-def _judged(pairs: Iterable[JudgedPair], images: Sequence[str], file: Path) -> Judged:
-    """The pairs as columns; FormatError where an image or a caption is not in the pool."""
+def _judged(
+    given: Iterable[JudgedPair] | None,
+    reader: Flickr8kExpert | Flickr8kCrowd,
+    images: Sequence[str],
+    folder: Path,
+) -> Judged:
+    """The pairs, or what the folder holds, as columns; FormatError where one is not in the pool."""
+    pairs = reader.read(folder) if given is None else given
+    source = folder / reader.file if given is None else f"the {reader.title} that were given"
     numbers = {image: number for number, image in enumerate(images)}
     captions = {caption: numbers[image] for image, caption in _pool(images).items()}
     found = tuple(pairs)
@@ -169,7 +185,7 @@ def _judged(pairs: Iterable[JudgedPair], images: Sequence[str], file: Path) -> J
         if pair.query not in numbers or pair.document not in captions:
             raise FormatError(
                 f"{shown(pair.query)} with {shown(pair.document)} is outside the pool",
-                file=file,
+                file=source,
                 expected=f"a test image and the caption #{POOL} of a test image",
             )
     return Judged(

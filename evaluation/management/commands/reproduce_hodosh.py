@@ -1,9 +1,10 @@
 """Print the tables of Hodosh et al. 2013 beside what their published judgments give.
 
-    python manage.py reproduce_hodosh FOLDER [--json]
+    python manage.py reproduce_hodosh FOLDER [--corpus C] [--json]
 
 FOLDER holds Flickr8k's captions (as written and lemmatised), split lists, `ExpertAnnotations.txt`
-and `CrowdFlowerAnnotations.txt`. Nothing is written.
+and `CrowdFlowerAnnotations.txt`. With a corpus, the judgments are those imported for it, not the two
+files'. Nothing is written.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from django.core.management.base import CommandParser
 
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, progress, table
+from evaluation.formats.base import JudgedPair
+from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
 from evaluation.reproduction.cells import COUNT, KAPPA, Cell, Tally
 from evaluation.reproduction.conventions import Conventions
 from evaluation.reproduction.evidence import Evidence
 from evaluation.reproduction.report import Report, Steps, reproduce
+from evaluation.selectors import judgment_set, names_of, pairs_of
 
 
 class Command(ReportCommand):
@@ -30,9 +34,22 @@ class Command(ReportCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("folder", type=Path, help="Flickr8k's folder: captions, splits, judgments")
+        parser.add_argument("--corpus", help="Take the judgments that were imported for this corpus")
+        for who, format in (("experts", Flickr8kExpert.key), ("crowd", Flickr8kCrowd.key)):
+            parser.add_argument(
+                f"--{who}",
+                default=format,
+                metavar="NAME",
+                help=f"What they are called there (default: {format})",
+            )
 
     def report(self, **options: Any) -> dict[str, Any]:
-        self.found = reproduce(Evidence.read(options["folder"]), watch=_watch)
+        imported: dict[str, Iterable[JudgedPair]] = {}
+        if options["corpus"]:
+            names = names_of(options["corpus"])
+            for who in ("experts", "crowd"):
+                imported[who] = pairs_of(judgment_set(names.corpus, options[who]), names)
+        self.found = reproduce(Evidence.read(options["folder"], **imported), watch=_watch)
         return self.found.as_json()
 
     def show(self, report: dict[str, Any]) -> str:

@@ -20,6 +20,9 @@ from evaluation.agreement.summary import Resampling, within
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.models import JudgmentSet, PairAnswers, QrelsRow, QrelsSnapshot
 from evaluation.qrels import freeze
+from evaluation.reproduction.conventions import CHOSEN
+from evaluation.reproduction.evidence import Evidence
+from evaluation.reproduction.report import cells_of
 from evaluation.selectors import judgment_set, names_of, pairs_of, qrels_of, snapshot_named
 from evaluation.services.judgments import import_judgments
 from evaluation.services.qrels import freeze_protocol, freeze_qrels
@@ -359,6 +362,17 @@ def test_flickr8k_from_the_database_is_flickr8k_from_the_files(real_data: Path) 
     direct = freeze(straight, name="hodosh", originals=[(image, f"{image}#2") for image in images])
     assert (made.digest, made.rows, made.relevant) == (direct.digest, 48109, 3004)
     assert qrels_of(snapshot_named("hodosh"), names_of("f8k")).digest == direct.digest
+    report = json.loads(said("reproduce_hodosh", folder, "--corpus", "f8k", "--json"))
+    cells = cells_of(Evidence.read(folder), CHOSEN)
+    assert report["cells"] == [cell.as_json() for cell in cells]
+    with pytest.raises(CommandError, match="unknown judgments 'x' of corpus 'f8k'; known: flickr8k-crowd"):
+        said("reproduce_hodosh", folder, "--corpus", "f8k", "--experts", "x")
+    # The judgments are indeed read from the database.
+    with pytest.raises(CommandError, match="1.jpg' with '1.jpg#2' is outside the pool"):
+        strange = [JudgedPair("1.jpg", "1.jpg#2", (1.0,))]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("evaluation.management.commands.reproduce_hodosh.pairs_of", lambda *_: strange)
+            said("reproduce_hodosh", folder, "--corpus", "f8k")
 
 
 @pytest.mark.slow
