@@ -243,18 +243,16 @@ def _control(
     cursor: Any, terms: Terms, holder: Holder, kind: str, number: int, at: datetime, expires: datetime
 ) -> Lease | None:
     """A known item, where this worker's next is to be one and there is one they have not met."""
-    trust = terms.settings.trust
-    if not due(
-        trust,
+    pool = controls.pool(terms.id, kind, terms.revision)
+    state = holder.standing.state
+    if not pool or not due(
+        terms.settings.trust,
         seed=terms.seed,
         worker=holder.pseudonym,
         kind=kind,
-        state=holder.standing.state,
+        state=state,
         number=number,
     ):
-        return None
-    pool = controls.pool(terms.id, kind, terms.revision)
-    if not pool:
         return None
     seen = controls.seen(worker=holder.worker, campaign=terms.id, kind=kind)
     chosen = choose(pool, seed=terms.seed, worker=holder.pseudonym, kind=kind, seen=seen).control

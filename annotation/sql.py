@@ -32,7 +32,7 @@ def now() -> datetime:
 def writing() -> Iterator[None]:
     """A transaction that writes to the queue. Inside another transaction it is part of that."""
     if connection.in_atomic_block:
-        with transaction.atomic(savepoint=False):
+        with transaction.atomic():
             yield
         return
     with _turn(), transaction.atomic():

@@ -1,0 +1,184 @@
+"""Who gets which task, for how long, and what is said where there is none."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from annotation import hand_out, leases, refold, sql
+from annotation.leases import Lease, Nothing
+from annotation.models import Assignment, Campaign, Control, Image, Standing, Task
+from annotation.protocol import questions as q
+from annotation.protocol.state import Settings
+from tests.factories import some_images
+from tests.queue.test_submission import later
+from tests.queue.world import TRUSTING, World
+
+pytestmark = pytest.mark.django_db
+
+
+def test_whoever_asks_again_gets_what_they_hold():
+    world = World()
+    assert world.held(0) == world.held(0)
+    assert Assignment.objects.count() == 1
+
+
+def test_a_worker_has_the_current_task_and_the_next_in_hand_and_no_third():
+    world = World(some_images(4))
+    one = world.held(0)
+    two = world.held(0, holding=[one.id])
+    assert two.task != one.task
+    third = world.take(0, holding=[one.id, two.id])
+    assert isinstance(third, Nothing) and third.code == "in_hand"
+
+
+def test_no_two_workers_hold_one_place():
+    world = World(some_images(3), workers=6)
+    held = [world.take(worker) for worker in range(6)]
+    tasks = [lease.task for lease in held if isinstance(lease, Lease)]
+    assert (
+        len(tasks) == len(set(tasks)) == Task.objects.filter(kind=q.COREF_LINK, state=Task.OPEN).count() == 3
+    )
+    reasons = {nothing.code for nothing in held if isinstance(nothing, Nothing)}
+    assert reasons == {"busy"}
+
+
+def test_busy_says_when_to_come_back():
+    world = World(some_images(1))
+    lease = world.held(0)
+    found = world.take(1)
+    assert isinstance(found, Nothing) and found.again_at == lease.expires_at
+    assert "20 min" in found.text
+
+
+def test_an_expired_lease_frees_its_place_for_another(monkeypatch):
+    world = World(some_images(1))
+    lease = world.held(0)
+    later(monkeypatch, 21)
+    assert leases.expire() == 1
+    assert leases.expire() == 0
+    assert world.held(1).task == lease.task
+
+
+def test_a_lease_that_ran_out_comes_back_to_its_worker_where_nobody_else_took_it(monkeypatch):
+    world = World(some_images(1))
+    lease = world.held(0)
+    later(monkeypatch, 21)
+    leases.expire()
+    again = world.held(0)
+    assert (again.id, again.task) == (lease.id, lease.task)
+    assert world.submit(0, again, then=False).counted
+
+
+def test_the_heartbeat_keeps_a_lease(monkeypatch):
+    world = World(some_images(1))
+    lease = world.held(0)
+    later(monkeypatch, 15)
+    until = leases.renew(worker=world.workers[0], assignment=lease.id)
+    assert until == sql.now() + timedelta(minutes=20)
+    later(monkeypatch, 15)
+    assert leases.expire() == 0
+    assert leases.renew(worker=world.workers[1], assignment=lease.id) is None
+
+
+def test_a_returned_task_goes_to_others_and_not_back():
+    world = World(some_images(1))
+    lease = world.held(0)
+    assert leases.give_back(worker=world.workers[0], assignment=lease.id)
+    assert not leases.give_back(worker=world.workers[0], assignment=lease.id)
+    assert isinstance(world.take(0), Nothing)
+    assert world.held(1).task == lease.task
+
+
+@pytest.mark.parametrize(
+    ("state", "code"), [(Campaign.PAUSED, "paused"), (Campaign.CLOSED, "closed"), (Campaign.DRAFT, "draft")]
+)
+def test_a_campaign_that_is_not_open_gives_nothing_and_says_so(state, code):
+    world = World()
+    Campaign.objects.update(state=state, reason="new instructions")
+    found = world.take(0)
+    assert isinstance(found, Nothing) and found.code == code
+
+
+def test_what_is_in_hand_while_a_campaign_is_paused_is_still_taken():
+    world = World()
+    lease = world.held(0)
+    Campaign.objects.update(state=Campaign.PAUSED, reason="lunch")
+    assert world.held(0) == lease
+    receipt = world.submit(0, lease)
+    assert receipt.counted
+    assert isinstance(receipt.next, Nothing) and "lunch" in receipt.next.text
+
+
+def test_a_suspended_worker_is_told_so():
+    world = World()
+    world.submit(0, world.held(0), then=False)
+    Standing.objects.update(state="suspended")
+    found = world.take(0)
+    assert isinstance(found, Nothing) and found.code == "suspended"
+
+
+def test_a_researchers_word_is_above_the_rules():
+    world = World()
+    world.submit(0, world.held(0), then=False)
+    Standing.objects.update(blocked=True, reason="answers too fast")
+    found = world.take(0)
+    assert isinstance(found, Nothing) and found.code == "blocked" and "answers too fast" in found.text
+
+
+def test_images_come_in_their_order_and_priority_goes_first(monkeypatch):
+    monkeypatch.setattr(hand_out, "HEAD", 1)
+    world = World(some_images(4))
+    first, *_, last = world.images()
+    assert world.held(0).image == first.image_id
+    assert refold.prioritise(campaign=world.campaign, images=[last.image_id], priority=5) == 1
+    assert world.held(1).image == last.image_id
+
+
+def test_a_lone_worker_finds_work_behind_a_head_they_have_done(monkeypatch):
+    monkeypatch.setattr(hand_out, "HEAD", 2)
+    monkeypatch.setattr(hand_out, "STEPS", (3, 10**9))
+    world = World(some_images(12), settings={**TRUSTING, "link_votes": 3})
+    done = []
+    while isinstance(found := world.take(0), Lease):
+        done.append(found.task)
+        world.submit(0, found, then=False)
+    assert len(done) == len(set(done)) == 12
+    assert isinstance(found, Nothing) and found.code == "all_judged"
+
+
+def known_link(world, image, **values):
+    return Control.objects.create(
+        campaign=world.campaign,
+        kind=q.COREF_LINK,
+        image=Image.objects.get(pk=image),
+        key="coref_link|0:0-2|1:0-1",
+        content={"mentions": ["0:0-2", "1:0-1"], "boxes": [], "pending": None},
+        known="yes",
+        stratum="yes",
+        source="page",
+        **values,
+    )
+
+
+def test_a_known_item_comes_when_it_is_due_and_looks_like_any_other():
+    settings = {"trust": {**TRUSTING["trust"], "probation_items": 1, "probation_known": 1}}
+    world = World(some_images(2), settings=settings)
+    control = known_link(world, world.images()[0].image_id)
+    lease = world.held(0)
+    assert lease.control == control.pk and lease.content == control.content
+    assert world.submit(0, lease, world.wrong(lease)).counted
+    standing = Standing.objects.get(worker=world.workers[0], kind=q.COREF_LINK)
+    assert (standing.items, standing.known, standing.right) == (1, 1, 0)
+    assert not world.images()[0].judgments.exists()
+    assert world.held(0).control is None
+
+
+def test_open_images_passes_over_those_that_are_open():
+    world = World(some_images(2))
+    image = world.images()[0]
+    tasks = Task.objects.count()
+    again = [(image.image, tuple(world.truths[image.image_id].mentions.values()))]
+    assert refold.open_images(campaign=world.campaign, images=again, settings=Settings()) == 0
+    assert Task.objects.count() == tasks

@@ -1,0 +1,108 @@
+"""A campaign that is open, with workers who answer from gold: what tests of the queue start from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import Any
+
+from annotation import leases, refold, submission
+from annotation.campaign_settings import settings_of
+from annotation.leases import Lease, Nothing
+from annotation.models import Campaign, Corpus, Image, OpenImage, Worker
+from annotation.protocol import questions as q
+from annotation.protocol.contents import question_from
+from annotation.protocol.terms import ImageRecord
+from annotation.selectors.records import stream_records
+from annotation.simulation.truth import Truth
+from annotation.submission import Answer, Receipt
+from tests.factories import a_corpus, some_images
+
+#: Everybody is let in, and nobody is tested or asked twice: the queue alone.
+TRUSTING: dict[str, Any] = {
+    "trust": {
+        "qualification": False,
+        "control_share": 0.0,
+        "double_check_share": 0.0,
+        "probation_known": 1,
+        "probation_items": 1000,
+    }
+}
+_tokens = count()
+
+
+class World:
+    """An open campaign over a corpus whose layer "import" is the truth."""
+
+    def __init__(
+        self,
+        records: Sequence[ImageRecord] | None = None,
+        *,
+        settings: Mapping[str, Any] = TRUSTING,
+        name: str = "work",
+        workers: int = 4,
+    ) -> None:
+        self.corpus: Corpus = a_corpus(name, records if records is not None else some_images(2))
+        plain = settings_of(settings)
+        self.campaign = Campaign.objects.create(
+            name=name, corpus=self.corpus, tasks="entities", settings=plain.as_dict(), state=Campaign.OPEN
+        )
+        self.truths: dict[int, Truth] = {}
+        images = {image.key: image for image in Image.objects.filter(corpus=self.corpus)}
+        opened = []
+        for record in stream_records(corpus=self.corpus, layer=self.corpus.layers.get(name="import")):
+            assert record.layer is not None
+            image = images[record.id]
+            truth = Truth(record.layer, image=record.id, size=(record.width, record.height))
+            self.truths[image.pk] = truth
+            opened.append((image, tuple(truth.mentions.values())))
+        refold.open_images(campaign=self.campaign, images=opened, settings=plain.protocol)
+        self.workers = [Worker.objects.create(pseudonym=f"{name}-w{i}").pk for i in range(workers)]
+
+    def take(self, worker: int, kind: str = q.COREF_LINK, holding: Sequence[int] = ()) -> Lease | Nothing:
+        return leases.take(worker=self.workers[worker], campaign=self.campaign, kind=kind, holding=holding)
+
+    def held(self, worker: int, kind: str = q.COREF_LINK, holding: Sequence[int] = ()) -> Lease:
+        """Something in the worker's hands; fails where there is nothing."""
+        found = self.take(worker, kind, holding)
+        assert isinstance(found, Lease), found
+        return found
+
+    def right(self, lease: Lease) -> Answer:
+        """The right answer to what a lease shows."""
+        question = question_from(lease.kind, lease.key, lease.content)
+        answer, box = self.truths[lease.image].answer(question)
+        return Answer(answer, box)
+
+    def wrong(self, lease: Lease) -> Answer:
+        """A wrong answer to a question of two answers."""
+        right = self.right(lease).answer
+        return Answer(next(a for a in q.ANSWERS[lease.kind] if a != right))
+
+    def submit(
+        self, worker: int, lease: Lease, answer: Answer | None = None, *, token: str = "", **also: Any
+    ) -> Receipt:
+        return submission.submit(
+            worker=self.workers[worker],
+            assignment=lease.id,
+            answer=answer or self.right(lease),
+            token=token or f"t{next(_tokens)}",
+            **also,
+        )
+
+    def work(self, kinds: Sequence[str] = q.QUESTIONS) -> int:
+        """Let everybody answer rightly in turn until nobody gets anything; how many answers that took."""
+        given = 0
+        while True:
+            before = given
+            for worker in range(len(self.workers)):
+                for kind in kinds:
+                    found = self.take(worker, kind)
+                    if isinstance(found, Lease):
+                        self.submit(worker, found, then=False)
+                        given += 1
+            if given == before:
+                return given
+
+    def images(self) -> list[OpenImage]:
+        return list(OpenImage.objects.filter(campaign=self.campaign).order_by("place"))
