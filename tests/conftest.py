@@ -170,3 +170,13 @@ def browser() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(executable_path=executable, headless=True, args=CHROMIUM_FLAGS)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(autouse=True)
+def forgetful() -> None:
+    """What processes remember of rows goes by ids, which databases of tests use again."""
+    from annotation import refold
+    from annotation.controls import pool
+
+    pool.cache_clear()
+    refold._fold.cache_clear()
