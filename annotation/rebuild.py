@@ -1,7 +1,8 @@
 """Layers: records -> rows. The only writer of layers.
 
-A layer is written in chunks, out of sight, and published by one statement at the end. Where
-it replaces another, the old one is seen until that statement.
+A layer that comes whole is written in chunks, out of sight, and published by one statement at the
+end. Where it replaces another, the old one is seen until that statement. A campaign's own layer
+grows with its answers instead: `refresh` writes the share of every image that was folded since.
 """
 
 from __future__ import annotations
@@ -14,17 +15,41 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from django.db import models, transaction
+from django.db.models import Count, F, Sum
 
+from annotation import sql
 from annotation.exclusive import exclusive_folder
 from annotation.formats.checks import check_record
-from annotation.models import Box, BoxChain, Caption, Chain, Corpus, Image, Layer, LayerImage, Mention
+from annotation.models import (
+    Assignment,
+    Box,
+    BoxChain,
+    Campaign,
+    Caption,
+    Chain,
+    Corpus,
+    Image,
+    Layer,
+    LayerImage,
+    Mention,
+    OpenImage,
+    Ruling,
+)
+from annotation.protocol import questions as q
+from annotation.protocol.state import ImageState
 from annotation.protocol.terms import NOT_VISUAL, LayerRecord
+from annotation.refold import state_of
 from annotation.selectors.records import image_record
+from annotation.simulation.driver import renamed
 
 #: Images written in one transaction.
 CHUNK = 250
 #: Rows deleted in one transaction.
 PAGE = 5_000
+#: The source of layers that grow with a campaign's answers.
+CAMPAIGN = "campaign"
+#: Numbers that the chains of one image may take in such a layer.
+CHAINS_PER_IMAGE = 1_000
 
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,90}")
 
@@ -192,6 +217,104 @@ def delete_in_pages(rows: models.QuerySet[Any]) -> None:
     """Delete `rows` without ever holding more than a page of them."""
     while page := list(rows.order_by().values_list("pk", flat=True)[:PAGE]):
         rows.model._default_manager.filter(pk__in=page).delete()
+
+
+def refresh(campaign: Campaign, *, images: Sequence[int] | None = None, limit: int | None = None) -> int:
+    """Bring the campaign's layer up to its answers; returns how many images were written.
+
+    Only `images` (ids of OpenImage) or all, at most `limit`. Images that nobody has answered or
+    ruled about are not covered yet. A simulation's layer of that name makes place. Chains are
+    numbered by their image's place, 1000 a piece, so that a share can be written by itself.
+    """
+    behind = OpenImage.objects.filter(campaign=campaign).exclude(version=F("layer_version"))
+    if images is not None:
+        behind = behind.filter(pk__in=images)
+    # An image without mentions is complete from the start, and waits for company.
+    if not behind.filter(version__gt=0).exists():
+        return 0
+    layer = _growing(campaign)
+    written, after = 0, 0
+    while limit is None or written < limit:
+        size = CHUNK if limit is None else min(CHUNK, limit - written)
+        with sql.writing():
+            # The layer's row is the lock: shares of one layer are written by one process at a time.
+            Layer.objects.select_for_update().get(pk=layer.pk)
+            page = list(behind.filter(pk__gt=after).select_related("image").order_by("pk")[:size])
+            if not page:
+                break
+            after = page[-1].pk
+            _rewrite(layer, page)
+            written += len(page)
+    if images is None:
+        Layer.objects.filter(pk=layer.pk).update(cost=_spent(campaign))
+    return written
+
+
+def _growing(campaign: Campaign) -> Layer:
+    """The campaign's own layer, made where it is not there yet."""
+    with sql.writing():
+        corpus = campaign.corpus
+        layer = corpus.layers.filter(name=campaign.name).first()
+        if layer is not None and layer.source == CAMPAIGN:
+            return layer
+        if layer is not None and layer.source != "simulation":
+            raise LayerError(
+                f"corpus {corpus.name!r} has a layer {campaign.name!r} that is none of this campaign's "
+                f"({layer.source}); remove or rename it"
+            )
+        if layer is not None:
+            remove_layer(layer)
+        return corpus.layers.create(
+            name=campaign.name, source=CAMPAIGN, settings=campaign.settings, published=True
+        )
+
+
+def _rewrite(layer: Layer, page: Sequence[OpenImage]) -> None:
+    """Replace the shares of some open images by what their folds make of them now."""
+    shares = []
+    for row in page:
+        state = state_of(row)
+        names = {
+            chain.id: str(row.place * CHAINS_PER_IMAGE + i) for i, chain in enumerate(state.layer.chains, 1)
+        }
+        record = renamed(state.layer, names)
+        shares.append(Share(row.image.key, record, stages_of(state, record)))
+    ids = [row.image_id for row in page]
+    BoxChain.objects.filter(box__layer=layer, box__image__in=ids).delete()
+    for kind in (Mention, Box, Chain, LayerImage):
+        kind.objects.filter(layer=layer, image__in=ids).delete()
+    insert(layer, _placed(layer.corpus, layer.name, shares, set()))
+    for row in page:
+        OpenImage.objects.filter(pk=row.pk).update(layer_version=row.version)
+
+
+def stages_of(state: ImageState, layer: LayerRecord) -> dict[str, str]:
+    """The stage of each printed chain; merged chains are closed, as all of their image are."""
+    stage = {m.id: chain.stage for chain in state.chains for m in chain.mentions}
+    return {chain.id: stage[chain.mentions[0].id] for chain in layer.chains}
+
+
+def _spent(campaign: Campaign) -> dict[str, Any]:
+    """What the campaign's answers cost so far, in the form of a simulation's cost."""
+    given: dict[str, dict[str, float]] = {"judgments": {}, "seconds": {}, "controls": {}, "double_checks": {}}
+    names = {q.VOTE: "judgments", q.SURPLUS: "judgments", q.DOUBLE_CHECK: "double_checks"}
+    done = Assignment.objects.filter(campaign=campaign, state=Assignment.SUBMITTED)
+    for kind, role, count, seconds in (
+        done.values("kind", "role")
+        .annotate(n=Count("id"), s=Sum("seconds"))
+        .values_list("kind", "role", "n", "s")
+    ):
+        table = given[names.get(role, "controls")]
+        table[kind] = table.get(kind, 0) + count
+        given["seconds"][kind] = given["seconds"].get(kind, 0.0) + seconds
+    opened = OpenImage.objects.filter(campaign=campaign)
+    return {
+        **given,
+        "images": opened.count(),
+        "mentions": Mention.objects.filter(layer__corpus=campaign.corpus, layer__name=campaign.name).count(),
+        "rulings": Ruling.objects.filter(image__campaign=campaign, withdrawn_at=None).count(),
+        "unfinished": opened.filter(complete=False).count(),
+    }
 
 
 def chunks(things: Iterable[T], size: int) -> Iterator[list[T]]:

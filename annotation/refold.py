@@ -271,7 +271,8 @@ def open_images(
                 "merged": _merged(state),
             }
             row.complete = state.complete
-        OpenImage.objects.bulk_update(rows, ["state", "complete"])
+            row.layer_version = -1 if state.complete else row.version
+        OpenImage.objects.bulk_update(rows, ["state", "complete", "layer_version"])
     return len(new)
 
 

@@ -19,9 +19,8 @@ from annotation.campaigns import SMALLEST_CROWD, gold_layer
 from annotation.models import Campaign, Corpus, Layer
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.scores import Scores, compare
-from annotation.protocol.state import ImageState
 from annotation.protocol.terms import ImageRecord, LayerRecord, Mention
-from annotation.rebuild import Share, write_layer
+from annotation.rebuild import Share, stages_of, write_layer
 from annotation.selectors.records import stream_records
 from annotation.simulation.driver import Cost, Crowd, Simulated, numbered, simulate_image
 from annotation.simulation.gate import Gate, Gold, known_items
@@ -127,7 +126,7 @@ def simulate_campaign(
             if write:
                 _write(record.id, simulated, write)
             layer, number = numbered(simulated.state.layer, number)
-            yield Share(record.id, layer, _stages(simulated.state, layer))
+            yield Share(record.id, layer, stages_of(simulated.state, layer))
         spent.update(cost.as_dict())
 
     spent: dict[str, Any] = {}
@@ -181,12 +180,6 @@ def _controls(corpus: Corpus, source: Layer | None, seed: int) -> dict[str, Any]
         if len(golds) == CONTROL_IMAGES:
             break
     return known_items(golds, seed=seed)
-
-
-def _stages(state: ImageState, layer: LayerRecord) -> dict[str, str]:
-    """The stage of each printed chain; merged chains are closed, as all of their image are."""
-    stage = {m.id: chain.stage for chain in state.chains for m in chain.mentions}
-    return {chain.id: stage[chain.mentions[0].id] for chain in layer.chains}
 
 
 def _write(image: str, simulated: Simulated, write: Callable[[str], object]) -> None:

@@ -1,0 +1,69 @@
+"""A campaign's layer grows with its answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation import rebuild, refold
+from annotation.models import Chain, Layer, LayerImage
+from annotation.protocol import questions as q
+from annotation.selectors.records import layer_of
+from tests.factories import some_images
+from tests.queue.world import World
+
+pytestmark = pytest.mark.django_db
+
+
+def layer_named(world):
+    return Layer.objects.get(corpus=world.corpus, name=world.campaign.name)
+
+
+def test_nothing_is_written_before_the_first_answer():
+    world = World()
+    assert rebuild.refresh(world.campaign) == 0
+    assert not Layer.objects.filter(name=world.campaign.name).exists()
+
+
+def test_the_layer_of_a_finished_campaign_is_what_its_folds_say():
+    world = World(some_images(3))
+    world.work()
+    assert rebuild.refresh(world.campaign) == 3
+    assert rebuild.refresh(world.campaign) == 0
+    layer = layer_named(world)
+    assert layer.published and layer.source == "campaign"
+    gold = world.corpus.layers.get(name="import")
+    for row in world.images():
+        ours, theirs = layer_of(row.image, layer), layer_of(row.image, gold)
+        assert {frozenset(m.id for m in c.mentions) for c in ours.chains} == {
+            frozenset(m.id for m in c.mentions) for c in theirs.chains
+        }
+        assert {o.box for o in ours.objects} == {o.box for o in theirs.objects}
+    assert layer.cost["judgments"][q.COREF_LINK] == 3
+
+
+def test_only_images_with_new_answers_are_written_again():
+    world = World(some_images(3))
+    world.submit(0, world.held(0), then=False)
+    assert rebuild.refresh(world.campaign) == 1
+    assert LayerImage.objects.filter(layer=layer_named(world)).count() == 1
+    world.submit(1, world.held(1), then=False)
+    assert rebuild.refresh(world.campaign) == 1
+    assert LayerImage.objects.filter(layer=layer_named(world)).count() == 2
+
+
+def test_chains_of_different_images_have_different_numbers():
+    world = World(some_images(3))
+    world.work()
+    rebuild.refresh(world.campaign)
+    labels = list(Chain.objects.filter(layer=layer_named(world)).values_list("label", flat=True))
+    assert len(labels) == len(set(labels)) == 9
+
+
+def test_an_image_folded_again_while_its_share_is_written_is_written_once_more():
+    world = World(some_images(1))
+    world.submit(0, world.held(0), then=False)
+    (row,) = world.images()
+    refold.refold(row.pk)
+    assert rebuild.refresh(world.campaign) == 1
+    refold.refold(row.pk)
+    assert rebuild.refresh(world.campaign, images=[row.pk]) == 1
