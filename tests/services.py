@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,20 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def postgres(binaries: Path) -> Iterator[str]:
-    """A fresh cluster of the server in `binaries`; yields its DATABASE_URL.
+    """A fresh cluster of the server in `binaries`, running; yields its DATABASE_URL.
 
-    PostgreSQL refuses to run as root, so there it runs as the user postgres or nobody. It never
-    syncs: what it holds is worth nothing once the tests are over.
+    It never syncs: what it holds is worth nothing once the tests are over.
+    """
+    with cluster(binaries) as server, server.running():
+        yield server.url
+
+
+@contextlib.contextmanager
+def cluster(binaries: Path, *, durable: bool = False, connections: int = 60) -> Iterator[Postgres]:
+    """A fresh cluster of the server in `binaries`, not running yet.
+
+    PostgreSQL refuses to run as root, so there it runs as the user postgres or nobody. A `durable`
+    one keeps what it acknowledged, as an operator's does; `connections` are how many it takes.
     """
     user = _somebody_else()
     with _folder("postgres", owner=user) as folder:
@@ -66,16 +77,35 @@ def postgres(binaries: Path) -> Iterator[str]:
             "listen_addresses": "127.0.0.1",
             "port": port,
             "unix_socket_directories": folder,
-            "fsync": "off",
-            "full_page_writes": "off",
-            "synchronous_commit": "off",
-            "max_connections": 60,
+            "max_connections": connections,
         }
+        if not durable:
+            settings |= {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
         command = [str(binaries / "postgres"), "-D", str(data)]
         command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        url = f"postgresql://phrasebox:{password}@127.0.0.1:{port}/postgres"
-        with _server(command, log, stop=signal.SIGINT, answers=lambda: _postgres_answers(url), user=user):
-            yield url
+        yield Postgres(f"postgresql://phrasebox:{password}@127.0.0.1:{port}/postgres", command, log, user)
+
+
+@dataclass
+class Postgres:
+    """A cluster on disk, which can run, be killed and run again on the same data."""
+
+    url: str
+    command: list[str]
+    log: Path
+    user: tuple[str, int] | None
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[subprocess.Popen[bytes]]:
+        """The server, from its first answer on; stopped at the end, unless it was ended before."""
+        with _server(
+            self.command,
+            self.log,
+            stop=signal.SIGINT,
+            answers=lambda: _postgres_answers(self.url),
+            user=self.user,
+        ) as process:
+            yield process
 
 
 @contextlib.contextmanager
@@ -119,7 +149,7 @@ def _server(
     stop: signal.Signals,
     answers: Callable[[], bool],
     user: tuple[str, int] | None = None,
-) -> Iterator[None]:
+) -> Iterator[subprocess.Popen[bytes]]:
     """`command` as a child, from the moment it `answers` to the signal `stop`."""
     with log.open("ab") as out:
         child = subprocess.Popen(
@@ -138,7 +168,7 @@ def _server(
             if time.monotonic() > deadline:
                 raise ServerFailed(f"{command[0]} did not answer in {PATIENCE:.0f} s:\n{_tail(log)}")
             time.sleep(0.05)
-        yield
+        yield child
     finally:
         child.send_signal(stop)
         try:

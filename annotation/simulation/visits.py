@@ -1,0 +1,288 @@
+"""A simulated worker at a desk: takes tasks, answers them, and misbehaves as real ones do.
+
+The desk is the queue, in process or over HTTP. A visit takes one step at a time, so that whoever
+drives a crowd of them decides how they interleave. What a worker answers is as in the driver; what
+they do with a task (click twice, keep it too long, give it back) is chance too, by worker and task.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from annotation.protocol.contents import question_from
+from annotation.protocol.questions import FLAGS, QUESTIONS
+from annotation.protocol.terms import Box
+from annotation.simulation.dice import Dice
+from annotation.simulation.truth import Truth
+from annotation.simulation.workers import SECONDS, Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """How workers treat what they hold, as chances per task; the rest is answered once and in time.
+
+    `clicked_twice`: the answer is sent again under its token. `answered_twice`: and again under
+    another one, as from a second tab. `kept`: the answer comes after the lease has run out.
+    `returned`: given back. `flagged`: a flag instead of an answer.
+    """
+
+    clicked_twice: float = 0.0
+    answered_twice: float = 0.0
+    kept: float = 0.0
+    returned: float = 0.0
+    flagged: float = 0.0
+
+
+ORDERLY = Conduct()
+USUAL = Conduct(clicked_twice=0.02, answered_twice=0.01, kept=0.01, returned=0.02)
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A task in a worker's hands. `expires` is in seconds of the clock that drives the visits."""
+
+    id: int
+    kind: str
+    image: int
+    content: Mapping[str, Any]
+    expires: float
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why there was nothing: a code, and when to ask again where the queue said so."""
+
+    code: str
+    again: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What `answer` is sent as: a word, with a box where it is "drawn"; or a flag."""
+
+    answer: str = ""
+    box: Box | None = None
+    flag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The desk's word on an answer: had it come before, does it count, and what is next."""
+
+    repeated: bool
+    counted: bool
+    following: Handed | Refused | None
+
+
+class TwiceAnswered(Exception):
+    """The desk refused a second answer to one task."""
+
+
+class Gone(Exception):
+    """The task is this worker's no longer."""
+
+
+class Desk(Protocol):
+    """Where one worker works."""
+
+    def take(self, kind: str, holding: Sequence[int]) -> Handed | Refused: ...
+
+    def submit(
+        self,
+        task: Handed,
+        reply: Reply,
+        *,
+        token: str,
+        seconds: float,
+        holding: Sequence[int],
+        more: bool,
+    ) -> Taken:
+        """Hand in; with `more`, ask for the next task. Raises TwiceAnswered and Gone."""
+        ...
+
+    def give_back(self, task: Handed) -> bool: ...
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the visits' acts; `amiss` are lines about what should not have happened."""
+
+    answered: Counter[str] = field(default_factory=Counter)
+    repeated: int = 0
+    refused_twice: int = 0
+    late_counted: int = 0
+    late_surplus: int = 0
+    returned: int = 0
+    flagged: int = 0
+    gone: int = 0
+    left: int = 0
+    nothing: Counter[str] = field(default_factory=Counter)
+    amiss: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        for name in self.__slots__:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if isinstance(mine, Counter):
+                mine.update(theirs)
+            elif isinstance(mine, list):
+                mine.extend(theirs)
+            else:
+                setattr(self, name, mine + theirs)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            name: dict(value) if isinstance(value := getattr(self, name), Counter) else value
+            for name in self.__slots__
+        }
+
+
+class Visit:
+    """One worker's visit. `truth` gives what is right about an image, `clock` seconds, `seed` chance.
+
+    `refused` says after a fruitless step when it is worth asking again, if the queue knew.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        desk: Desk,
+        truth: Callable[[int], Truth],
+        *,
+        conduct: Conduct = ORDERLY,
+        kinds: Sequence[str] = QUESTIONS,
+        clock: Callable[[], float],
+        patience: float = 0.0,
+    ) -> None:
+        self.worker = worker
+        self.desk = desk
+        self.tally = Tally()
+        self.in_hand: Handed | None = None
+        self.kept: list[Handed] = []
+        self.left = False
+        self.again: float | None = None
+        self._truth = truth
+        self._conduct = conduct
+        self._clock = clock
+        self._patience = patience
+        start = Dice(worker.seed, worker.name, "first kind").below(len(kinds))
+        self._kinds = [*kinds[start:], *kinds[:start]]
+        self._stays = worker.leaves_after()
+
+    @property
+    def wakes(self) -> float | None:
+        """When there is something to do again without anybody else's doing: a kept task has run out."""
+        return min((task.expires for task in self.kept), default=None)
+
+    def step(self) -> bool:
+        """One trip to the desk; whether there was anything to do."""
+        if self.left:
+            return False
+        for task in self.kept:
+            if task.expires < self._clock():
+                self.kept.remove(task)
+                self._hand_in(task, late=True)
+                return True
+        if self.in_hand is None:
+            return self._look()
+        task, self.in_hand = self.in_hand, None
+        chance = Dice(self.worker.seed, self.worker.name, task.image, _about(task), "conduct")
+        if chance.chance(self._conduct.returned):
+            self.tally.returned += self.desk.give_back(task)
+        elif chance.chance(self._conduct.kept) and task.expires - self._clock() <= self._patience:
+            self.kept.append(task)
+        else:
+            self._hand_in(task, chance=chance)
+        return True
+
+    def _look(self) -> bool:
+        """Ask for something of each kind, the one last worked on first."""
+        self.again = None
+        for kind in list(self._kinds):
+            found = self.desk.take(kind, [task.id for task in self.kept])
+            if isinstance(found, Handed):
+                self._hold(found)
+                return True
+            self._refuse(found)
+        return False
+
+    def _hold(self, task: Handed) -> None:
+        self.in_hand = task
+        self._kinds.remove(task.kind)
+        self._kinds.insert(0, task.kind)
+
+    def _refuse(self, refused: Refused) -> None:
+        self.tally.nothing[refused.code] += 1
+        if refused.again is not None:
+            self.again = min(refused.again, self.again or refused.again)
+
+    def _hand_in(self, task: Handed, *, chance: Dice | None = None, late: bool = False) -> None:
+        """Answer `task`, more than once where `chance` has it so; leave for good after the last answer."""
+        reply = self._reply(task, chance)
+        last = self.tally.answered.total() + 1 >= self._stays
+        # A leaver closes the window: every other one of them without giving back what it shows.
+        more = not last or Dice(self.worker.seed, self.worker.name, "closes").chance(0.5)
+        try:
+            taken = self._send(task, reply, "a", more=more and not late)
+        except Gone:
+            self.tally.gone += 1
+            return
+        except TwiceAnswered:
+            self.tally.amiss.append(f"{self.worker.name}: first answer to {task.id} refused as a second")
+            return
+        self.tally.answered[task.kind] += 1
+        self.tally.flagged += bool(reply.flag)
+        if taken.repeated:
+            self.tally.amiss.append(f"{self.worker.name}: first answer to {task.id} taken as a repetition")
+        if late:
+            self.tally.late_counted += taken.counted
+            self.tally.late_surplus += not taken.counted
+        if isinstance(taken.following, Handed):
+            self._hold(taken.following)
+        elif isinstance(taken.following, Refused):
+            self._refuse(taken.following)
+        if chance is not None and chance.chance(self._conduct.clicked_twice):
+            self._click_again(task, reply)
+        if chance is not None and chance.chance(self._conduct.answered_twice):
+            self._answer_again(task, reply)
+        if last:
+            self.left, self.in_hand, self.kept = True, None, []
+            self.tally.left += 1
+
+    def _send(self, task: Handed, reply: Reply, token: str, *, more: bool) -> Taken:
+        holding = [other.id for other in (*self.kept, *([self.in_hand] if self.in_hand else []))]
+        seconds = SECONDS.get(task.kind, 0.0)
+        return self.desk.submit(
+            task, reply, token=f"{task.id}-{token}", seconds=seconds, holding=holding, more=more
+        )
+
+    def _click_again(self, task: Handed, reply: Reply) -> None:
+        try:
+            repeated = self._send(task, reply, "a", more=False).repeated
+        except (Gone, TwiceAnswered) as error:
+            repeated = False
+            self.tally.amiss.append(f"{self.worker.name}: {task.id} clicked twice raised {error!r}")
+        self.tally.repeated += repeated
+
+    def _answer_again(self, task: Handed, reply: Reply) -> None:
+        try:
+            self._send(task, reply, "b", more=False)
+        except (Gone, TwiceAnswered):
+            self.tally.refused_twice += 1
+        else:
+            self.tally.amiss.append(f"{self.worker.name}: {task.id} was answered under two tokens")
+
+    def _reply(self, task: Handed, chance: Dice | None) -> Reply:
+        question = question_from(task.kind, f"{task.kind}|{_about(task)}", task.content)
+        if chance is not None and chance.chance(self._conduct.flagged):
+            return Reply(flag=chance.choice(FLAGS))
+        answer, box = self.worker.answer(question, self._truth(task.image))
+        return Reply(answer, box)
+
+
+def _about(task: Handed) -> str:
+    """What a task shows, as words by which chance falls: its key is not told to workers."""
+    return json.dumps(task.content, sort_keys=True)
