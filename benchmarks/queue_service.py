@@ -123,9 +123,8 @@ def main() -> None:
                     del hands[worker]
     cpu = time.process_time() - cpu
     inside = sum(statements.seconds.values())
-    print(
-        f"{connection.vendor}, {Task.objects.filter(state='open').count()} open tasks, {given.workers} workers"
-    )
+    opened = Task.objects.filter(state="open").count()
+    print(f"{connection.vendor}, {opened} open tasks, {given.workers} workers")
     print(f"{cycles} cycles in {took:.1f} s: {cycles / took:.0f}/s, {took / cycles * 1000:.2f} ms each")
     print(f"CPU of this process, all in all: {cpu / cycles * 1000:.2f} ms a cycle; kinds: {dict(kinds)}")
     print(f"in statements (looks and returns included): {inside / cycles * 1000:.2f} ms a cycle")
