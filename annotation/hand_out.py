@@ -51,6 +51,7 @@ class Holder(NamedTuple):
     cursor: int
     blocked: bool
     reason: str
+    withdrawn: bool
     standing: Standing
 
 
@@ -63,6 +64,12 @@ class Claim(NamedTuple):
     rank: int
     image: int
     content: str
+
+
+#: The columns of a Claim, of the task that an UPDATE has changed.
+_SHOWN = """id, role, key, rank,
+    (SELECT o.image_id FROM annotation_openimage o WHERE o.id = annotation_task.image_id),
+    (SELECT i.content FROM annotation_item i WHERE i.task_id = annotation_task.id AND i.position = 0)"""
 
 
 def claim(cursor: Any, holder: Holder, kind: str) -> Claim | None:
@@ -82,26 +89,27 @@ def claim(cursor: Any, holder: Holder, kind: str) -> Claim | None:
 
 def _claim(cursor: Any, holder: Holder, kind: str, start: int, window: int) -> Claim | None:
     """One conditional UPDATE on the counters of the first suitable task of a window."""
-    locking = " FOR NO KEY UPDATE SKIP LOCKED" if connection.vendor == "postgresql" else ""
+    locking, members = "", "IN (%s)"
+    if connection.vendor == "postgresql":
+        # As an array: a semi-join would be planned as a scan of all tasks.
+        locking, members = "FOR NO KEY UPDATE SKIP LOCKED", "= ANY(ARRAY(%s))"
+    suitable = """
+        SELECT h.id FROM (
+            SELECT id, barred_id FROM annotation_task
+            WHERE campaign_id = %s AND kind = %s AND state = 'open' AND live < wanted AND rank >= %s
+            ORDER BY rank, id LIMIT %s
+        ) h WHERE (h.barred_id IS NULL OR h.barred_id <> %s) AND NOT EXISTS (
+            SELECT 1 FROM annotation_assignment a WHERE a.task_id = h.id AND a.worker_id = %s)"""
     cursor.execute(
         f"""UPDATE annotation_task SET live = live + 1 WHERE id = (
-                SELECT t.id FROM annotation_task t WHERE t.id IN (
-                    SELECT h.id FROM (
-                        SELECT id, barred_id FROM annotation_task
-                        WHERE campaign_id = %s AND kind = %s AND state = 'open' AND live < wanted
-                            AND rank >= %s ORDER BY rank, id LIMIT %s
-                    ) h WHERE (h.barred_id IS NULL OR h.barred_id <> %s) AND NOT EXISTS (
-                        SELECT 1 FROM annotation_assignment a WHERE a.task_id = h.id AND a.worker_id = %s
-                    )
-                ) AND t.state = 'open' AND t.live < t.wanted
-                ORDER BY (t.id * 7919 + %s) %% 1009 LIMIT 1{locking}
-            ) AND live < wanted RETURNING id, role, key, rank, image_id""",
+                SELECT t.id FROM annotation_task t WHERE t.id {members.replace("%s", suitable)}
+                AND t.state = 'open' AND t.live < t.wanted
+                ORDER BY (t.id * 7919 + %s) %% 1009 LIMIT 1 {locking}
+            ) AND live < wanted RETURNING {_SHOWN}""",
         [holder.campaign, kind, start, window, holder.worker, holder.worker, holder.worker * 331],
     )
     row = cursor.fetchone()
-    if row is None:
-        return None
-    return _shown(cursor, row)
+    return Claim(*row) if row else None
 
 
 def again(cursor: Any, holder: Holder, kind: str) -> tuple[int, Claim] | None:
@@ -114,7 +122,7 @@ def again(cursor: Any, holder: Holder, kind: str) -> tuple[int, Claim] | None:
                     AND t.state = 'open' AND t.live < t.wanted
                     AND (t.barred_id IS NULL OR t.barred_id <> %s)
                 ORDER BY t.rank LIMIT 1{locking}
-            ) AND live < wanted RETURNING id, role, key, rank, image_id""",
+            ) AND live < wanted RETURNING {_SHOWN}""",
         [holder.worker, holder.campaign, kind, holder.worker],
     )
     row = cursor.fetchone()
@@ -123,18 +131,7 @@ def again(cursor: Any, holder: Holder, kind: str) -> tuple[int, Claim] | None:
     cursor.execute(
         "SELECT id FROM annotation_assignment WHERE task_id = %s AND worker_id = %s", [row[0], holder.worker]
     )
-    return cursor.fetchone()[0], _shown(cursor, row)
-
-
-def _shown(cursor: Any, row: Sequence[Any]) -> Claim:
-    task, role, key, rank, image = row
-    cursor.execute(
-        """SELECT o.image_id, i.content FROM annotation_item i, annotation_openimage o
-           WHERE i.task_id = %s AND i.position = 0 AND o.id = %s""",
-        [task, image],
-    )
-    picture, content = cursor.fetchone()
-    return Claim(task, role, key, rank, picture, content)
+    return cursor.fetchone()[0], Claim(*row)
 
 
 def closed(campaign: Any) -> Nothing | None:

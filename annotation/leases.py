@@ -69,7 +69,7 @@ COLUMNS = "c.id, c.state, c.reason, c.revision, c.seed, c.settings"
 #: The columns of a Holder, of a standing `s` and its worker `w`.
 HOLDER = (
     "s.id, s.campaign_id, s.worker_id, w.pseudonym, s.attempt, s.cursor, s.blocked, s.reason, "
-    + ", ".join(f's."{name}"' for name in standings.COLUMNS)
+    "s.withdrawn_at IS NOT NULL, " + ", ".join(f's."{name}"' for name in standings.COLUMNS)
 )
 
 
@@ -81,9 +81,10 @@ def terms_from(values: Sequence[Any]) -> Terms:
 
 def holder_from(values: Sequence[Any]) -> Holder:
     """A Holder from its columns."""
-    row, campaign, worker, pseudonym, attempt, cursor, blocked, reason, *standing = values
+    row, campaign, worker, pseudonym, attempt, cursor, blocked, reason, withdrawn, *columns = values
+    standing = standings.from_values(columns)
     return Holder(
-        row, campaign, worker, pseudonym, attempt, cursor, blocked, reason, standings.from_values(standing)
+        row, campaign, worker, pseudonym, attempt, cursor, blocked, reason, bool(withdrawn), standing
     )
 
 

@@ -111,8 +111,9 @@ def submit(
     try:
         with sql.writing(), connection.cursor() as cursor:
             at = sql.now()
-            done = _of_task if (row := _task_row(cursor, worker, assignment)) else _of_control
-            if row is None and (row := _control_row(cursor, worker, assignment)) is None:
+            done = _of_task if (row := _task_row(cursor, assignment)) else _of_control
+            row = row or _control_row(cursor, assignment)
+            if row is None or row[1] != worker:
                 raise NotYours(_("There is no such task in your hands: open your list of tasks."))
             held = _Held(*row[:11])
             if held.state == Assignment.PLANNED:
@@ -135,7 +136,7 @@ def submit(
     return Receipt(assignment, held.state == Assignment.SUBMITTED, counted, following)
 
 
-def _task_row(cursor: Any, worker: int, assignment: int) -> Sequence[Any] | None:
+def _task_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
     cursor.execute(
         f"""SELECT {_HELD.format(of="t")}, t.id, t.state, t.role, t.barred_id,
                 {refold.COLUMNS}, {leases.COLUMNS}
@@ -143,23 +144,23 @@ def _task_row(cursor: Any, worker: int, assignment: int) -> Sequence[Any] | None
             JOIN annotation_openimage o ON o.id = t.image_id
             JOIN annotation_image im ON im.id = o.image_id
             JOIN annotation_campaign c ON c.id = a.campaign_id
-            WHERE a.id = %s AND a.worker_id = %s"""
+            WHERE a.id = %s"""
         + sql.locking("o", "t", "a"),
-        [assignment, worker],
+        [assignment],
     )
     row: Sequence[Any] | None = cursor.fetchone()
     return row
 
 
-def _control_row(cursor: Any, worker: int, assignment: int) -> Sequence[Any] | None:
+def _control_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
     cursor.execute(
         f"""SELECT {_HELD.format(of="k")}, k.known, {leases.COLUMNS}
             FROM annotation_assignment a JOIN annotation_control k ON k.id = a.control_id
             JOIN annotation_image im ON im.id = k.image_id
             JOIN annotation_campaign c ON c.id = a.campaign_id
-            WHERE a.id = %s AND a.worker_id = %s"""
+            WHERE a.id = %s"""
         + sql.locking("a"),
-        [assignment, worker],
+        [assignment],
     )
     row: Sequence[Any] | None = cursor.fetchone()
     return row
@@ -190,6 +191,8 @@ def _of_task(
     image, terms = refold.row_from(rest[4:12]), leases.terms_from(rest[12:])
     drawer = barred if held.kind == q.BOX_QUALITY else None
     holder, drawn = _holders(cursor, held, terms, drawer)
+    if holder.withdrawn:
+        return _withdrawn(cursor, held, terms, holder, task, image.id, answer, token, seconds, schema, at)
     role, placed = held.role, True
     if held.state != Assignment.LEASED:
         role, placed = _late(cursor, task, task_state, task_role)
@@ -216,7 +219,11 @@ def _of_task(
     )
     counted = role == q.DOUBLE_CHECK or (role == q.VOTE and name not in found.state.moot)
     changed = [standings.changed(holder.id, after := _after(holder, ItemDone(), terms), at)]
-    if drawn is not None and role == q.VOTE and counted and not answer.flag:
+    # The first vote on a key is the verdict, whether or not the chain still waits for it, as in `replay`.
+    first = role == q.VOTE and not any(
+        v.judgment.key == held.key and v.judgment.role == q.VOTE and not v.judgment.flag for v in votes[:-1]
+    )
+    if drawn is not None and first and not answer.flag:
         judged = BoxJudged(answer.answer == "good")
         changed.append(standings.changed(drawn.id, _after(drawn, judged, terms), at))
     sql.send(
@@ -230,6 +237,39 @@ def _of_task(
         ],
     )
     return terms, holder._replace(standing=after), counted
+
+
+def _withdrawn(
+    cursor: Any,
+    held: _Held,
+    terms: Terms,
+    holder: Holder,
+    task: int,
+    image: int,
+    answer: Answer,
+    token: str,
+    seconds: float | None,
+    schema: int,
+    at: datetime,
+) -> tuple[Terms, Holder, bool]:
+    """An answer of somebody whose judgments are withdrawn: stored void, and paid; its place is free again."""
+    if held.state == Assignment.LEASED:
+        cursor.execute("UPDATE annotation_task SET live = live - 1 WHERE id = %s", [task])
+    name = judgment_name(held.image_key, holder.pseudonym, held.key)
+    judgment = Judgment(
+        name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role, void=True
+    )
+    after = _after(holder, ItemDone(), terms)
+    sql.send(
+        cursor,
+        [
+            *_stored(held, terms, judgment, image, schema, at),
+            *(_flagged(held, answer) if answer.flag else ()),
+            _handed_in(held, terms, token, seconds, at),
+            standings.changed(holder.id, after, at),
+        ],
+    )
+    return terms, holder._replace(standing=after), False
 
 
 def _late(cursor: Any, task: int, state: str, role: str) -> tuple[str, bool]:
@@ -318,7 +358,7 @@ def _stored(
         judgment.answer,
         *box,
         judgment.flag,
-        False,
+        judgment.void,
         schema,
         terms.id,
         held.kind,

@@ -1,0 +1,269 @@
+"""What a researcher does about a worker: take them off, let them back, withdraw and restore their judgments.
+
+Withdrawn judgments are void: kept and paid, and out of every fold. The images concerned are folded
+anew one by one, so that what they ask and show is what the others' judgments say, whatever the
+worker had answered. Both ways are made of steps that may be repeated: what died half-way is
+finished by asking for it again.
+
+Locks: image by image, then standings in the order of their ids.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Max, QuerySet
+
+from annotation import leases, qualification, refold, replay, sql, standings
+from annotation.audit import record
+from annotation.campaign_settings import settings_of
+from annotation.controls import promotion, retire
+from annotation.models import Account, Assignment, Campaign, Control, Judgment, OpenImage, Standing, Worker
+from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, QUESTIONS
+from annotation.protocol.trust import QUALIFICATION, SUSPENDED, Entered, Examined, after
+from annotation.protocol.trust import Standing as Pure
+
+#: Images looked for at a time.
+CHUNK = 200
+
+Progress = Callable[[int, int], object]
+
+
+class CannotDo(ValueError):
+    """Something that cannot be done about this worker; one line with the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What withdrawing or restoring came to: judgments and images changed now, drawers whose standing
+    changed with it, promoted known items retired for it."""
+
+    kinds: tuple[str, ...]
+    judgments: int
+    images: int
+    drawers: int
+    retired: int = 0
+
+
+def worker_named(pseudonym: str, campaign: Campaign) -> int:
+    """The id of the worker of that pseudonym who has a standing in the campaign. Raises CannotDo."""
+    found = Worker.objects.filter(pseudonym=pseudonym, standings__campaign=campaign).first()
+    if found is None:
+        raise CannotDo(
+            f"campaign {campaign.name!r} has no worker {pseudonym!r}; campaign_status {campaign.name} lists them"
+        )
+    return found.pk
+
+
+def discard(
+    *,
+    campaign: Campaign,
+    worker: int,
+    kind: str | None = None,
+    reason: str = "",
+    actor: Account | None = None,
+    progress: Progress = lambda done, total: None,
+) -> Done:
+    """Withdraw a worker's judgments of a kind (None: all) and take them off it.
+
+    Their answers on the way are stored void. Drawers whose boxes they judged, and known items
+    promoted with their votes, are looked at anew. `progress` is told images done and in all.
+    """
+    kinds = _kinds(kind)
+    with sql.writing():
+        fresh = [row for row in _locked(campaign, worker, kinds) if row.withdrawn_at is None]
+        for row in fresh:
+            row.blocked, row.reason, row.withdrawn_at = True, reason, sql.now()
+            row.save(update_fields=["blocked", "reason", "withdrawn_at"])
+        if fresh:
+            _record("discard_worker", campaign, worker, fresh, actor, reason=reason)
+    held = Assignment.objects.filter(
+        campaign=campaign, worker=worker, kind__in=kinds, state=Assignment.LEASED
+    ).values_list("id", flat=True)
+    for assignment in list(held):
+        leases.give_back(worker=worker, assignment=assignment)
+    judgments, images = _mark(campaign, worker, kinds, void=True, progress=progress)
+    retired = retire(campaign=campaign, controls=_promoted_with(campaign, worker, kinds), actor=actor)
+    return Done(kinds, judgments, images, _retell_drawers(campaign, worker, kinds), retired)
+
+
+def restore(
+    *,
+    campaign: Campaign,
+    worker: int,
+    kind: str | None = None,
+    actor: Account | None = None,
+    progress: Progress = lambda done, total: None,
+) -> Done:
+    """Undo `discard`: the judgments count again, in the order in which they came, and the worker is back.
+
+    Promoted known items stay retired.
+    """
+    kinds = _kinds(kind)
+    with sql.writing():
+        back = [row for row in _locked(campaign, worker, kinds) if row.withdrawn_at is not None]
+        for row in back:
+            row.blocked, row.reason, row.withdrawn_at = False, "", None
+            row.save(update_fields=["blocked", "reason", "withdrawn_at"])
+        if back:
+            _record("restore_worker", campaign, worker, back, actor)
+    judgments, images = _mark(campaign, worker, kinds, void=False, progress=progress)
+    return Done(kinds, judgments, images, _retell_drawers(campaign, worker, kinds))
+
+
+def suspend(
+    *,
+    campaign: Campaign,
+    worker: int,
+    kind: str | None = None,
+    reason: str = "",
+    actor: Account | None = None,
+) -> tuple[str, ...]:
+    """Take a worker off a kind (None: all); what they have in hand still counts. The kinds that this changed.
+
+    The worker reads `reason`.
+    """
+    with sql.writing():
+        rows = [row for row in _locked(campaign, worker, _kinds(kind)) if not row.blocked]
+        for row in rows:
+            row.blocked, row.reason = True, reason
+            row.save(update_fields=["blocked", "reason"])
+        if rows:
+            _record("suspend_worker", campaign, worker, rows, actor, reason=reason)
+    return tuple(row.kind for row in rows)
+
+
+def reinstate(
+    *, campaign: Campaign, worker: int, kind: str | None = None, actor: Account | None = None
+) -> tuple[str, ...]:
+    """Let a worker back to a kind (None: all). The kinds that this changed.
+
+    Where the rules had suspended them, or they had failed the test as often as it may be taken,
+    their standing is given anew: a passed test stays, all else counts from here. Raises CannotDo
+    where their judgments are withdrawn.
+    """
+    settings = settings_of(campaign.settings).trust
+    changed = []
+    with sql.writing():
+        # Before the rows are made: a standing that the worker never had is nothing to be let back to.
+        rows = Standing.objects.select_for_update(no_key=True).filter(
+            campaign=campaign, worker=worker, kind__in=_kinds(kind)
+        )
+        for row in rows.order_by("id"):
+            if row.withdrawn_at is not None:
+                raise CannotDo(
+                    f"the judgments of this worker on {row.kind} are withdrawn; restore them first "
+                    "(discard_worker --restore)"
+                )
+            failed = row.state == QUALIFICATION and qualification.taken(row) >= qualification.ATTEMPTS
+            if row.state == SUSPENDED or failed:
+                newest = Judgment.objects.filter(campaign=campaign).aggregate(id=Max("id"))["id"]
+                standing = Pure(row.kind)
+                if row.entered:
+                    standing = after(standing, Entered(row.entered_tasks, row.entered_approved), settings)
+                if row.examined_asked and not failed:
+                    result = Examined(row.examined_right or 0, row.examined_asked)
+                    standing = standings.passed_through(standing, result, settings)
+                standings.store(row, standing, since=newest or 0, blocked=False, reason="")
+            elif row.blocked:
+                row.blocked, row.reason = False, ""
+                row.save(update_fields=["blocked", "reason"])
+            else:
+                continue
+            changed.append(row)
+        if changed:
+            _record("reinstate_worker", campaign, worker, changed, actor)
+    return tuple(row.kind for row in changed)
+
+
+def _kinds(kind: str | None) -> tuple[str, ...]:
+    if kind is not None and kind not in QUESTIONS:
+        raise CannotDo(f"unknown kind {kind!r}; known: {', '.join(QUESTIONS)}")
+    return QUESTIONS if kind is None else (kind,)
+
+
+def _locked(campaign: Campaign, worker: int, kinds: Sequence[str]) -> QuerySet[Standing]:
+    """The worker's standings of `kinds`, made where there are none yet, locked in the order of their ids."""
+    settings = settings_of(campaign.settings).trust
+    for kind in kinds:
+        standings.join(worker=worker, campaign=campaign, kind=kind, settings=settings)
+    rows = Standing.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
+    return rows.select_for_update(no_key=True).order_by("id")
+
+
+def _record(
+    act: str,
+    campaign: Campaign,
+    worker: int,
+    rows: Sequence[Standing],
+    actor: Account | None,
+    **about: str,
+) -> None:
+    name = Worker.objects.values_list("pseudonym", flat=True).get(pk=worker)
+    kinds = [row.kind for row in rows]
+    record(actor=actor, act=act, campaign=campaign, worker=name, kinds=kinds, **about)
+
+
+def _mark(
+    campaign: Campaign, worker: int, kinds: Sequence[str], *, void: bool, progress: Progress
+) -> tuple[int, int]:
+    """Mark the worker's judgments of `kinds`, image by image, and fold each anew: how many of both."""
+    mine: QuerySet[Judgment] = Judgment.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
+    left = mine.filter(image__isnull=False, void=not void)
+    total = left.values("image").distinct().count()
+    judgments = images = after_image = 0
+    while chunk := list(
+        left.filter(image__gt=after_image)
+        .order_by("image")
+        .values_list("image", flat=True)
+        .distinct()[:CHUNK]
+    ):
+        for image in chunk:
+            with sql.writing():
+                OpenImage.objects.select_for_update(no_key=True).get(pk=image)
+                judgments += mine.filter(image=image, void=not void).update(void=void)
+                refold.refold(image)
+            images += 1
+            progress(images, total)
+        after_image = chunk[-1]
+    return judgments, images
+
+
+def _promoted_with(campaign: Campaign, worker: int, kinds: Sequence[str]) -> list[int]:
+    """Known items that were promoted with a vote of this worker among others."""
+    found = []
+    items = Control.objects.filter(
+        campaign=campaign, kind__in=kinds, source=promotion.SOURCE, active=True
+    ).values_list("id", "image", "key")
+    for control, image, key in items:
+        if Judgment.objects.filter(
+            image__campaign=campaign, image__image=image, key=key, worker=worker
+        ).exists():
+            found.append(control)
+    return found
+
+
+def _retell_drawers(campaign: Campaign, worker: int, kinds: Sequence[str]) -> int:
+    """Tell the standings anew of those whose boxes the worker judged; how many changed."""
+    if BOX_QUALITY not in kinds:
+        return 0
+    drawings: dict[int, set[str]] = defaultdict(set)
+    judged = Judgment.objects.filter(
+        campaign=campaign, worker=worker, kind=BOX_QUALITY, image__isnull=False
+    ).values_list("image", "key")
+    for image, key in judged:
+        drawings[image].add(key.split("|")[1])
+    drawers: set[int] = set()
+    images = list(drawings)
+    for start in range(0, len(images), CHUNK):
+        boxes: Any = Judgment.objects.filter(image__in=images[start : start + CHUNK], kind=BOX_DRAWING)
+        drawers.update(
+            drawer
+            for image, name, drawer in boxes.values_list("image", "name", "worker")
+            if name in drawings[image]
+        )
+    rows = Standing.objects.filter(campaign=campaign, worker__in=drawers, kind=BOX_DRAWING).order_by("id")
+    return len(replay.retell(rows.values_list("id", flat=True)))

@@ -1,0 +1,102 @@
+"""Standings told again from what is stored.
+
+A standing is the fold of its events, and the events of one lie in the judgments: the worker's own
+answers, and for drawers the verdicts on their boxes. Told again after judgments were withdrawn or
+restored, or a known item proved wrong, it is what it would be if these had never come.
+
+Events come in the order of their judgments. A box's verdict is the first vote on each key about it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from annotation import sql, standings
+from annotation.campaign_settings import settings_of
+from annotation.models import Campaign, Judgment
+from annotation.models import Standing as Row
+from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CONTROL, VOTE
+from annotation.protocol.trust import (
+    BoxJudged,
+    ControlGraded,
+    Entered,
+    Event,
+    Examined,
+    ItemDone,
+    Standing,
+    TrustSettings,
+    after,
+)
+from annotation.qualification import ROLE as QUALIFICATION
+
+#: Images whose verdicts are read at a time.
+CHUNK = 500
+
+
+def replayed(row: Row, settings: TrustSettings) -> Standing:
+    """The standing that the stored events of a row lead to, from where it was given (or given anew)."""
+    standing = Standing(row.kind)
+    if row.entered:
+        standing = after(standing, Entered(row.entered_tasks, row.entered_approved), settings)
+    if row.examined_asked:
+        result = Examined(row.examined_right or 0, row.examined_asked)
+        standing = standings.passed_through(standing, result, settings)
+    for _, event in sorted(events_of(row), key=lambda numbered: numbered[0]):
+        standing = standings.passed_through(standing, event, settings)
+    return standing
+
+
+def events_of(row: Row) -> Iterator[tuple[int, Event]]:
+    """What happened to a standing since it was given, each with its judgment's id; in no order."""
+    own = Judgment.objects.filter(
+        campaign=row.campaign_id, worker=row.worker_id, kind=row.kind, id__gt=row.since, source=""
+    )
+    for id, role, right in own.exclude(role=QUALIFICATION).values_list("id", "role", "assignment__right"):
+        # A known item whose answer was taken back counts like any other.
+        yield id, ItemDone() if role != CONTROL or right is None else ControlGraded(right)
+    if row.kind == BOX_DRAWING:
+        for id, good in _verdicts(row):
+            if id > row.since:
+                yield id, BoxJudged(good)
+
+
+def retell(rows: Iterable[int]) -> list[int]:
+    """Write standings anew (ids of their rows), each in a transaction of its own; ids of those that changed.
+
+    What a researcher decided about them, and the tests they took, stays.
+    """
+    changed = []
+    for pk in rows:
+        with sql.writing():
+            row = Row.objects.select_for_update(no_key=True).get(pk=pk)
+            campaign = Campaign.objects.get(pk=row.campaign_id)
+            standing = replayed(row, settings_of(campaign.settings).trust)
+            if standing != standings.pure(row):
+                standings.store(row, standing)
+                changed.append(pk)
+    return changed
+
+
+def _verdicts(row: Row) -> Iterator[tuple[int, bool]]:
+    """The verdicts on a drawer's boxes that stand: id of the judgment, and whether the box is good."""
+    drawn: dict[int, set[str]] = defaultdict(set)
+    boxes = Judgment.objects.filter(
+        campaign=row.campaign_id,
+        worker=row.worker_id,
+        kind=BOX_DRAWING,
+        answer="drawn",
+        image__isnull=False,
+    )
+    for image, name in boxes.values_list("image", "name"):
+        drawn[image].add(name)
+    images = list(drawn)
+    for start in range(0, len(images), CHUNK):
+        seen: set[tuple[int, str]] = set()
+        votes = Judgment.objects.filter(
+            image__in=images[start : start + CHUNK], kind=BOX_QUALITY, role=VOTE, void=False, flag=""
+        ).exclude(worker=row.worker_id)
+        for id, image, key, answer in votes.order_by("id").values_list("id", "image", "key", "answer"):
+            if key.split("|")[1] in drawn[image] and (image, key) not in seen:
+                seen.add((image, key))
+                yield id, answer == "good"
