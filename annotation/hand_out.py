@@ -12,7 +12,6 @@ A claim never waits: rows that others hold are passed over. Call everything here
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
