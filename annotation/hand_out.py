@@ -92,20 +92,21 @@ def _claim(cursor: Any, holder: Holder, kind: str, start: int, window: int) -> C
     if connection.vendor == "postgresql":
         # As an array: a semi-join would be planned as a scan of all tasks.
         locking, members = "FOR NO KEY UPDATE SKIP LOCKED", "= ANY(ARRAY(%s))"
-    suitable = """
+    suitable = f"""
         SELECT h.id FROM (
             SELECT id, barred_id FROM annotation_task
             WHERE campaign_id = %s AND kind = %s AND state = 'open' AND live < wanted AND rank >= %s
-            ORDER BY rank, id LIMIT %s
+            ORDER BY rank, id LIMIT {window}
         ) h WHERE (h.barred_id IS NULL OR h.barred_id <> %s) AND NOT EXISTS (
             SELECT 1 FROM annotation_assignment a WHERE a.task_id = h.id AND a.worker_id = %s)"""
-    cursor.execute(
+    sql.execute(
+        cursor,
         f"""UPDATE annotation_task SET live = live + 1 WHERE id = (
                 SELECT t.id FROM annotation_task t WHERE t.id {members.replace("%s", suitable)}
                 AND t.state = 'open' AND t.live < t.wanted
                 ORDER BY (t.id * 7919 + %s) %% 1009 LIMIT 1 {locking}
             ) AND live < wanted RETURNING {_SHOWN}""",
-        [holder.campaign, kind, start, window, holder.worker, holder.worker, holder.worker * 331],
+        [holder.campaign, kind, start, holder.worker, holder.worker, holder.worker * 331],
     )
     row = cursor.fetchone()
     return Claim(*row) if row else None

@@ -115,7 +115,8 @@ def following(
     cursor: Any, terms: Terms, holder: Holder, kind: str, holding: Collection[int], at: datetime
 ) -> Lease | Nothing:
     """`take` within a transaction that holds the worker's standing."""
-    cursor.execute(
+    sql.execute(
+        cursor,
         """SELECT a.id, a.role, a.task_id, a.control_id, a.expires_at FROM annotation_assignment a
            WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.state = 'leased'
            ORDER BY a.id""",
@@ -166,7 +167,8 @@ def _insert(
     task: int | None = None,
     control: int | None = None,
 ) -> int:
-    cursor.execute(
+    sql.execute(
+        cursor,
         """INSERT INTO annotation_assignment
                (campaign_id, worker_id, kind, task_id, control_id, attempt, role, state,
                 leased_at, expires_at, ended_at, token, seconds, pay, "right")

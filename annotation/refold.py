@@ -88,7 +88,8 @@ def row_from(values: Sequence[Any]) -> Row:
 
 def votes_of(cursor: Any, image: int) -> list[Vote]:
     """All judgments of an open image that are not void, in the order in which they came."""
-    cursor.execute(
+    sql.execute(
+        cursor,
         """SELECT j.worker_id, j.name, j.key, w.pseudonym, j.answer, j.flag, j.role,
                   j.x_min, j.y_min, j.x_max, j.y_max
            FROM annotation_judgment j JOIN annotation_worker w ON w.id = j.worker_id

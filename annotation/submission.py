@@ -137,7 +137,8 @@ def submit(
 
 
 def _task_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
-    cursor.execute(
+    sql.execute(
+        cursor,
         f"""SELECT {_HELD.format(of="t")}, t.id, t.state, t.role, t.barred_id,
                 {refold.COLUMNS}, {leases.COLUMNS}
             FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
@@ -326,7 +327,8 @@ def _terms(cursor: Any, held: _Held) -> tuple[Terms, Holder]:
 def _holders(cursor: Any, held: _Held, terms: Terms, drawer: int | None) -> tuple[Holder, Holder | None]:
     """The worker's standing for the kind, and the drawer's for drawing, locked in the order of their ids."""
     also = " OR (s.worker_id = %s AND s.kind = %s)" if drawer is not None else ""
-    cursor.execute(
+    sql.execute(
+        cursor,
         f"""SELECT {leases.HOLDER} FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
             WHERE s.campaign_id = %s AND ((s.worker_id = %s AND s.kind = %s){also}) ORDER BY s.id"""
         + sql.locking("s"),
