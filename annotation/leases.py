@@ -93,17 +93,27 @@ def take(*, worker: int, campaign: Campaign, kind: str, holding: Collection[int]
 
     `holding` are the assignments that the worker's page shows already.
     """
-    with connection.cursor() as cursor:
-        found = terms_of(cursor, campaign.pk)
-        standings.join(worker=worker, campaign=campaign, kind=kind, settings=found.settings.trust)
-        with sql.writing():
-            cursor.execute(
-                f"""SELECT {HOLDER} FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
-                    WHERE s.campaign_id = %s AND s.worker_id = %s AND s.kind = %s"""
-                + sql.locking("s"),
-                [campaign.pk, worker, kind],
-            )
-            return following(cursor, found, holder_from(cursor.fetchone()), kind, holding, sql.now())
+    with sql.writing(), connection.cursor() as cursor:
+        terms = terms_of(cursor, campaign.pk)
+        holder = _holder(cursor, campaign.pk, worker, kind)
+        if holder is None:
+            standings.join(worker=worker, campaign=campaign, kind=kind, settings=terms.settings.trust)
+            holder = _holder(cursor, campaign.pk, worker, kind)
+            assert holder is not None
+        return following(cursor, terms, holder, kind, holding, sql.now())
+
+
+def _holder(cursor: Any, campaign: int, worker: int, kind: str) -> Holder | None:
+    """The worker's standing, locked; None where they have none yet."""
+    sql.execute(
+        cursor,
+        f"""SELECT {HOLDER} FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
+            WHERE s.campaign_id = %s AND s.worker_id = %s AND s.kind = %s"""
+        + sql.locking("s"),
+        [campaign, worker, kind],
+    )
+    row = cursor.fetchone()
+    return holder_from(row) if row else None
 
 
 def terms_of(cursor: Any, campaign: int) -> Terms:

@@ -109,22 +109,27 @@ def votes_of(cursor: Any, image: int) -> list[Vote]:
 
 def fold_of(row: Row) -> Fold:
     """The image's fold, with its mentions, settings and rulings in force."""
-    return _fold(row.id, str(row.opened_at), row.rulings_version)
+    if row.rulings_version == 0:
+        return _unruled(row.id, str(row.opened_at))
+    # Not kept: a ruling that is rolled back would leave its fold behind under a version used again.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT content FROM annotation_ruling WHERE image_id = %s AND withdrawn_at IS NULL ORDER BY id",
+            [row.id],
+        )
+        rulings = [ruling_from(json.loads(content)) for (content,) in cursor.fetchall()]
+    kept = _unruled(row.id, str(row.opened_at))
+    return Fold(kept.mentions, kept.settings, rulings)
 
 
 @lru_cache(maxsize=FOLDS_KEPT)
-def _fold(image: int, opened_at: str, rulings_version: int) -> Fold:
-    """Neither mentions nor settings change, and every ruling raises the version; ids alone are used
-    again by databases that are thrown away, hence the time of opening."""
+def _unruled(image: int, opened_at: str) -> Fold:
+    """Neither mentions nor settings change; but ids are used again by databases that are thrown away,
+    hence the time of opening."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT mentions, settings FROM annotation_openimage WHERE id = %s", [image])
         mentions, settings = cursor.fetchone()
-        cursor.execute(
-            "SELECT content FROM annotation_ruling WHERE image_id = %s AND withdrawn_at IS NULL ORDER BY id",
-            [image],
-        )
-        rulings = [ruling_from(json.loads(content)) for (content,) in cursor.fetchall()]
-    return Fold([mention_from(m) for m in json.loads(mentions)], settings_from(settings).protocol, rulings)
+    return Fold([mention_from(m) for m in json.loads(mentions)], settings_from(settings).protocol)
 
 
 def refold(image: int) -> ImageState:

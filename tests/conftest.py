@@ -179,4 +179,4 @@ def forgetful() -> None:
     from annotation.controls import pool
 
     pool.cache_clear()
-    refold._fold.cache_clear()
+    refold._unruled.cache_clear()
