@@ -74,6 +74,7 @@ class Job(models.Model):
     state = models.CharField(max_length=20, default=QUEUED)
     phase = models.CharField(max_length=80, blank=True)
     share = models.FloatField(default=0.0, help_text="Of the whole, 0 to 1")
+    share_before = models.FloatField(default=0.0, db_default=0.0, help_text="When this run of it began")
     checkpoint = models.JSONField(default=dict, blank=True)
     result = models.JSONField(default=dict, blank=True)
     error = models.TextField(blank=True)

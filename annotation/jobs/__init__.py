@@ -1,0 +1,39 @@
+"""Jobs: what takes longer than a page may, done beside the pages.
+
+A job is a row (`models.Job`), and the row is the truth about it. A delivery only brings ids:
+Celery's workers where there is a broker (`celery_tasks`), else the embedded worker, which looks
+for queued rows (`embedded`). Both call `run`.
+
+    job = enqueue(kind="export_dataset", arguments={"corpus": "sample", "format": "entities"}, actor=account)
+    cancel(job_id=job.pk, actor=account)
+    resume(job_id=job.pk, actor=account)
+
+What a kind of job does is one file in an app's package `job_kinds`.
+"""
+
+from annotation.jobs.kinds import Kind, job_kind, kind_named
+from annotation.jobs.progress import Cancelled, Interrupted, Progress, Stopping, Superseded
+from annotation.jobs.rows import JobError, Swept, cancel, due, enqueue, job_numbered, remaining, resume, sweep
+from annotation.jobs.running import DATABASE_LOST, run
+
+__all__ = [
+    "DATABASE_LOST",
+    "Cancelled",
+    "Interrupted",
+    "JobError",
+    "Kind",
+    "Progress",
+    "Stopping",
+    "Superseded",
+    "Swept",
+    "cancel",
+    "due",
+    "enqueue",
+    "job_kind",
+    "job_numbered",
+    "kind_named",
+    "remaining",
+    "resume",
+    "run",
+    "sweep",
+]

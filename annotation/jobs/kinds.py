@@ -1,0 +1,64 @@
+"""Kinds of jobs: by name, a function that does one.
+
+The function is called as `work(progress, **arguments)`, may return plain data (the job's
+result), and must be able to start again: after its process died it is called anew, with the
+last checkpoint it gave in `progress.checkpoint`. What it did since may be done already.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django.utils.module_loading import autodiscover_modules
+
+from annotation.registry import Registry
+
+Work = Callable[..., Mapping[str, Any] | None]
+F = TypeVar("F", bound=Work)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of job. `refusals` are what its work raises where the arguments are at fault, not we."""
+
+    key: str
+    title: str
+    work: Work
+    refusals: tuple[type[Exception], ...] = ()
+
+    def misfit(self, arguments: Mapping[str, Any]) -> str:
+        """Why the work cannot be called with `arguments`, or ""."""
+        try:
+            inspect.signature(self.work).bind(None, **arguments)
+        except TypeError as error:
+            return str(error)
+        return ""
+
+
+KINDS: Registry[Kind] = Registry("job kind")
+
+
+def job_kind(key: str, *, title: str, refusals: tuple[type[Exception], ...] = ()) -> Callable[[F], F]:
+    """Register the decorated function as the work of jobs of kind `key`."""
+
+    def register(work: F) -> F:
+        KINDS.register(key, Kind(key, title, work, refusals))
+        return work
+
+    return register
+
+
+def kind_named(key: str) -> Kind:
+    """The kind `key`; raises UnknownName listing what exists."""
+    _discover()
+    return KINDS.get(key)
+
+
+@functools.cache
+def _discover() -> None:
+    # On first use, not at start: kinds import whatever services they need.
+    autodiscover_modules("job_kinds")

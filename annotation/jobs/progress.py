@@ -1,0 +1,111 @@
+"""What a job's work has of its row: how far it came last time, saying how far it is, being stopped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from django.db.models import QuerySet
+
+from annotation import sql
+from annotation.models import Account, Campaign, Job
+
+#: Seconds between two writes of a share that says nothing else.
+PAUSE = 0.5
+
+T = TypeVar("T")
+
+
+class Interrupted(Exception):
+    """The work must end here. Not to be caught by it, save to tidy up."""
+
+
+class Cancelled(Interrupted):
+    """Somebody cancelled the job."""
+
+
+class Stopping(Interrupted):
+    """The worker is told to stop; another goes on from the last checkpoint."""
+
+
+class Superseded(Interrupted):
+    """The row was given to another worker, as this one showed no life for too long."""
+
+
+def never() -> bool:
+    return False
+
+
+class Progress:
+    """The handle of one run of a job.
+
+    `checkpoint` is what the last run left, {} at first. `campaign` and `actor` are the job's.
+    """
+
+    def __init__(self, job: Job, *, stopping: Callable[[], bool] = never) -> None:
+        self.job_id: int = job.pk
+        self.campaign: Campaign | None = job.campaign
+        self.actor: Account | None = job.created_by
+        self.checkpoint: Mapping[str, Any] = dict(job.checkpoint)
+        self.share: float = job.share
+        self.phase: str = job.phase
+        self._claimed = job.started_at
+        self._stopping = stopping
+        self._written = -PAUSE
+
+    def advance(
+        self,
+        share: float | None = None,
+        *,
+        phase: str | None = None,
+        checkpoint: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Say how far the work is: `share` of the whole (0 to 1), what is being done, where to go on.
+
+        A checkpoint is kept when this returns, so that giving it in the transaction that does
+        the work it stands for makes both happen or neither. Shares alone are written twice a
+        second at most: call as often as you like. Raises Cancelled, Stopping or Superseded where
+        the work must end.
+        """
+        if share is not None:
+            self.share = min(max(share, 0.0), 1.0)
+        new_phase = phase is not None and phase != self.phase
+        if phase is not None:
+            self.phase = phase
+        if checkpoint is not None or new_phase or time.monotonic() - self._written >= PAUSE:
+            self._write(checkpoint)
+        if self._stopping():
+            raise Stopping(f"job {self.job_id} goes on elsewhere")
+
+    def over(
+        self,
+        things: Iterable[T],
+        *,
+        total: int,
+        phase: str | None = None,
+        start: float = 0.0,
+        end: float = 1.0,
+    ) -> Iterator[T]:
+        """`things`, `total` in number, while the share goes from `start` to `end`."""
+        self.advance(start, phase=phase)
+        for number, thing in enumerate(things, start=1):
+            yield thing
+            self.advance(start + (end - start) * min(1.0, number / max(1, total)))
+
+    def _write(self, checkpoint: Mapping[str, Any] | None) -> None:
+        values: dict[str, Any] = {"share": self.share, "phase": self.phase[:80], "heartbeat_at": sql.now()}
+        if checkpoint is not None:
+            values["checkpoint"] = dict(checkpoint)
+        with sql.writing():
+            if not self.row().filter(cancel=False).update(**values):
+                if self.row().exists():
+                    raise Cancelled(f"job {self.job_id} was cancelled")
+                raise Superseded(f"job {self.job_id} was given to another worker")
+        if checkpoint is not None:
+            self.checkpoint = dict(checkpoint)
+        self._written = time.monotonic()
+
+    def row(self) -> QuerySet[Job]:
+        """The job's row as long as it is this run's: claims differ in when they were made."""
+        return Job.objects.filter(pk=self.job_id, state=Job.RUNNING, started_at=self._claimed)

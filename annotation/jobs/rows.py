@@ -1,0 +1,207 @@
+"""Jobs as rows: asked for, cancelled, taken up again, and found where they were lost.
+
+`heartbeat_at` of a running job is its last sign of life; of a queued one, when its id was last
+handed to a delivery, or from when on it may run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, NamedTuple
+
+from django.db import connection, transaction
+from django.db.models import Q
+
+from annotation import audit, sql
+from annotation.jobs.delivery import by_broker, deliver
+from annotation.jobs.kinds import kind_named
+from annotation.models import Account, Campaign, Job
+
+#: Seconds without a sign of life after which a running job is taken to be lost; it gives one every BEAT.
+LOST = 40.0
+BEAT = 5.0
+#: Times that a job may be begun, orderly stops apart, before it is given up.
+ATTEMPTS = 5
+#: Seconds after which a queued job's id is sent again: half its age, between these.
+FORGOTTEN = (60.0, 600.0)
+LIVE = (Job.QUEUED, Job.RUNNING)
+#: Rows that one sweep looks at.
+PAGE = 1000
+
+
+class JobError(ValueError):
+    """A job that cannot be made, cancelled or resumed; one line with the remedy."""
+
+
+class Swept(NamedTuple):
+    """What a sweep did: lost jobs queued again, given up, cancelled at last; forgotten ids sent again."""
+
+    again: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    sent: int = 0
+
+
+def enqueue(
+    *,
+    kind: str,
+    arguments: Mapping[str, Any] | None = None,
+    campaign: Campaign | None = None,
+    actor: Account | None = None,
+) -> Job:
+    """A queued job, which is delivered when the transaction around this is committed.
+
+    Where the same is queued or running already (kind, campaign, arguments), that one is returned,
+    so that asking twice does nothing twice. Raises UnknownName for a kind that is none, and
+    JobError for arguments that it does not take or JSON cannot hold.
+    """
+    try:
+        plain = json.loads(json.dumps(dict(arguments or {})))
+    except TypeError as error:
+        raise JobError(f"arguments of a {kind!r} job must be JSON: {error}") from error
+    if misfit := kind_named(kind).misfit(plain):
+        raise JobError(f"arguments of a {kind!r} job: {misfit}")
+    with sql.writing():
+        _one_at_a_time(kind)
+        for job in Job.objects.filter(kind=kind, campaign=campaign, state__in=LIVE, cancel=False):
+            if job.arguments == plain:
+                return job
+        job = Job.objects.create(
+            kind=kind, arguments=plain, campaign=campaign, created_by=actor, heartbeat_at=sql.now()
+        )
+        transaction.on_commit(partial(deliver, job.pk))
+    return job
+
+
+def job_numbered(job_id: int) -> Job:
+    """The job of that number; JobError where there is none."""
+    found = Job.objects.filter(pk=job_id).first()
+    if found is None:
+        raise JobError(f"there is no job {job_id}; manage.py jobs lists them")
+    return found
+
+
+def cancel(*, job_id: int, actor: Account | None = None) -> Job:
+    """Stop a job: at once where it waits, at its next step where it runs. Its checkpoint is kept.
+
+    Raises JobError where it has ended.
+    """
+    with sql.writing():
+        row = Job.objects.filter(pk=job_id)
+        waiting = row.filter(state=Job.QUEUED)
+        if not waiting.update(state=Job.CANCELLED, cancel=True, finished_at=sql.now()) and not row.filter(
+            state=Job.RUNNING
+        ).update(cancel=True):
+            job = job_numbered(job_id)
+            raise JobError(f"job {job_id} is {job.state}; only queued and running ones can be cancelled")
+        job = job_numbered(job_id)
+        audit.record(actor=actor, act="cancel_job", campaign=job.campaign, job=job.pk, kind=job.kind)
+    return job
+
+
+def resume(*, job_id: int, actor: Account | None = None) -> Job:
+    """Queue a failed or cancelled job again; it goes on from its last checkpoint.
+
+    Raises JobError where it has not ended so, and UnknownName where its kind is none any more.
+    """
+    with sql.writing():
+        kind_named(job_numbered(job_id).kind)
+        ended = Job.objects.filter(pk=job_id, state__in=(Job.FAILED, Job.CANCELLED))
+        if not ended.update(
+            state=Job.QUEUED, cancel=False, error="", attempts=0, finished_at=None, heartbeat_at=sql.now()
+        ):
+            job = job_numbered(job_id)
+            raise JobError(f"job {job_id} is {job.state}; only failed and cancelled ones can be resumed")
+        job = job_numbered(job_id)
+        audit.record(actor=actor, act="resume_job", campaign=job.campaign, job=job.pk, kind=job.kind)
+        transaction.on_commit(partial(deliver, job.pk))
+    return job
+
+
+def due() -> int | None:
+    """The id of the queued job that has waited longest, for a worker that looks for itself."""
+    waiting = Job.objects.filter(state=Job.QUEUED, heartbeat_at__lte=sql.now())
+    return waiting.order_by("heartbeat_at", "pk").values_list("pk", flat=True).first()
+
+
+def sweep() -> Swept:
+    """Queue again what a dead worker left running, and send again what the broker forgot.
+
+    A job that was begun `ATTEMPTS` times in vain is given up, and says so. Any number of
+    processes may sweep at once: each row is changed by one of them.
+    """
+    found = Swept()
+    silent = Q(heartbeat_at=None) | Q(heartbeat_at__lt=sql.now() - timedelta(seconds=LOST))
+    for job in Job.objects.filter(silent, state=Job.RUNNING).order_by("pk")[:PAGE]:
+        did = _take_back(job)
+        found = found._replace(**{name: getattr(found, name) + 1 for name in did})
+    return found._replace(sent=_send_again())
+
+
+def _take_back(job: Job) -> list[str]:
+    """Queue a lost job, or end it; the field of Swept that counts it, if it was still lost."""
+    at = sql.now()
+    name = "again"
+    values: dict[str, Any] = {"state": Job.QUEUED, "heartbeat_at": at}
+    if job.cancel:
+        name, values = "cancelled", {"state": Job.CANCELLED, "finished_at": at}
+    elif job.attempts >= ATTEMPTS:
+        name, values = "failed", {"state": Job.FAILED, "finished_at": at, "error": given_up(job)}
+    with sql.writing():
+        row = Job.objects.filter(pk=job.pk, state=Job.RUNNING, heartbeat_at=job.heartbeat_at)
+        if not row.filter(cancel=job.cancel).update(**values):
+            return []
+        if name == "again":
+            transaction.on_commit(partial(deliver, job.pk))
+    return [name]
+
+
+def given_up(job: Job) -> str:
+    """What is said of a job whose workers did not finish it."""
+    return (
+        f"begun {job.attempts} times, and each time its worker ended without finishing it; look into the "
+        f"worker's log, then go on from where it is: manage.py jobs --resume {job.pk}"
+    )
+
+
+def _send_again() -> int:
+    """Send the ids of queued jobs that no worker took for long; how many."""
+    at = sql.now()
+    # Rows that other code wrote have no time yet; without one the embedded worker passes them over.
+    with sql.writing():
+        Job.objects.filter(state=Job.QUEUED, heartbeat_at=None).update(heartbeat_at=at)
+    if not by_broker():
+        return 0
+    shortest, longest = FORGOTTEN
+    waiting = Job.objects.filter(state=Job.QUEUED, heartbeat_at__lt=at - timedelta(seconds=shortest))
+    sent = 0
+    for job in waiting.order_by("heartbeat_at")[:PAGE]:
+        assert job.heartbeat_at is not None
+        # A long queue is no loss: the longer one waits, the more seldom it is sent again.
+        patience = min(longest, max(shortest, (job.heartbeat_at - job.created_at).total_seconds() / 2))
+        if job.heartbeat_at > at - timedelta(seconds=patience):
+            continue
+        with sql.writing():
+            row = Job.objects.filter(pk=job.pk, state=Job.QUEUED, heartbeat_at=job.heartbeat_at)
+            sent += row.update(heartbeat_at=at)
+        if not deliver(job.pk):
+            break
+    return sent
+
+
+def remaining(job: Job, *, at: datetime | None = None) -> float | None:
+    """Seconds that a running job will take yet, at the pace of this run; None where nobody can tell."""
+    if job.state != Job.RUNNING or job.started_at is None or job.share <= job.share_before:
+        return None
+    elapsed = ((at or sql.now()) - job.started_at).total_seconds()
+    return max(0.0, elapsed) * (1.0 - job.share) / (job.share - job.share_before)
+
+
+def _one_at_a_time(kind: str) -> None:
+    """Let nobody else ask for jobs of `kind` until this transaction ends; on SQLite nobody else writes."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [f"job {kind}"])
