@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+
+from evaluation.reproduction.evidence import Evidence
+from evaluation.reproduction.report import Report
 
 TABLE = """image,caption,judge,grade
 a.jpg,1,ann,1
@@ -21,7 +25,7 @@ b.jpg,1,bob,0
 
 
 def said(*arguments: Any) -> str:
-    out = StringIO()
+    out = io.StringIO()
     call_command(*map(str, arguments), stdout=out)
     return out.getvalue()
 
@@ -67,9 +71,23 @@ def test_agreement_between_files(judgments: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_agreement_is_a_table_for_papers_too(judgments: Path, tmp_path: Path) -> None:
+    report = json.loads(said("agreement", judgments, "--resamples", 50, "--json"))
+    rows = list(csv.reader(io.StringIO(said("agreement", judgments, "--resamples", 50, "--csv"))))
+    assert rows[0] == ["coefficient", "value", "low", "high", "pairs", "reason"]
+    assert [float(row[1]) for row in rows[1:5]] == [one["value"] for one in report["alpha"].values()]
+    assert rows[-1][:2] == ["Cohen's kappa, ann and bob", str(report["cohen"][0]["value"])]
+    assert said("agreement", judgments, "--latex").startswith(r"\begin{tabular}{lrrrrl}")
+    other = tmp_path / "other.csv"
+    other.write_text("query,document,yes,no\na.jpg,1,3,0\na.jpg,2,1,2\nb.jpg,1,0,3\n")
+    cuts = said("agreement", judgments, "--against", other, "--resamples", 0, "--csv").splitlines()
+    assert cuts[:2] == ["kappa,>= 1,>= 0.333", ">= 1,1.0,0.4"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--csv", "--latex"], "--csv and --latex: choose one"),
         (["--format", "xml"], "unknown judgment format 'xml'; known: flickr8k-crowd"),
         (["--format", "flickr8k-expert"], "line 1: .* is no judgment"),
         (["--thresholds", "1"], "name the other with --against"),
@@ -116,12 +134,27 @@ def test_reproduce_hodosh_prints_cells_and_alternatives(real_data: Path) -> None
     assert len({other["convention"] for other in report["alternatives"]}) >= 10
 
 
-def test_reproduce_hodosh_as_text_names_what_is_outside(real_data: Path) -> None:
+@pytest.fixture
+def computed(evidence: Evidence, reproduced: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the command would read and compute, which takes its time, is there already."""
+    room = "evaluation.management.commands.reproduce_hodosh"
+    monkeypatch.setattr(f"{room}.Evidence.read", lambda folder: evidence)
+    monkeypatch.setattr(f"{room}.reproduce", lambda found, watch: reproduced)
+
+
+def test_reproduce_hodosh_as_text_names_what_is_outside(computed: None, real_data: Path) -> None:
     text = said("reproduce_hodosh", real_data / "flickr8k")
     assert "cells are within tolerance (96." in text
     assert "ROUGE >= 0.3  0.35     0.373  +0.023  OUTSIDE" in text
     assert "202      -        -       misprinted: the captions' figure again" in text
     assert "R1(other) is caption #4" in text
+
+
+def test_reproduce_hodosh_gives_its_cells_as_csv(computed: None, real_data: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(said("reproduce_hodosh", real_data / "flickr8k", "--csv"))))
+    assert len(rows) >= 200
+    assert {row["within"] for row in rows} == {"yes", "no", ""}
+    assert all(row["remark"] for row in rows if row["ours"] == "")
 
 
 def test_reproduce_hodosh_refuses_a_folder_without_data(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@
 A set is a file, or judgments that were imported. Of one set the command prints Krippendorff's alpha at
 four levels, Fleiss' kappa, and, where the set names its judges, Cohen's kappa of every two and each
 judge beside the consensus. Of two it cuts their mean answers at thresholds and prints Cohen's kappa
-of every two cuts. Intervals are bootstrapped over images. Nothing is written.
+of every two cuts. Intervals are bootstrapped over images; --csv and --latex give the coefficients, or
+the table of cuts. Nothing is written.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.formats.base import FormatError
-from annotation.management.base import ReportCommand, progress, table
+from annotation.management.base import progress, table
 from evaluation.agreement.estimates import AgreementError, Estimate
 from evaluation.agreement.summary import Between, Resampling, Within, between, within
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
+from evaluation.management.base import TableCommand
 from evaluation.selectors import judgment_set, names_of, pairs_of
+from evaluation.tables import Table
 
 
 def _numbers(text: str) -> tuple[float, ...]:
@@ -34,9 +37,9 @@ def _numbers(text: str) -> tuple[float, ...]:
         raise ArgumentTypeError(f"{text!r} is no list of numbers; write them as 4,3.6,3") from None
 
 
-class Command(ReportCommand):
+class Command(TableCommand):
     help = "Agreement within a set of judgments, or between two: files, or what was imported."
-    refusals = (*ReportCommand.refusals, FormatError, AgreementError)
+    refusals = (*TableCommand.refusals, FormatError, AgreementError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -93,8 +96,11 @@ class Command(ReportCommand):
             )
         return _within_json(self.found) if isinstance(self.found, Within) else _between_json(self.found)
 
-    def show(self, report: dict[str, Any]) -> str:
+    def text(self, report: dict[str, Any]) -> str:
         return _within_text(self.found) if isinstance(self.found, Within) else _between_text(self.found)
+
+    def table(self, report: dict[str, Any]) -> Table:
+        return _within_table(self.found) if isinstance(self.found, Within) else _between_table(self.found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +170,28 @@ def _between_json(found: Between) -> dict[str, Any]:
             "f1": asdict(found.best.f1),
         },
     }
+
+
+def _within_table(found: Within) -> Table:
+    """Every coefficient with its interval."""
+    named = {f"Krippendorff's alpha, {level}": value for level, value in found.alpha.items()}
+    named["Fleiss' kappa"] = found.fleiss
+    named |= {f"Cohen's kappa, {a} and {b}": value for (a, b), value in found.cohen.items()}
+    return Table(
+        ["coefficient", "value", "low", "high", "pairs", "reason"],
+        [[name, one.value, one.low, one.high, one.items, one.reason] for name, one in named.items()],
+    )
+
+
+def _between_table(found: Between) -> Table:
+    """Kappa of every two cuts, a row for each of the first set's."""
+    return Table(
+        ["kappa", *(f">= {column:.3g}" for column in found.sweep.columns)],
+        [
+            [f">= {row:.3g}", *(value.value for value in line)]
+            for row, line in zip(found.sweep.rows, found.sweep.kappa, strict=True)
+        ],
+    )
 
 
 def _line(name: str, value: Estimate) -> list[Any]:

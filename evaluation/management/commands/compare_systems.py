@@ -11,14 +11,14 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from evaluation.management.base import TableCommand
+from evaluation.management.base import ScoringCommand
 from evaluation.scoring import compare
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.significance.randomisation import ROUNDS
 from evaluation.tables import Marked, Table, known
 
 
-class Command(TableCommand):
+class Command(ScoringCommand):
     help = "Compare runs under frozen qrels: each with the first, marked where they differ significantly."
 
     def add_arguments(self, parser: CommandParser) -> None:

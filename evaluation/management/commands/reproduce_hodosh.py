@@ -1,10 +1,10 @@
 """Print the tables of Hodosh et al. 2013 beside what their published judgments give.
 
-    python manage.py reproduce_hodosh FOLDER [--corpus C] [--json]
+    python manage.py reproduce_hodosh FOLDER [--corpus C] [--json|--csv|--latex]
 
 FOLDER holds Flickr8k's captions (as written and lemmatised), split lists, `ExpertAnnotations.txt`
 and `CrowdFlowerAnnotations.txt`. With a corpus, the judgments are those imported for it, not the two
-files'. Nothing is written.
+files'. CSV and LaTeX hold every cell, without the second table. Nothing is written.
 """
 
 from __future__ import annotations
@@ -17,19 +17,21 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.formats.base import FormatError
-from annotation.management.base import ReportCommand, progress, table
+from annotation.management.base import progress, table
 from evaluation.formats.base import JudgedPair
 from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
+from evaluation.management.base import TableCommand
 from evaluation.reproduction.cells import COUNT, KAPPA, Cell, Tally
 from evaluation.reproduction.conventions import Conventions
 from evaluation.reproduction.evidence import Evidence
 from evaluation.reproduction.report import Report, Steps, reproduce
 from evaluation.selectors import judgment_set, names_of, pairs_of
+from evaluation.tables import Table
 
 
-class Command(ReportCommand):
+class Command(TableCommand):
     help = "Compute the tables of Hodosh et al. 2013 again and print them beside the printed figures."
-    refusals = (*ReportCommand.refusals, FormatError)
+    refusals = (*TableCommand.refusals, FormatError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -52,7 +54,20 @@ class Command(ReportCommand):
         self.found = reproduce(Evidence.read(options["folder"], **imported), watch=_watch)
         return self.found.as_json()
 
-    def show(self, report: dict[str, Any]) -> str:
+    def table(self, report: dict[str, Any]) -> Table:
+        return Table(
+            ["table", "row", "column", "printed", "ours", "unit", "within", "remark"],
+            [
+                [
+                    *(cell.table, cell.row, cell.column, cell.printed, cell.ours, cell.unit),
+                    {True: "yes", False: "no", None: ""}[cell.within],
+                    "; ".join(filter(None, [cell.why, cell.note])),
+                ]
+                for cell in self.found.cells
+            ],
+        )
+
+    def text(self, report: dict[str, Any]) -> str:
         return "\n\n".join(
             [_cells(self.found), _summary(self.found.tally), _not_within(self.found), _others(self.found)]
         )

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from django.core.management.base import CommandParser
 
-from evaluation.management.base import TableCommand
+from evaluation.management.base import ScoringCommand
 from evaluation.scoring import score, score_folds
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.tables import Cell, Table, known
 
 
-class Command(TableCommand):
+class Command(ScoringCommand):
     help = "Score a run under frozen qrels."
 
     def add_arguments(self, parser: CommandParser) -> None:
