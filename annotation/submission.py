@@ -29,9 +29,8 @@ from annotation.models import Assignment, Campaign, Task
 from annotation.protocol import questions as q
 from annotation.protocol.contents import corners
 from annotation.protocol.controls import double_checked
-from annotation.protocol.questions import BadJudgment, Judgment, judgment_name
+from annotation.protocol.questions import Answer, BadJudgment, Judgment, judgment_name
 from annotation.protocol.state import answered_once
-from annotation.protocol.terms import Box
 from annotation.protocol.trust import BoxJudged, ControlGraded, ItemDone
 
 __all__ = ["Answer", "BadJudgment", "Conflict", "NotYours", "Receipt", "submit"]
@@ -45,16 +44,6 @@ class NotYours(LookupError):
 
 class Conflict(ValueError):
     """The assignment was answered before, under another token; or the token was used for another one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a worker sends: one of the question's answers, with a box where it is "drawn"; or a flag."""
-
-    answer: str = ""
-    box: Box | None = None
-    flag: str = ""
-    comment: str = ""
 
 
 @dataclass(frozen=True, slots=True)

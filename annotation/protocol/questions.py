@@ -45,6 +45,16 @@ class BadJudgment(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """What a worker sends: one of the question's answers, with a box where it is "drawn"; or a flag."""
+
+    answer: str = ""
+    box: Box | None = None
+    flag: str = ""
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Judgment:
     """One worker's answer to one question; never edited.
 
