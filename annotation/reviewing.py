@@ -1,0 +1,223 @@
+"""What a reviewer does: rule about an image, take a ruling back, settle a report. The only writer of rulings.
+
+A ruling is an assertion about mentions (`protocol.rulings`), and the image is folded anew with it in
+the same transaction: what it covers is asked no more, what it opens is asked. A ruling that would
+change nothing, because it names mentions or a chain that the image does not have, is refused. Taking
+it back folds the image without it; nothing is ever deleted.
+
+To undo a merge is to keep the two chains apart that merged.
+
+Locks: the image, before its rulings are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from annotation import refold, sql
+from annotation.audit import record
+from annotation.models import Account, Campaign, Flag, Image, OpenImage
+from annotation.models import Ruling as Row
+from annotation.protocol.boxes import REVIEW
+from annotation.protocol.contents import corners, mention_from, plain_ruling
+from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
+from annotation.protocol.state import LINKING, ImageState
+from annotation.protocol.terms import Box, mention_id
+
+__all__ = ["CannotRule", "Changed", "Ruled", "resolve_flag", "rule", "withdraw"]
+
+
+class CannotRule(ValueError):
+    """A ruling that cannot be made or taken back; one line with the remedy."""
+
+
+class Changed(CannotRule):
+    """The image is no longer as the reviewer saw it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """A ruling that was made or withdrawn, and what the image is now."""
+
+    ruling: Row
+    state: ImageState
+
+
+def rule(
+    *,
+    image: int,
+    ruling: Ruling,
+    comment: str = "",
+    actor: Account | None = None,
+    seen: Collection[Sequence[str]] = (),
+) -> Ruled:
+    """Make a ruling about an open image (the id of an OpenImage) and fold it anew.
+
+    `seen` are chains, as mention ids, that the reviewer takes to be there. Raises Changed where they
+    are not, and CannotRule where the ruling names what the image does not have.
+    """
+    with sql.writing():
+        row = _locked(image)
+        chains = {frozenset(chain["m"]): chain["s"] for chain in row.state["chains"]}
+        if any(frozenset(chain) not in chains for chain in seen):
+            raise Changed(_("The image has changed since you opened its page: look at it again, then rule."))
+        _check(row, ruling, chains)
+        made = Row.objects.create(image=row, content=plain_ruling(ruling), comment=comment, made_by=actor)
+        state = _folded(row)
+        record(
+            actor=actor,
+            act="rule",
+            campaign=row.campaign,
+            image=row.image.key,
+            ruling=made.pk,
+            content=made.content,
+        )
+    return Ruled(made, state)
+
+
+def withdraw(*, campaign: Campaign, ruling: int, actor: Account | None = None) -> Ruled:
+    """Take a ruling (its row's id) back and fold its image without it. Raises CannotRule."""
+    with sql.writing():
+        of = Row.objects.filter(pk=ruling, image__campaign=campaign).values_list("image", flat=True).first()
+        if of is None:
+            raise CannotRule(
+                _("There is no ruling %(id)s in campaign %(campaign)s.")
+                % {"id": ruling, "campaign": campaign.name}
+            )
+        row = _locked(of)
+        given = Row.objects.get(pk=ruling)
+        if given.withdrawn_at is not None:
+            raise CannotRule(_("Ruling %(id)s was withdrawn already.") % {"id": ruling})
+        given.withdrawn_by, given.withdrawn_at = actor, sql.now()
+        given.save(update_fields=["withdrawn_by", "withdrawn_at"])
+        state = _folded(row)
+        record(actor=actor, act="withdraw_ruling", campaign=campaign, image=row.image.key, ruling=ruling)
+    return Ruled(given, state)
+
+
+def resolve_flag(*, campaign: Campaign, flag: int, actor: Account | None = None) -> bool:
+    """Say that what a worker reported has been seen to; whether that was news. Raises CannotRule."""
+    with sql.writing():
+        found = Flag.objects.filter(pk=flag, judgment__campaign=campaign)
+        if not found.exists():
+            raise CannotRule(
+                _("There is no report %(id)s in campaign %(campaign)s.")
+                % {"id": flag, "campaign": campaign.name}
+            )
+        news = found.filter(resolved_at=None).update(resolved_at=sql.now(), resolved_by=actor)
+        if news:
+            record(actor=actor, act="resolve_flag", campaign=campaign, flag=flag)
+    return bool(news)
+
+
+def _locked(image: int) -> OpenImage:
+    """The open image, its row locked until the transaction ends."""
+    images = OpenImage.objects.select_related("campaign", "image")
+    return images.select_for_update(no_key=True, of=("self",)).get(pk=image)
+
+
+def _folded(row: OpenImage) -> ImageState:
+    """Fold the image with the rulings that are in force now."""
+    OpenImage.objects.filter(pk=row.pk).update(rulings_version=F("rulings_version") + 1)
+    return refold.refold(row.pk)
+
+
+def _check(row: OpenImage, ruling: Ruling, chains: Mapping[frozenset[str], str]) -> None:
+    """Raise CannotRule unless the ruling is about this image as it stands."""
+    _check_mentions(row, _named(ruling))
+    match ruling:
+        case Partition(groups):
+            if not all(groups) or len(groups) + max(map(len, groups), default=0) < 3:
+                raise CannotRule(
+                    _("These groups say nothing: name two mentions that belong together, or two groups.")
+                )
+        case KeepApart(a, b):
+            if a == b:
+                raise CannotRule(
+                    _("A mention cannot be kept apart from itself: name one mention of each chain.")
+                )
+        case Boxes(mentions, boxes):
+            _check_chain(mentions, chains)
+            _check_boxes(row.image, boxes)
+        case Closure(mentions):
+            _check_chain(mentions, chains)
+        case Resume(mentions):
+            _check_chain(mentions, chains)
+            if chains[frozenset(mentions)] != REVIEW and not _closed_by_ruling(row, mentions):
+                raise CannotRule(
+                    _(
+                        "This chain is at %(stage)s, not in review: there is nothing to resume. Rule about "
+                        "its boxes or its mentions instead."
+                    )
+                    % {"stage": chains[frozenset(mentions)]}
+                )
+            if row.campaign.state == Campaign.CLOSED:
+                raise CannotRule(
+                    _("The campaign is closed: nobody would be asked. Draw the boxes, or close the chain.")
+                )
+
+
+def _named(ruling: Ruling) -> list[str]:
+    match ruling:
+        case Partition(groups):
+            return [name for group in groups for name in group]
+        case KeepApart(a, b):
+            return [a, b]
+        case _:
+            return list(ruling.mentions)
+
+
+def _check_mentions(row: OpenImage, named: Sequence[str]) -> None:
+    known = {mention_id(*plain[:3]) for plain in row.mentions}
+    for name in named:
+        if name not in known:
+            raise CannotRule(
+                _("Image %(image)s has no mention %(name)s; it has: %(known)s.")
+                % {
+                    "image": row.image.key,
+                    "name": name,
+                    "known": ", ".join(mention_from(m).id for m in row.mentions) or _("none"),
+                }
+            )
+
+
+def _check_chain(mentions: Sequence[str], chains: Mapping[frozenset[str], str]) -> None:
+    """Raise CannotRule unless exactly these mentions are a chain of which all links are known."""
+    stage = chains.get(frozenset(mentions))
+    if stage is None:
+        known = "; ".join(" ".join(sorted(chain)) for chain in chains) or _("none")
+        raise CannotRule(
+            _("No chain has exactly the mentions %(mentions)s; the chains are: %(known)s.")
+            % {"mentions": " ".join(mentions), "known": known}
+        )
+    if stage == LINKING:
+        raise CannotRule(
+            _(
+                "Which mentions belong to this chain is still being asked: settle that first, by grouping "
+                "its mentions with those of the chains like it."
+            )
+        )
+
+
+def _check_boxes(image: Image, boxes: Sequence[Box]) -> None:
+    if len(set(boxes)) < len(boxes):
+        raise CannotRule(_("A box is given twice; expected each box of the chain once."))
+    for box in boxes:
+        if image.width and image.height and (box.xmax > image.width or box.ymax > image.height):
+            raise CannotRule(
+                _("Box %(box)s leaves the picture, which has %(width)s x %(height)s pixels.")
+                % {"box": ",".join(map(str, corners(box))), "width": image.width, "height": image.height}
+            )
+
+
+def _closed_by_ruling(row: OpenImage, mentions: Sequence[str]) -> bool:
+    """Whether a ruling in force closed the chain of exactly these mentions."""
+    last = ""
+    for content in row.rulings.filter(withdrawn_at=None).order_by("pk").values_list("content", flat=True):
+        if frozenset(content.get("mentions", ())) == frozenset(mentions):
+            last = content["kind"]
+    return last in ("boxes", "closure")

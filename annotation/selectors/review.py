@@ -1,0 +1,262 @@
+"""What reviewers read: the chains that wait for them, what workers reported, and all that is behind an image.
+
+Long lists page by key: an image's by the time of its last change, reports by their id.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db.models import Q, QuerySet, Sum
+
+from annotation.models import Caption, Flag, Image, Judgment, Move, OpenImage, Ruling
+from annotation.protocol import questions as q
+from annotation.protocol.boxes import REVIEW
+from annotation.protocol.contents import mention_from, ruling_from
+from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume
+from annotation.protocol.rulings import Ruling as Asserted
+from annotation.protocol.terms import Mention, representative
+
+#: Why a chain waits for a reviewer.
+REASONS = ("refused", "flagged", "fruitless", "crowded")
+#: Images, or reports, on a page.
+PAGE = 40
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class NoSuchImage(LookupError):
+    """An image that a campaign has not opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingChain:
+    """A chain in review: its number in its image (from 1), its mentions, the one it is called by, why."""
+
+    number: int
+    mentions: tuple[str, ...]
+    title: str
+    reason: str
+    boxes: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingImage:
+    """An image with chains in review, and since when it is as it is."""
+
+    image: Image
+    changed_at: datetime
+    chains: tuple[WaitingChain, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A page of the review queue, newest first; `after` is the key of the next page, "" at the end."""
+
+    images: tuple[WaitingImage, ...]
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a worker reported instead of answering: about which image, and which words of it."""
+
+    flag: Flag
+    image: Image
+    kind: str
+    words: tuple[str, ...]
+    known_item: bool
+
+
+@dataclass(slots=True)
+class Said:
+    """A judgment as a reviewer reads it, and the mentions that it is about."""
+
+    judgment: Judgment
+    mentions: tuple[str, ...]
+    flag: Flag | None = None
+
+
+@dataclass(slots=True)
+class Given:
+    """A ruling with what it asserts."""
+
+    row: Ruling
+    asserts: Asserted
+    mentions: frozenset[str]
+
+    @property
+    def in_force(self) -> bool:
+        return self.row.withdrawn_at is None
+
+
+@dataclass(slots=True)
+class Behind:
+    """All that is behind an open image. `chains` and `merged` are as `refold` stored them."""
+
+    open: OpenImage
+    captions: list[Caption]
+    mentions: dict[str, Mention]
+    said: list[Said]
+    moves: dict[str, list[Move]] = field(default_factory=dict)
+    rulings: list[Given] = field(default_factory=list)
+
+    @property
+    def chains(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.open.state["chains"]
+        return found
+
+    @property
+    def merged(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.open.state["merged"]
+        return found
+
+
+def waiting(campaign: int) -> int:
+    """How many chains of a campaign wait for a reviewer."""
+    rows = OpenImage.objects.filter(campaign=campaign, in_review__gt=0)
+    return rows.aggregate(chains=Sum("in_review"))["chains"] or 0
+
+
+def review_queue(*, campaign: int, reason: str = "", after: str = "", size: int = PAGE) -> Queue:
+    """The images with chains in review (for `reason` only, if given), the last changed first."""
+    found: list[WaitingImage] = []
+    last: OpenImage | None = None
+    for row in _in_review(campaign, after, size):
+        if len(found) == size:
+            assert last is not None
+            return Queue(tuple(found), _key(last))
+        chains = tuple(chain for chain in _waiting(row) if reason in ("", chain.reason))
+        if chains:
+            found.append(WaitingImage(row.image, row.changed_at, chains))
+            last = row
+    return Queue(tuple(found), "")
+
+
+def reports(
+    *, campaign: int, unresolved: bool = True, before: int | None = None, size: int = PAGE
+) -> tuple[list[Report], int | None]:
+    """What workers reported, the newest first, and the id to go on from, None at the end."""
+    rows: QuerySet[Flag] = Flag.objects.filter(judgment__campaign=campaign)
+    if unresolved:
+        rows = rows.filter(resolved_at=None)
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
+    rows = rows.select_related(
+        "judgment__worker", "judgment__image__image", "judgment__assignment__control__image", "resolved_by"
+    ).order_by("-pk")
+    page = list(rows[: size + 1])
+    drawings = [row.judgment.key.split("|")[1] for row in page if row.judgment.kind == q.BOX_QUALITY]
+    of = [row.judgment.image_id for row in page]
+    names = dict(Judgment.objects.filter(image__in=of, name__in=drawings).values_list("name", "key"))
+    found = [_report(row, names) for row in page[:size]]
+    return found, page[size - 1].pk if len(page) > size else None
+
+
+def behind(*, campaign: int, key: str) -> Behind:
+    """All that is behind the image `key` of a campaign. Raises NoSuchImage."""
+    row = open_image(campaign=campaign, key=key)
+    moves: dict[str, list[Move]] = defaultdict(list)
+    for move in Move.objects.filter(image=row).order_by("pk"):
+        moves[move.chain].append(move)
+    judgments = Judgment.objects.filter(image=row).select_related("worker", "report").order_by("pk")
+    names = {judgment.name: judgment.key for judgment in judgments}
+    return Behind(
+        open=row,
+        captions=list(Caption.objects.filter(image=row.image_id).order_by("number")),
+        mentions={mention.id: mention for mention in map(mention_from, row.mentions)},
+        said=[Said(one, _about(one.key, names), getattr(one, "report", None)) for one in judgments],
+        moves=dict(moves),
+        rulings=[
+            Given(given, asserts, named(asserts))
+            for given in row.rulings.select_related("made_by", "withdrawn_by").order_by("pk")
+            for asserts in [ruling_from(given.content)]
+        ],
+    )
+
+
+def open_image(*, campaign: int, key: str) -> OpenImage:
+    """The image `key` of a campaign, with its Image and its Campaign. Raises NoSuchImage."""
+    # PostgreSQL refuses to look for a null character.
+    rows = OpenImage.objects.select_related("image", "campaign__corpus")
+    row = None if "\0" in key else rows.filter(campaign=campaign, image__key=key).first()
+    if row is None:
+        raise NoSuchImage(f"image {key!r} is not open in this campaign")
+    return row
+
+
+def named(ruling: Asserted) -> frozenset[str]:
+    """The mentions that a ruling names."""
+    match ruling:
+        case Partition(groups):
+            return frozenset(name for group in groups for name in group)
+        case KeepApart(a, b):
+            return frozenset((a, b))
+        case Boxes(mentions) | Closure(mentions) | Resume(mentions):
+            return frozenset(mentions)
+
+
+def chain_title(chain: Mapping[str, Any], mentions: Mapping[str, Mention]) -> str:
+    """What a stored chain is called: its longest mention."""
+    return representative(mentions[name] for name in chain["m"]).text
+
+
+def _in_review(campaign: int, after: str, size: int) -> Iterator[OpenImage]:
+    """Open images with chains in review, from `after` on, read in pages."""
+    rows = OpenImage.objects.filter(campaign=campaign, in_review__gt=0).select_related("image")
+    rows = rows.order_by("-changed_at", "-pk")
+    while True:
+        page = list((rows.filter(_beyond(after)) if after else rows)[: size + 1])
+        yield from page
+        if len(page) <= size:
+            return
+        after = _key(page[-1])
+
+
+def _key(row: OpenImage) -> str:
+    return f"{(row.changed_at - _EPOCH) // timedelta(microseconds=1)}-{row.pk}"
+
+
+def _beyond(key: str) -> Q:
+    """What comes after the image of that key; everything, where it is none."""
+    moment, _, pk = key.partition("-")
+    if not (_number(moment) and _number(pk)):
+        return Q()
+    at = _EPOCH + timedelta(microseconds=int(moment))
+    return Q(changed_at__lt=at) | Q(changed_at=at, pk__lt=int(pk))
+
+
+def _number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 18
+
+
+def _waiting(row: OpenImage) -> Iterator[WaitingChain]:
+    mentions = {mention.id: mention for mention in map(mention_from, row.mentions)}
+    for number, chain in enumerate(row.state["chains"], 1):
+        if chain["s"] == REVIEW:
+            title = chain_title(chain, mentions)
+            yield WaitingChain(number, tuple(chain["m"]), title, chain["r"], len(chain["b"]))
+
+
+def _report(row: Flag, names: Mapping[str, str]) -> Report:
+    judgment = row.judgment
+    if judgment.image is not None:
+        image, plain = judgment.image.image, {m.id: m for m in map(mention_from, judgment.image.mentions)}
+        words = tuple(plain[name].text for name in _about(judgment.key, names) if name in plain)
+        return Report(row, image, judgment.kind, words, known_item=False)
+    assert judgment.assignment is not None and judgment.assignment.control is not None
+    return Report(row, judgment.assignment.control.image, judgment.kind, (), known_item=True)
+
+
+def _about(key: str, names: Mapping[str, str]) -> tuple[str, ...]:
+    """The mentions that a key is about; `names` are judgments' keys, by which a quality's is known."""
+    kind, first, *rest = key.split("|")
+    if kind == q.COREF_LINK:
+        return (first, *rest[:1])
+    if kind == q.BOX_QUALITY:
+        return _about(names[first], {}) if first in names else ()
+    return tuple(first.split())

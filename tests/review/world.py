@@ -1,0 +1,82 @@
+"""A campaign whose images can be brought to every state that a reviewer meets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from annotation import leases
+from annotation.leases import Lease
+from annotation.models import OpenImage
+from annotation.protocol import questions as q
+from annotation.protocol.terms import ImageRecord
+from annotation.submission import Answer
+from tests.factories import an_image, boxed
+from tests.queue.world import TRUSTING, World
+
+MAN, THE_MAN, HAT = "0:0-2", "1:0-2", "0:3-5"
+#: A man in two captions, under one head noun, and his hat.
+CAPTIONS = ("[/EN#1/people A man] in [/EN#2/clothing a hat] walks .", "[/EN#1/people The man] walks .")
+MAN_BOX, HAT_BOX = (10, 10, 100, 200), (30, 10, 60, 30)
+
+
+def a_man(key: str = "man", **also: Any) -> ImageRecord:
+    return an_image(key, *CAPTIONS, objects=(boxed("1", *MAN_BOX), boxed("2", *HAT_BOX)), **also)
+
+
+def the_world(
+    records: Sequence[ImageRecord] | None = None, *, name: str = "review", **settings: Any
+) -> World:
+    """Workers who answer rightly; a chain that nobody finds is in review after one round."""
+    plain = {**TRUSTING, "limits": {"fruitless": 0}, "lease": {"in_hand": 50}, **settings}
+    return World(records if records is not None else [a_man()], settings=plain, name=name)
+
+
+def held(world: World, worker: int, kind: str, *, place: int = 0, mention: str = "") -> Lease:
+    """The worker's task of a kind about the image at `place`, and `mention` of it; others are returned."""
+    seen: list[Lease] = []
+    wanted = world.images()[place].image_id
+    while True:
+        lease = world.held(worker, kind, [one.id for one in seen])
+        seen.append(lease)
+        if lease.image == wanted and (not mention or mention in lease.content["mentions"]):
+            for other in seen[:-1]:
+                leases.give_back(worker=world.workers[worker], assignment=other.id)
+            return lease
+
+
+def answer(world: World, kind: str, given: str, *, worker: int = 0, **about: Any) -> Lease:
+    """Let a worker say `given` to a question of a kind."""
+    lease = held(world, worker, kind, **about)
+    world.submit(worker, lease, Answer(given), then=False)
+    return lease
+
+
+def report(
+    world: World, kind: str, flag: str = "chunk_wrong", *, worker: int = 0, comment: str = "", **about: Any
+) -> Lease:
+    """Let a worker report a question of a kind."""
+    lease = held(world, worker, kind, **about)
+    world.submit(worker, lease, Answer(flag=flag, comment=comment), then=False)
+    return lease
+
+
+def refuse(world: World, place: int = 0) -> None:
+    """The two mentions of the man are linked, and then are said to be no chain: nothing can split it."""
+    answer(world, q.COREF_LINK, "yes", place=place)
+    answer(world, q.CHAIN_VERIFICATION, "false", place=place)
+
+
+def lose_the_hat(world: World, place: int = 0) -> None:
+    """The hat's box is not found: its chain is in review, with nothing drawn."""
+    answer(world, q.BOX_DRAWING, "none", place=place, mention=HAT)
+
+
+def image(world: World, place: int = 0) -> OpenImage:
+    return world.images()[place]
+
+
+def chain(row: OpenImage, *mentions: str) -> dict[str, Any]:
+    """The stored chain of exactly these mentions."""
+    row.refresh_from_db()
+    return next(c for c in row.state["chains"] if set(c["m"]) == set(mentions))
