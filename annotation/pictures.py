@@ -64,6 +64,15 @@ def picture_path(name: str, *, root: Path | None = None) -> Path:
     return (root or store()) / name[:2] / name
 
 
+def picture_size(name: str) -> tuple[int, int] | None:
+    """Width and height of the kept picture `name`; None where its file is missing."""
+    path = picture_path(name)
+    if not path.is_file():
+        return None
+    with Image.open(path) as picture:
+        return picture.size
+
+
 def keep(path: Path, *, into: Path | None = None) -> Kept:
     """Check the picture at `path` and store it under `into` (default: the store).
 

@@ -11,10 +11,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
-from PIL import Image as Pillow
 
 from annotation.models import Corpus, Image, Layer
-from annotation.pictures import picture_path
+from annotation.pictures import picture_size
 from annotation.protocol.terms import CATEGORIES
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
@@ -155,11 +154,7 @@ def _size(shown: Image) -> tuple[int, int] | None:
     """The picture's own size where its row does not tell it."""
     if not shown.picture or (shown.width and shown.height):
         return None
-    path = picture_path(shown.picture)
-    if not path.is_file():
-        return None
-    with Pillow.open(path) as picture:
-        return picture.size
+    return picture_size(shown.picture)
 
 
 def _address(corpus: Corpus, neighbour: Image | None, query: str) -> str:

@@ -1,0 +1,21 @@
+"""Task types: how each question is put to workers, one file each, all in TASK_TYPES once this is imported."""
+
+import sys
+
+from annotation.registry import discover
+from annotation.tasktypes.base import TASK_TYPES, BadAnswer, Choice, Page, Pointed, TaskType
+from annotation.tasktypes.shown import ShownCaption, ShownImage, shown_image
+
+discover(sys.modules[__name__])
+
+__all__ = [
+    "TASK_TYPES",
+    "BadAnswer",
+    "Choice",
+    "Page",
+    "Pointed",
+    "ShownCaption",
+    "ShownImage",
+    "TaskType",
+    "shown_image",
+]

@@ -1,0 +1,56 @@
+"""What a task shows of the corpus: an image's captions, its size, its picture.
+
+A corpus never changes once it is published, so a process remembers what it has read.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from django.db import connection
+
+from annotation.pictures import picture_size
+
+#: Images kept by a process; one is some 2 KB.
+IMAGES_KEPT = 4096
+
+
+class ShownCaption(NamedTuple):
+    """A caption as it was written, and its words, by which mentions are placed."""
+
+    text: str
+    words: tuple[str, ...]
+
+
+class ShownImage(NamedTuple):
+    """An image of a corpus. `width` and `height` are 0 where nobody knows; `picture` may be empty."""
+
+    id: int
+    key: str
+    width: int
+    height: int
+    picture: str
+    captions: tuple[ShownCaption, ...]
+
+
+@lru_cache(maxsize=IMAGES_KEPT)
+def shown_image(image: int) -> ShownImage:
+    """The image with this id, in one query. Raises LookupError where there is none."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT i.key, i.width, i.height, i.picture, c.text, c.tokens
+               FROM annotation_image i LEFT JOIN annotation_caption c ON c.image_id = i.id
+               WHERE i.id = %s ORDER BY c.number""",
+            [image],
+        )
+        rows = cursor.fetchall()
+    if not rows:
+        raise LookupError(f"there is no image with the id {image}")
+    key, width, height, picture = rows[0][:4]
+    if picture and not (width and height):
+        width, height = picture_size(picture) or (0, 0)
+    captions = tuple(
+        ShownCaption(text, tuple((tokens or text).split())) for *_, text, tokens in rows if text is not None
+    )
+    return ShownImage(image, key, width, height, picture, captions)
