@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError, ProgrammingError
 from tqdm import tqdm
 
 from annotation.registry import UnknownName
@@ -55,6 +56,12 @@ class ReportCommand(BaseCommand):
             report = self.report(**options)
         except self.refusals as error:
             raise CommandError(str(error)) from error
+        except (OperationalError, ProgrammingError) as error:
+            if "no such table" in str(error) or "does not exist" in str(error):
+                raise CommandError(
+                    "the database is not made, or of an older version: manage.py migrate"
+                ) from error
+            raise
         self.stdout.write(json.dumps(report) if options["json"] else self.show(report))
 
 
