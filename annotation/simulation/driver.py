@@ -129,18 +129,20 @@ def simulate_image(
     settings: Settings | None = None,
     *,
     review: bool = True,
+    given: Sequence[Judgment] = (),
+    ruled: Sequence[Ruling] = (),
 ) -> Simulated:
-    """Send one image through all six questions.
+    """Send one image through all six questions, from the start or from what was `given` and `ruled`.
 
     With `review`, a reviewer who knows the gold rules on every chain that ends in review or
     that nobody is left to answer for; without, such chains stay open.
     """
     cost = Cost(images=1, mentions=len(mentions))
-    judgments: list[Judgment] = []
-    rulings: list[Ruling] = []
-    fold = Fold(mentions, settings)
+    judgments: list[Judgment] = list(given)
+    rulings: list[Ruling] = list(ruled)
+    fold = Fold(mentions, settings, rulings)
     twice = frozenset(kind for kind, single in _SINGLE.items() if single(fold.settings))
-    drawers: dict[str, str] = {}
+    drawers = {j.id: j.worker for j in given if j.question == BOX_DRAWING}
     while True:
         state = fold(judgments)
         before = len(judgments)
@@ -148,13 +150,13 @@ def simulate_image(
             judgments.extend(_ask(question, truth, crowd, cost, twice=twice, drawers=drawers))
         if len(judgments) > before:
             continue
-        ruled = _rulings(state, truth) if review and not state.complete else []
-        if not ruled:
+        more = rulings_of(state, truth) if review and not state.complete else []
+        if not more:
             break
-        rulings.extend(ruled)
+        rulings.extend(more)
         fold = Fold(mentions, settings, rulings)
     cost.moot = len(state.moot)
-    cost.rulings = len(rulings)
+    cost.rulings = len(rulings) - len(ruled)
     cost.unfinished = not state.complete
     return Simulated(state, tuple(judgments), tuple(rulings), cost)
 
@@ -200,7 +202,7 @@ def _ask(
             gate.done(judgment, drawer)
 
 
-def _rulings(state: ImageState, truth: Truth) -> list[Ruling]:
+def rulings_of(state: ImageState, truth: Truth) -> list[Ruling]:
     """What a reviewer who knows the gold asserts about the chains that did not close by themselves.
 
     Every round either settles pairs of mentions or closes chains for good, so rounds end.

@@ -1,0 +1,332 @@
+"""One play on the queue: a scripted crowd, step by step, with a clock of its own and a ledger of what
+was acknowledged; and what must hold of the database at any time, said in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from itertools import count
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.db import connection
+
+from annotation import leases, rebuild, refold, sql, submission
+from annotation.campaign_settings import settings_of
+from annotation.leases import Lease
+from annotation.models import Assignment, Judgment, OpenImage, Ruling, Task, Worker
+from annotation.protocol import questions as q
+from annotation.protocol.boxes import REVIEW
+from annotation.protocol.contents import corners, mention_from, plain_ruling, question_from, ruling_from
+from annotation.protocol.image import Fold
+from annotation.protocol.state import ImageState
+from annotation.protocol.terms import Box, ImageRecord, LayerRecord
+from annotation.selectors.records import stream_records
+from annotation.simulation.driver import renamed, rulings_of
+from annotation.submission import Answer, Receipt
+from tests.queue.world import World
+from tests.rehearsal.script import Script
+
+_names = count()
+
+#: What must be empty, whatever happened: (what it would mean, SQL).
+NEVER = (
+    ("a task given to more than it wants", "SELECT id FROM annotation_task WHERE live > wanted"),
+    (
+        "an open task that miscounts its leases and votes",
+        """SELECT t.id, t.kind, t.role, t.live, t.wanted FROM annotation_task t
+           WHERE t.state = 'open' AND t.live <>
+               (SELECT count(*) FROM annotation_assignment a WHERE a.task_id = t.id AND a.state = 'leased')
+             + (SELECT count(*) FROM annotation_judgment j
+                WHERE j.image_id = t.image_id AND j.key = t.key AND j.role = 'vote' AND NOT j.void)""",
+    ),
+    (
+        "a worker who judged a key twice",
+        """SELECT image_id, worker_id, key FROM annotation_judgment WHERE image_id IS NOT NULL
+           GROUP BY image_id, worker_id, key HAVING count(*) > 1""",
+    ),
+    (
+        "an answer without its judgment, or with two",
+        """SELECT a.id FROM annotation_assignment a
+           LEFT JOIN annotation_judgment j ON j.assignment_id = a.id
+           WHERE a.state = 'submitted' GROUP BY a.id HAVING count(j.id) <> 1""",
+    ),
+    (
+        "a judgment of an assignment that was not handed in",
+        """SELECT j.id FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
+           WHERE a.state <> 'submitted'""",
+    ),
+    (
+        "a drawer who judged their own box",
+        """SELECT j.id FROM annotation_judgment j JOIN annotation_task t
+               ON t.image_id = j.image_id AND t.key = j.key
+           WHERE t.kind = 'box_quality' AND t.barred_id = j.worker_id""",
+    ),
+)
+
+
+def check_database() -> None:
+    """Fail, saying what is the matter, where something is that never may be."""
+    with connection.cursor() as cursor:
+        for what, statement in NEVER:
+            cursor.execute(statement)
+            assert (found := cursor.fetchall()) == [], f"{what}: {found}"
+
+
+class Play:
+    """A campaign over `records`, with workers numbered from 0 who come as they are named."""
+
+    def __init__(self, records: Sequence[ImageRecord], script: Script, settings: dict[str, Any]) -> None:
+        self.script = script
+        self.at = sql.now()
+        self.world = World(records, settings=settings, name=f"play-{next(_names)}", workers=0)
+        self.campaign = self.world.campaign
+        self.people: dict[int, int] = {}
+        self.hands: dict[int, list[Lease]] = {}
+        self.past: dict[int, list[tuple[Lease, Answer, str]]] = {}
+        self.acknowledged: set[int] = set()
+        self.tokens = count()
+
+    def time(self) -> mock._patch[Callable[[], Any]]:
+        """The queue goes by this play's clock, for a `with` block."""
+        return mock.patch.object(sql, "now", lambda: self.at)
+
+    def worker(self, number: int) -> int:
+        if number not in self.people:
+            row = Worker.objects.create(pseudonym=f"{self.campaign.name}-{number}")
+            self.people[number] = row.pk
+            self.hands[number] = []
+            self.past[number] = []
+        return self.people[number]
+
+    # What may happen ------------------------------------------------------------------------------
+
+    def take(self, number: int, turn: int = 0) -> bool:
+        """Something new of any kind, beside what is in hand already."""
+        worker = self.worker(number)
+        holding = [lease.id for lease in self.hands[number]]
+        for i in range(len(q.QUESTIONS)):
+            kind = q.QUESTIONS[(turn + i) % len(q.QUESTIONS)]
+            found = leases.take(worker=worker, campaign=self.campaign, kind=kind, holding=holding)
+            if isinstance(found, Lease):
+                if found.id in holding:
+                    # It had run out, and is theirs again.
+                    assert Assignment.objects.get(pk=found.id).state == Assignment.LEASED
+                    return False
+                self.hands[number].append(found)
+                return True
+        return False
+
+    def reload(self, number: int, turn: int) -> None:
+        """A page that forgot what it shows gets the same again."""
+        worker = self.worker(number)
+        for lease in self.hands[number]:
+            row = Assignment.objects.get(pk=lease.id)
+            if row.state == Assignment.LEASED:
+                found = leases.take(worker=worker, campaign=self.campaign, kind=lease.kind)
+                assert isinstance(found, Lease) and found.kind == lease.kind
+                held = Assignment.objects.filter(worker=worker, kind=lease.kind, state=Assignment.LEASED)
+                assert found.id in held.values_list("id", flat=True)
+                return
+
+    def answer(self, number: int, turn: int = 0) -> Receipt | None:
+        """Hand in something that was taken: in time, or after it ran out or was returned."""
+        worker = self.worker(number)
+        if not self.hands[number]:
+            self.take(number, turn)
+        if not self.hands[number]:
+            return None
+        lease = self.hands[number].pop(turn % len(self.hands[number]))
+        row = Assignment.objects.get(pk=lease.id)
+        if row.state == Assignment.SUBMITTED:
+            return None  # Taken again after it ran out, and answered then.
+        given = self._reply(lease)
+        token = f"{number}-{next(self.tokens)}"
+        receipt = submission.submit(
+            worker=worker,
+            assignment=lease.id,
+            answer=given,
+            token=token,
+            holding=[other.id for other in self.hands[number]],
+            then=turn % 2 == 0,
+        )
+        assert not receipt.repeated and lease.id not in self.acknowledged
+        self.acknowledged.add(lease.id)
+        self.past[number].append((lease, given, token))
+        if isinstance(receipt.next, Lease) and receipt.next.id not in {h.id for h in self.hands[number]}:
+            self.hands[number].append(receipt.next)
+        return receipt
+
+    def click_again(self, number: int, turn: int) -> None:
+        """The newest answer once more, under its token."""
+        if not self.past.get(number):
+            return
+        lease, given, token = self.past[number][-1 - turn % len(self.past[number])]
+        before = Judgment.objects.count()
+        receipt = submission.submit(
+            worker=self.people[number], assignment=lease.id, answer=given, token=token, then=False
+        )
+        assert receipt.repeated and Judgment.objects.count() == before
+
+    def answer_again(self, number: int, turn: int) -> None:
+        """An old answer once more, under another token."""
+        if not self.past.get(number):
+            return
+        lease, given, _ = self.past[number][-1 - turn % len(self.past[number])]
+        with pytest.raises(submission.Conflict):
+            submission.submit(
+                worker=self.people[number],
+                assignment=lease.id,
+                answer=given,
+                token=f"other-{next(self.tokens)}",
+            )
+
+    def give_back(self, number: int, turn: int) -> None:
+        """Return something, and remember it all the same: it may be handed in late."""
+        worker = self.worker(number)
+        if self.hands[number]:
+            lease = self.hands[number][turn % len(self.hands[number])]
+            leases.give_back(worker=worker, assignment=lease.id)
+
+    def renew(self, number: int, turn: int) -> None:
+        worker = self.worker(number)
+        for lease in self.hands[number]:
+            row = Assignment.objects.get(pk=lease.id)
+            renewed = leases.renew(worker=worker, assignment=lease.id)
+            assert (renewed is not None) == (row.state == Assignment.LEASED)
+
+    def wait(self, number: int, turn: int) -> None:
+        self.at += timedelta(minutes=1 + turn % 25)
+
+    def sweep(self, number: int, turn: int) -> None:
+        leases.expire()
+        assert not Assignment.objects.filter(
+            campaign=self.campaign, state=Assignment.LEASED, expires_at__lt=self.at
+        ).exists()
+
+    def _reply(self, lease: Lease) -> Answer:
+        """What the script has for the vote that this answer will be."""
+        question = question_from(lease.kind, lease.key, lease.content)
+        truth = self.world.truths[lease.image]
+        votes = Judgment.objects.filter(
+            image__campaign=self.campaign, image__image=lease.image, key=lease.key, role=q.VOTE
+        ).count()
+        if lease.control is not None:
+            return Answer(*truth.answer(question))
+        answer, box, flag = self.script.reply(question, truth, votes)
+        return Answer(answer, box, flag)
+
+    # How it ends ----------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """All leases run out; new workers answer what is left, and a reviewer rules on what is stuck."""
+        self.at += timedelta(minutes=25)
+        leases.expire()
+        for number in count(100):
+            self.worker(number)
+            while self.hands[number] or self.take(number, turn=number):
+                self.answer(number)
+                check_database()
+            if number % 3 == 2 and not self._rule() and not self._open():
+                return
+            assert number < 400, f"this play does not end: {self._open()}"
+
+    def _open(self) -> list[Any]:
+        return list(Task.objects.filter(campaign=self.campaign, state=Task.OPEN).values_list("kind", "key"))
+
+    def _rule(self) -> bool:
+        """A reviewer who knows the gold rules on images of which nothing is asked any more."""
+        ruled = False
+        for row in OpenImage.objects.filter(campaign=self.campaign, complete=False):
+            state = refold.state_of(row)
+            if state.questions:
+                continue
+            for ruling in rulings_of(state, self.world.truths[row.image_id]):
+                Ruling.objects.create(image=row, content=plain_ruling(ruling))
+                ruled = True
+            row.rulings_version += 1
+            row.save(update_fields=["rulings_version"])
+            refold.refold(row.pk)
+        return ruled
+
+    # What must have come of it --------------------------------------------------------------------
+
+    def check_fold(self) -> list[ImageState]:
+        """What is stored of each image is what a pure fold makes of its judgments and rulings."""
+        states = []
+        for row in OpenImage.objects.filter(campaign=self.campaign).order_by("place"):
+            state = _pure_state(row)
+            states.append(state)
+            assert row.complete == state.complete
+            assert row.in_review == sum(chain.stage == REVIEW for chain in state.chains)
+            assert [(c["m"], c["s"], c["k"], c["r"], c["b"]) for c in row.state["chains"]] == [
+                ([m.id for m in c.mentions], c.stage, c.kind, c.reason, [corners(d.box) for d in c.boxes])
+                for c in state.chains
+            ]
+            moves = row.moves.filter(undone_at=None).order_by("chain", "number")
+            assert [(m.chain, m.stage, m.outcome, m.next) for m in moves] == sorted(
+                (
+                    (" ".join(m.id for m in c.mentions), move.stage, move.outcome, move.next)
+                    for c in state.chains
+                    for move in c.moves
+                ),
+                key=lambda move: move[0],
+            )
+            self._check_tasks(row, state)
+        return states
+
+    def _check_tasks(self, row: OpenImage, state: ImageState) -> None:
+        asked = {question.key: question for question in state.questions}
+        tasks = {task.key: task for task in row.tasks.all()}
+        assert asked.keys() <= tasks.keys()
+        for key, task in tasks.items():
+            votes = row.judgments.filter(key=key, role=q.VOTE, void=False).count()
+            held = task.assignments.filter(state=Assignment.LEASED).count()
+            if key in asked:
+                assert task.state == Task.OPEN and task.role == q.VOTE
+                assert task.wanted == max(votes + asked[key].wanted, votes + held)
+                content = task.items.get().content
+                assert tuple(content["mentions"]) == asked[key].mentions
+            elif task.state == Task.OPEN:
+                assert task.role == q.DOUBLE_CHECK and key in row.state["checks"]
+            else:
+                assert task.state == (Task.SETTLED if votes else Task.VOID)
+
+    def layer(self) -> list[LayerRecord]:
+        """The campaign's layer, image by image, once it is brought up to date."""
+        rebuild.refresh(self.campaign)
+        layer = self.world.corpus.layers.get(name=self.campaign.name)
+        found = [record.layer for record in stream_records(corpus=self.world.corpus, layer=layer)]
+        assert None not in found
+        return [by_first_mention(layer) for layer in found if layer is not None]
+
+
+def by_first_mention(layer: LayerRecord) -> LayerRecord:
+    """The layer with each chain called after its first mention, as folds call them."""
+    return renamed(layer, {chain.id: chain.mentions[0].id for chain in layer.chains})
+
+
+def _box(row: Judgment) -> Box | None:
+    if row.xmin is None or row.ymin is None or row.xmax is None or row.ymax is None:
+        return None
+    return Box(row.xmin, row.ymin, row.xmax, row.ymax)
+
+
+def _pure_state(row: OpenImage) -> ImageState:
+    judgments = [
+        q.Judgment(
+            id=j.name,
+            key=j.key,
+            worker=j.worker.pseudonym,
+            answer=j.answer,
+            box=_box(j),
+            flag=j.flag,
+            role=j.role,
+            void=j.void,
+        )
+        for j in row.judgments.select_related("worker").order_by("id")
+    ]
+    rulings = [ruling_from(r.content) for r in row.rulings.filter(withdrawn_at=None).order_by("id")]
+    mentions = [mention_from(plain) for plain in row.mentions]
+    return Fold(mentions, settings_of(row.settings).protocol, rulings)(judgments)

@@ -1,0 +1,87 @@
+"""A crowd whose answers do not depend on who gives them: what a question shows, and the how-manieth
+vote on it this is, decide. So that two drivers which give work to different people can be compared."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from annotation.protocol.contents import content_of
+from annotation.protocol.questions import FLAGS, Question
+from annotation.protocol.terms import Box, CaptionRecord, ImageRecord, Mention
+from annotation.simulation.dice import Dice
+from annotation.simulation.driver import Cost, Crowd
+from annotation.simulation.standin import stand_in
+from annotation.simulation.truth import Truth
+from annotation.simulation.workers import Habits, Worker
+
+#: Bad enough that chains are refused, rounds stay fruitless and reviewers have work.
+ERRING = Habits("erring", error=0.2, jitter=0.1)
+
+_HEADS = {"people": ("man", "woman"), "clothing": ("hat",), "scene": ("park",), "other": ("ball", "cup")}
+
+
+@dataclass(frozen=True)
+class Script:
+    """The answers of one play. Of the questions, about one in `flagged` meets two flags first."""
+
+    seed: int
+    flagged: int = 0
+
+    def reply(self, question: Question, truth: Truth, ordinal: int) -> tuple[str, Box | None, str]:
+        """Answer, box and flag of vote number `ordinal` (from 0) on a question."""
+        shown = json.dumps(content_of(question))
+        if self.flagged and Dice(self.seed, "flag", question.kind, shown).below(self.flagged) == 0:
+            if ordinal < 2:
+                return "", None, FLAGS[ordinal]
+        voter = Worker(f"vote {ordinal}", ERRING, self.seed)
+        answer, box = voter.answer(replace(question, key=f"{question.kind} {shown}"), truth)
+        return answer, box, ""
+
+
+class Scripted(Crowd):
+    """A crowd for the pure driver: somebody new for every vote, who says what the script has."""
+
+    def __init__(self, script: Script) -> None:
+        super().__init__([Worker("nobody", ERRING, 0)], seed=0)
+        self.script = script
+        self.votes: Counter[tuple[str, str]] = Counter()
+
+    def someone(
+        self, question: Question, image: str, cost: Cost, *, also_barred: Iterable[str] = ()
+    ) -> Worker | None:
+        ordinal = self.votes[image, question.key]
+        self.votes[image, question.key] += 1
+        return Speaker(f"pure-{len(self.votes)}-{ordinal}", ERRING, 0, self.script, ordinal)
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker(Worker):
+    """One who gives the vote with this number."""
+
+    script: Script
+    ordinal: int
+
+    def answer(self, question: Question, truth: Truth) -> tuple[str, Box | None]:
+        answer, box, flag = self.script.reply(question, truth, self.ordinal)
+        assert not flag
+        return answer, box
+
+
+def pictured(number: int) -> ImageRecord:
+    """A made-up image of three captions and about six mentions, with gold."""
+    dice = Dice("pictured", number)
+    mentions: list[Mention] = []
+    captions = []
+    for caption in range(3):
+        words: list[str] = []
+        for _ in range(1 + dice.below(3)):
+            category = dice.choice(sorted(_HEADS))
+            phrase = ("a", dice.choice(_HEADS[category]))
+            mentions.append(Mention(caption, len(words), len(words) + 2, phrase, (category,)))
+            words += [*phrase, "and"]
+        captions.append(CaptionRecord(" ".join(words)))
+    gold = stand_in(mentions, size=(400, 300), seed=5, image=str(number))
+    return ImageRecord(f"p{number}", f"p{number}.jpg", tuple(captions), width=400, height=300, layer=gold)

@@ -1,0 +1,157 @@
+"""The pure driver and the queue make the same of the same answers, whatever happens on the way."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pytest
+from django.db.models import F
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from annotation.controls.gold import from_gold
+from annotation.models import Assignment, Judgment, Move, Ruling
+from annotation.protocol import questions as q
+from annotation.protocol.image import Fold
+from annotation.protocol.state import Settings
+from annotation.simulation.driver import rulings_of, simulate_image
+from annotation.simulation.truth import Truth
+from tests.rehearsal.play import Play, by_first_mention, check_database
+from tests.rehearsal.script import Script, Scripted, pictured
+
+pytestmark = pytest.mark.django_db
+
+#: Plays looked at; more of them find rarer things.
+EXAMPLES = int(os.environ.get("PHRASEBOX_PLAYS", "14"))
+ACTS = (
+    "answer",
+    "answer",
+    "answer",
+    "answer",
+    "take",
+    "reload",
+    "click_again",
+    "answer_again",
+    "give_back",
+    "renew",
+    "wait",
+    "sweep",
+)
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> list[tuple[str, int, int]]:
+    """Acts of six workers, in any order: (act, worker, a number that the act may use)."""
+    return draw(
+        st.lists(
+            st.tuples(st.sampled_from(ACTS), st.integers(0, 5), st.integers(0, 40)),
+            min_size=draw(st.sampled_from([0, 60, 120])),
+            max_size=160,
+        )
+    )
+
+
+def trust(double_checks: float, controls: float = 0.0) -> dict[str, Any]:
+    return {"qualification": False, "control_share": controls, "double_check_share": double_checks}
+
+
+def played(
+    script: Script,
+    images: int,
+    given_settings: dict[str, Any],
+    acts: list[tuple[str, int, int]],
+    *,
+    controls: bool = False,
+) -> Play:
+    """A play through all of `acts` and to its end, looked at after every step."""
+    records = [pictured(script.seed % 50 + i) for i in range(images)]
+    play = Play(records, script, given_settings)
+    if controls:
+        from_gold(campaign=play.campaign, layer=play.world.corpus.layers.get(name="import"))
+    with play.time():
+        for act, worker, number in acts:
+            getattr(play, act)(worker, number)
+            check_database()
+        play.check_fold()
+        play.finish()
+    return play
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    acts=steps(),
+    images=st.integers(1, 2),
+    votes=st.sampled_from([1, 1, 3]),
+    double_checks=st.sampled_from([0.0, 0.5]),
+    controls=st.booleans(),
+)
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+def test_the_queue_and_the_pure_driver_make_the_same_layer_of_the_same_answers(
+    seed: int,
+    acts: list[tuple[str, int, int]],
+    images: int,
+    votes: int,
+    double_checks: float,
+    controls: bool,
+) -> None:
+    script = Script(seed)
+    given = {"link_votes": votes, "trust": trust(double_checks, 0.3 if controls else 0.0)}
+    play = played(script, images, given, acts, controls=controls)
+    states = play.check_fold()
+    assert all(state.complete for state in states)
+    crowd = Scripted(script)
+    expected = []
+    for record in (pictured(seed % 50 + i) for i in range(images)):
+        assert record.layer is not None
+        truth = Truth(record.layer, image=record.id, size=(record.width, record.height))
+        mentions = tuple(truth.mentions.values())
+        done = simulate_image(mentions, truth, crowd, Settings(link_votes=votes))
+        expected.append(by_first_mention(done.state.layer))
+    assert play.layer() == expected
+
+
+@given(seed=st.integers(0, 10_000), acts=steps(), enough=st.integers(1, 2))
+@settings(max_examples=EXAMPLES // 2, suppress_health_check=[HealthCheck.too_slow])
+def test_flags_lead_to_the_same_layer_too(seed: int, acts: list[tuple[str, int, int]], enough: int) -> None:
+    script = Script(seed, flagged=4)
+    play = played(script, 1, {"flags_to_review": enough, "trust": trust(0.0)}, acts)
+    assert all(state.complete for state in play.check_fold())
+    record = pictured(seed % 50)
+    assert record.layer is not None
+    truth = Truth(record.layer, image=record.id, size=(record.width, record.height))
+    rulings: list[Any] = []
+    judgments: list[q.Judgment] = []
+    while True:
+        state = Fold(tuple(truth.mentions.values()), Settings(flags_to_review=enough), rulings)(judgments)
+        if state.complete:
+            break
+        for question in state.questions:
+            votes = sum(judgment.key == question.key for judgment in judgments)
+            answer, box, flag = script.reply(question, truth, votes)
+            number = str(len(judgments))
+            judgments.append(q.Judgment(number, question.key, f"w{number}", answer, box, flag))
+        if not state.questions:
+            rulings.extend(rulings_of(state, truth))
+    assert play.layer() == [by_first_mention(state.layer)]
+
+
+def test_plays_meet_all_that_can_happen_to_an_answer() -> None:
+    """What the properties above say of any play would say nothing if plays were tame."""
+    met: Counter[str] = Counter()
+    for seed in range(8):
+        chance = Random(seed)
+        acts = [(chance.choice(ACTS), chance.randrange(6), chance.randrange(40)) for _ in range(150)]
+        play = played(Script(seed), 2, {"trust": trust(0.5, 0.1)}, acts, controls=True)
+        given = Judgment.objects.filter(campaign=play.campaign)
+        met.update(given.values_list("role", flat=True))
+        met.update(Assignment.objects.filter(campaign=play.campaign).values_list("state", flat=True))
+        met["late"] += given.filter(created_at__gt=F("assignment__expires_at")).count()
+        met["ruled"] += Ruling.objects.filter(image__campaign=play.campaign).count()
+        met["fruitless"] += Move.objects.filter(image__campaign=play.campaign, outcome="BAD").count()
+        met["merged"] += sum(len(row.state["merged"]) for row in play.world.images())
+        met["refused"] += Move.objects.filter(image__campaign=play.campaign, outcome="REFUSED").count()
+    wanted = "vote double_check control surplus returned expired late ruled fruitless merged refused"
+    assert [what for what in wanted.split() if not met[what]] == []
