@@ -1,19 +1,18 @@
-"""Whom the crowd rules let pass: exact chances, under the default settings, as a table.
+"""Whom the crowd rules let pass, under the default settings, as a table.
 
     python -m benchmarks.trust [--drawers]
 
-Nothing is simulated: the chance of every window of known answers that a worker can still have
-is carried from one known answer to the next, and windows below the bar drop out. With
-`--drawers`: who is suspended from drawing under three rules, simulated, since long windows are too many.
-`docs/trust.md` holds both outputs.
+Simulated are the answers to known items of many workers at once, who come where the rules put them;
+other items tell nothing. With `--drawers`: who is suspended from drawing under three rules.
+`docs/trust.md` holds both outputs. How a whole crowd fares is told by `benchmarks.bad_workers`.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations
 
 import numpy as np
 
@@ -23,65 +22,87 @@ from annotation.protocol.questions import BOX_REQUIREMENT, COREF_LINK
 from annotation.protocol.trust import GRADED_RELEVANCE, PROBATION, RELEVANCE, TrustSettings
 
 ERRORS = {"careful": 0.03, "average": 0.08, "sloppy": 0.20}
+#: Workers simulated for each row of the table.
+MANY = 20_000
 
 
-def survival(rights: Sequence[float], known: int, *, kind: str, settings: TrustSettings) -> list[float]:
-    """Chances of not being suspended after 0 to `known` known answers.
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of workers: the share that is trusted when the first items of probation are done,
+    and the shares suspended by the horizons asked for."""
+
+    trusted: float
+    suspended: tuple[float, ...]
+
+
+def fate(
+    rights: Sequence[float],
+    *,
+    kind: str,
+    settings: TrustSettings,
+    horizons: Sequence[int],
+    workers: int = MANY,
+    seed: int = 0,
+) -> Fate:
+    """What becomes of `workers` after as many items as `horizons` (in rising order) say.
 
     `rights[s]` is the chance of a right answer where the known answer is the s-th possible one.
     The possible answers come in rounds, each round in any order with equal chance.
     """
-    bar, window = settings.bar_of(kind), settings.window_of(kind)
-    windows = np.arange(2**window, dtype=np.int64)
-    wrong = np.bitwise_count(windows)
-    kept = (window - wrong) / window >= bar
-    windows, wrong = windows[kept], wrong[kept]
-    # A window of answers is a number, its newest answer the lowest bit, 1 where it is wrong. Before the
-    # window is full nothing leaves it, so one with too many wrong for a full window is lost already.
-    place = np.full(2**window, -1)
-    place[windows] = np.arange(len(windows))
-    after_right = place[(windows << 1) & (2**window - 1)]
-    after_wrong = place[((windows << 1) | 1) & (2**window - 1)]
+    rng = np.random.default_rng(seed)
+    window, bar, least = settings.window_of(kind), settings.bar_of(kind), settings.verdict_known
+    chances, strata = np.array(rights), len(rights)
+    everybody = np.arange(workers)
+    given = np.zeros(workers, dtype=np.int64)
+    wrong = np.zeros((workers, window), dtype=bool)
+    order = np.zeros((workers, strata), dtype=np.int64)
+    out = np.zeros(workers, dtype=bool)
+    trusted = np.zeros(workers, dtype=bool)
+    # Relevance has its known item at the head of each page, whoever it is.
+    stretch = PagingSettings().images if kind == RELEVANCE else int(1 / Fraction(str(settings.control_share)))
+    trusted_place = np.zeros(workers, dtype=np.int64)
+    first, shares = 0.0, []
+    for item in range(1, horizons[-1] + 1):
+        place = (item - 1) % settings.probation_items
+        if place == 0:
+            on_probation = _probation_places(workers, kind, settings, rng)
+        beyond, place_beyond = divmod(item - 1 - settings.probation_items, stretch)
+        if place_beyond == 0 and beyond >= 0:
+            trusted_place = rng.integers(stretch, size=workers) * (kind != RELEVANCE)
+        known = np.where(trusted, trusted_place == place_beyond, on_probation[:, place])
+        rows = everybody[known & ~out]
+        turn = given[rows] % strata
+        fresh = rows[turn == 0]
+        order[fresh] = rng.permuted(np.tile(np.arange(strata), (len(fresh), 1)), axis=1)
+        wrong[rows, given[rows] % window] = rng.random(len(rows)) >= chances[order[rows, turn]]
+        given[rows] += 1
+        bad = wrong[rows].sum(axis=1)
+        out[rows] = (given[rows] >= least) & ((window - bad) / window < bar)
+        # Only those who were just asked, and at the end of probation everybody, can change.
+        judged = everybody if item == settings.probation_items else rows
+        looked = np.minimum(given[judged], window)
+        at_bar = (looked - wrong[judged].sum(axis=1)) / np.maximum(looked, 1) >= bar
+        enough = (looked >= settings.verdict_of(kind)) & (item >= settings.probation_items)
+        trusted[judged] = at_bar & (trusted[judged] | enough) & ~out[judged]
+        if item == settings.probation_items:
+            first = float(trusted.mean())
+        if item in horizons:
+            shares.append(float(out.mean()))
+    return Fate(first, tuple(shares))
 
-    def answered(chances: np.ndarray, right: float, number: int) -> np.ndarray:
-        new = np.zeros_like(chances)
-        for next_place, share in ((after_right, right), (after_wrong, 1 - right)):
-            inside = next_place >= 0
-            np.add.at(new, next_place[inside], chances[inside] * share)
-        length = min(number, window)
-        if number >= settings.verdict_known:
-            new[(length - wrong) / length < bar] = 0
-        return new
 
-    chances = np.zeros(len(windows))
-    chances[place[0]] = 1.0
-    alive = [1.0]
-    orders = sorted(set(permutations(rights)))
-    while len(alive) <= known:
-        ends, shares = np.zeros_like(chances), np.zeros(len(rights))
-        for order in orders:
-            way = chances
-            for step, right in enumerate(order):
-                way = answered(way, right, len(alive) + step)
-                shares[step] += way.sum() / len(orders)
-            ends += way / len(orders)
-        chances = ends
-        alive.extend(shares)
-    return [1.0 if n < settings.verdict_known else share for n, share in enumerate(alive[: known + 1])]
-
-
-def known_after(
-    items: int, *, kind: str, settings: TrustSettings, paging: PagingSettings
-) -> dict[int, float]:
-    """How many known answers a worker has given after `items` items, with chances."""
-    beyond = items - settings.probation_items
-    if kind == RELEVANCE:
-        pages = range(1, settings.probation_items // paging.images + 1)
-        first = (controls_on_page(settings, seed="", worker="", state=PROBATION, page=p) for p in pages)
-        return {sum(first) + beyond // paging.images * paging.controls: 1.0}
-    stretches = beyond * Fraction(str(settings.control_share))
-    sure = settings.probation_known + int(stretches)
-    return {sure: 1 - float(stretches % 1), sure + 1: float(stretches % 1)}
+def _probation_places(
+    workers: int, kind: str, settings: TrustSettings, rng: np.random.Generator
+) -> np.ndarray:
+    """(workers, probation_items): which items of a stretch of probation are known."""
+    items = settings.probation_items
+    if kind != RELEVANCE:
+        return rng.random((workers, items)).argsort(axis=1) < settings.probation_known
+    paging = PagingSettings()
+    pages = range(1, items // paging.images + 1)
+    held = [controls_on_page(settings, seed="", worker="", state=PROBATION, page=page) for page in pages]
+    on_page = rng.permuted(np.tile(held, (workers, 1)), axis=1)
+    return (np.arange(paging.images) < on_page[:, :, None]).reshape(workers, -1)
 
 
 def image_right(error: float, true: int, captions: int) -> float:
@@ -114,27 +135,16 @@ def workers() -> Iterator[tuple[str, str, str, tuple[float, ...]]]:
 
 
 def rows(settings: TrustSettings, horizons: Sequence[int] = (60, 1000)) -> Iterator[list[str]]:
-    """The table's rows: question, worker, accuracy, chance to pass, chances of suspension by horizon."""
-    paging = PagingSettings()
+    """The table's rows: question, worker, accuracy, share trusted at once, shares suspended by horizon."""
     for question, kind, worker, rights in workers():
-        counts = [
-            known_after(items, kind=kind, settings=settings, paging=paging)
-            for items in (settings.probation_items, *horizons)
-        ]
-        alive = survival(rights, max(max(c) for c in counts), kind=kind, settings=settings)
-        passed, *lasting = (sum(chance * alive[n] for n, chance in c.items()) for c in counts)
-        yield [
-            question,
-            worker,
-            f"{sum(rights) / len(rights):.3f}",
-            f"{passed:.4f}",
-            *(f"{1 - share:.4f}" for share in lasting),
-        ]
+        found = fate(rights, kind=kind, settings=settings, horizons=horizons)
+        shares = (found.trusted, *found.suspended)
+        yield [question, worker, f"{sum(rights) / len(rights):.3f}", *(f"{share:.4f}" for share in shares)]
 
 
 def markdown(settings: TrustSettings | None = None) -> str:
     """The table as Markdown."""
-    head = ["question", "worker", "right", "passes probation", "suspended within 60", "within 1,000 items"]
+    head = ["question", "worker", "right", "trusted after 30", "suspended within 60", "within 1,000 items"]
     return _laid(head, ["---"] * 2 + ["---:"] * 4, *rows(settings or TrustSettings()))
 
 

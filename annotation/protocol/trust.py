@@ -11,7 +11,7 @@ items, boxes that pass Box Quality, 2 % verification questions); Hodosh et al. 2
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -115,12 +115,24 @@ class TrustSettings:
         return {RELEVANCE: self.relevance_bar, BOX_DRAWING: self.drawing_bar}.get(kind, self.bar)
 
     def verdict_of(self, kind: str) -> int:
-        """How many known answers of `kind` there must be before they can suspend or admit."""
+        """How many known answers of `kind` there must be before a worker is trusted."""
         return self.drawing_known if kind == BOX_DRAWING else self.verdict_known
 
     def window_of(self, kind: str) -> int:
         """How many of the last known answers of `kind` are looked at."""
         return self.drawing_window if kind == BOX_DRAWING else self.window
+
+    def suspends(self, kind: str, last: Sequence[bool]) -> bool:
+        """Whether the `last` known answers, a window at most, put a worker below the bar of `kind`.
+
+        From `verdict_known` answers on, and while they are few only if they stay below whatever
+        follows: of 20 (drawing: 30) they could not reach the bar any more. To a careful worker,
+        three of the first twelve go wrong in one case of 200, and there are six kinds.
+        """
+        if len(last) < min(self.verdict_known, self.verdict_of(kind)):
+            return False
+        over = max(len(last), self.drawing_known if kind == BOX_DRAWING else self.window)
+        return (over - (len(last) - sum(last))) / over < self.bar_of(kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,12 +269,19 @@ def _admit(standing: Standing, settings: TrustSettings) -> Standing:
 
 
 def _judge(standing: Standing, settings: TrustSettings) -> Standing:
-    """Suspend below the bar, trust at the end of probation; neither on too few known answers."""
-    if standing.state == SUSPENDED or standing.known < settings.verdict_of(standing.kind):
+    """Suspend below the bar, trust at the end of probation; neither on too few known answers.
+
+    In between, below the bar but not clearly so, a worker is on probation, and gets known items at
+    its rate until it is clear: once the window is full nobody is in between.
+    """
+    if standing.state == SUSPENDED or standing.accuracy is None:
         return standing
-    if standing.accuracy is not None and standing.accuracy < settings.bar_of(standing.kind):
+    if settings.suspends(standing.kind, standing.last):
         return replace(standing, state=SUSPENDED)
-    if standing.state == PROBATION and standing.items >= settings.probation_items:
+    if standing.accuracy < settings.bar_of(standing.kind):
+        return replace(standing, state=PROBATION)
+    done = standing.items >= settings.probation_items
+    if done and standing.known >= settings.verdict_of(standing.kind):
         return replace(standing, state=TRUSTED)
     return standing
 

@@ -1,0 +1,204 @@
+"""What bad workers do to a campaign, and what the crowd rules and discarding do about it.
+
+    python -m benchmarks.bad_workers [--images N] [--seeds N] [--workers N] [--good PRESET]
+
+Generated scenes with gold go through a simulated crowd of which 30 % are bad (half of them click at
+random, half always say yes), without a qualification test. First table: whom the rules suspend, by
+kind of question. Second: B-cubed chain F1 and box IoU of the crowd's layer; the same after the
+judgments of everybody suspended were discarded and the others had answered what that opened again;
+and of a crowd in which the bad ones never came. `docs/trust.md` holds the output.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from annotation.protocol.image import Fold
+from annotation.protocol.questions import ANSWERS, QUESTIONS, Judgment
+from annotation.protocol.scores import Scores, compare
+from annotation.protocol.terms import Box
+from annotation.protocol.trust import SUSPENDED, Event
+from annotation.sample.generate import generate
+from annotation.simulation.dice import Dice
+from annotation.simulation.driver import Crowd, Simulated, simulate_image
+from annotation.simulation.gate import Gate, Gold, known_items
+from annotation.simulation.truth import Truth
+from annotation.simulation.workers import crowd
+
+#: Images whose gold makes the known items; they are not annotated.
+KNOWN_FROM = 60
+BAD_SHARE = 0.3
+BAD = ("random", "always_yes")
+HORIZON = 60
+
+
+class Watched(Gate):
+    """A gate that remembers after how many items each standing was suspended."""
+
+    suspended_at: dict[tuple[str, str], int]
+
+    def __init__(self, golds: Sequence[Gold], seed: int) -> None:
+        super().__init__(known_items(golds, seed=seed), seed=seed)
+        self.suspended_at = {}
+
+    def note(self, worker: str, kind: str, event: Event) -> None:
+        super().note(worker, kind, event)
+        standing = self.standing(worker, kind)
+        if standing.state == SUSPENDED:
+            self.suspended_at.setdefault((worker, kind), standing.items)
+
+    def items(self) -> Iterator[tuple[str, str, int]]:
+        """Worker, kind and items done, of every standing."""
+        for (worker, kind), standing in self._standings.items():
+            yield worker, kind, standing.items
+
+
+@dataclass(slots=True)
+class Report:
+    """What all seeds add up to.
+
+    `fates` counts standings by (preset, kind): all that were suspended or reached the horizon,
+    "early" ones suspended within it, "ever" suspended at all; `people` workers by preset likewise,
+    suspended at any kind. `same`: images whose layer after discard is that of other answers.
+    """
+
+    fates: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    people: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    before: Scores = field(default_factory=Scores)
+    discarded: Scores = field(default_factory=Scores)
+    without: Scores = field(default_factory=Scores)
+    given: int = 0
+    void: int = 0
+    again: int = 0
+    same: int = 0
+    images: int = 0
+
+
+def run(images: Sequence[Gold], *, seeds: int, workers: int, good: str) -> Report:
+    """Send `images` (the first KNOWN_FROM make known items) through one crowd for each seed."""
+    report = Report()
+    bad = round(workers * BAD_SHARE)
+    mix = {good: workers - bad, BAD[0]: bad - bad // 2, BAD[1]: bad // 2}
+    for seed in range(seeds):
+        gate = Watched(images[:KNOWN_FROM], seed)
+        people = Crowd(crowd(mix, seed=seed), seed=seed, gate=gate)
+        done = [(gold, _simulated(gold, people)) for gold in images[KNOWN_FROM:]]
+        _count(report, gate, good)
+        out = set(gate.suspended_at)
+        for gold, simulated in done:
+            report.images += 1
+            report.before.add(compare(simulated.state.layer, gold[2]))
+            kept = [j for j in simulated.judgments if (j.worker, j.question) not in out]
+            report.given += len(simulated.judgments)
+            report.void += len(simulated.judgments) - len(kept)
+            report.same += _same(gold, simulated, out, seed)
+            after = _simulated(gold, people, given=kept, simulated=simulated)
+            report.again += len(after.judgments) - len(kept)
+            report.discarded.add(compare(after.state.layer, gold[2]))
+        alone = Crowd(crowd({good: mix[good]}, seed=seed), seed=seed, gate=Gate({}, seed=seed))
+        for gold in images[KNOWN_FROM:]:
+            report.without.add(compare(_simulated(gold, alone).state.layer, gold[2]))
+    return report
+
+
+def _simulated(
+    gold: Gold, people: Crowd, *, given: Sequence[Judgment] = (), simulated: Simulated | None = None
+) -> Simulated:
+    name, size, layer = gold
+    ruled = simulated.rulings if simulated else ()
+    return simulate_image(
+        layer.mentions, Truth(layer, image=name, size=size), people, given=given, ruled=ruled
+    )
+
+
+def _count(report: Report, gate: Watched, good: str) -> None:
+    suspended: dict[str, list[int]] = {}
+    for worker, kind, items in gate.items():
+        preset = worker.rsplit("-", 1)[0]
+        at = gate.suspended_at.get((worker, kind))
+        suspended.setdefault(worker, [])
+        if at is not None:
+            suspended[worker].append(at)
+        if at is None and items < HORIZON:
+            continue
+        report.fates[preset, kind].update(all=1, early=at is not None and at <= HORIZON, ever=at is not None)
+    for worker, ats in suspended.items():
+        preset = worker.rsplit("-", 1)[0]
+        report.people[preset].update(all=1, early=any(at <= HORIZON for at in ats), ever=bool(ats))
+
+
+def _same(gold: Gold, simulated: Simulated, out: set[tuple[str, str]], seed: int) -> bool:
+    """Whether the image's state after discard is the same had the discarded answered otherwise."""
+    fold = Fold(gold[2].mentions, rulings=simulated.rulings)
+    other = [_otherwise(j, seed) if (j.worker, j.question) in out else j for j in simulated.judgments]
+
+    def discarded(judgments: Sequence[Judgment]) -> list[Judgment]:
+        return [replace(j, void=(j.worker, j.question) in out) for j in judgments]
+
+    return fold(discarded(simulated.judgments)) == fold(discarded(other))
+
+
+def _otherwise(judgment: Judgment, seed: int) -> Judgment:
+    """Another legal answer to the same question."""
+    dice = Dice("otherwise", seed, judgment.id)
+    answer = dice.choice(ANSWERS[judgment.question])
+    left, top = 1 + dice.below(200), 1 + dice.below(200)
+    box = Box(left, top, left + dice.below(200), top + dice.below(200)) if answer == "drawn" else None
+    return replace(judgment, answer=answer, box=box)
+
+
+def markdown(report: Report, *, good: str) -> str:
+    """Both tables as Markdown, and a line on what discarding cost."""
+    presets = (good, *BAD)
+    head = ["question", *(f"{preset}: {what}" for preset in presets for what in ("within 60", "in all"))]
+    lines = [head, ["---"] + ["---:"] * (len(head) - 1)]
+    for kind in QUESTIONS:
+        lines.append([kind, *_cells(report.fates[preset, kind] for preset in presets)])
+    together = [sum((report.fates[preset, kind] for kind in QUESTIONS), Counter[str]()) for preset in presets]
+    lines.append(["all kinds", *_cells(together)])
+    lines.append(["workers, at any kind", *_cells(report.people[preset] for preset in presets)])
+    scores = [["layer", "chain F1", "box IoU"], ["---", "---:", "---:"]]
+    for name, found in (
+        ("with the bad ones' judgments", report.before),
+        ("after discarding all who were suspended", report.discarded),
+        ("had the bad ones never come", report.without),
+    ):
+        scores.append([name, f"{found.f1:.4f}", f"{found.iou:.4f}"])
+    tables = "\n\n".join("\n".join(f"| {' | '.join(row)} |" for row in table) for table in (lines, scores))
+    return (
+        f"{tables}\n\nOf {report.given} judgments {report.void} were discarded, and {report.again} more were "
+        f"needed after it. In {report.same} of {report.images} images the state after discard is the one in "
+        "which the discarded had given other answers, drawn at random."
+    )
+
+
+def _cells(counts: Iterator[Counter[str]] | Sequence[Counter[str]]) -> Iterator[str]:
+    for count in counts:
+        for what in ("early", "ever"):
+            yield f"{count[what]} of {count['all']}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="What bad workers do, and what is done about them")
+    parser.add_argument("--images", type=int, default=300)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--workers", type=int, default=20)
+    parser.add_argument("--good", default="careful", metavar="PRESET")
+    options = parser.parse_args()
+    images: list[Gold] = [
+        (record.id, (record.width, record.height), record.layer)
+        for record in generate(KNOWN_FROM + options.images, seed=1, out=None)
+        if record.layer is not None
+    ]
+    print(
+        markdown(
+            run(images, seeds=options.seeds, workers=options.workers, good=options.good), good=options.good
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
