@@ -136,7 +136,7 @@ def following(
     waiting = next((row for row in held if row[0] not in holding), None)
     if waiting is not None:
         return _held(cursor, terms, kind, waiting, at)
-    refused = hand_out.closed(terms) or _refused(holder, terms)
+    refused = hand_out.closed(terms) or refused_to(holder, terms)
     if refused is not None:
         return _test(cursor, terms, holder, kind, refused, holding, at)
     if len(held) >= terms.settings.lease.in_hand:
@@ -211,7 +211,7 @@ def _held(cursor: Any, terms: Terms, kind: str, row: Sequence[Any], at: datetime
     return Lease(assignment, kind, role, image, json.loads(content), key, expires, task, None)
 
 
-def _refused(holder: Holder, terms: Terms) -> Nothing | None:
+def refused_to(holder: Holder, terms: Terms) -> Nothing | None:
     """What keeps this worker from the kind."""
     if holder.blocked:
         return Nothing(

@@ -1,0 +1,187 @@
+"""What there is for a worker: every campaign and kind, how they stand there, and why not, where not.
+
+What a list of tasks shows, on a page or through the API. It takes nothing and promises nothing: only
+`leases.take` knows who gets the last question.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import Count, Q, Sum
+from django.utils import timezone
+
+from annotation import hand_out, leases, qualification, sql, standings
+from annotation.campaign_settings import CampaignSettings, settings_of
+from annotation.hand_out import Holder, Nothing
+from annotation.models import Assignment, Campaign, Identity, Worker
+from annotation.models import Standing as Row
+from annotation.protocol.questions import QUESTIONS
+from annotation.protocol.trust import Entered, Standing, after
+
+#: What a campaign's `tasks` ask, in the order in which an image meets them.
+KINDS: Mapping[str, tuple[str, ...]] = {"entities": QUESTIONS}
+#: Waiting questions are counted up to this many; who could answer more needs no exact number.
+MANY = 1000
+
+
+class Today(NamedTuple):
+    """What a worker handed in since midnight: answers, seconds of work, millionths of the currency."""
+
+    answers: int = 0
+    seconds: float = 0.0
+    pay: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One kind of question in one campaign, as one worker meets it.
+
+    `standing` is theirs, or what it would be if they joined now. `waiting` are questions they could
+    get, MANY at most (`more`: there are others). `test` is the one they are in the middle of;
+    `nothing` says why they would get nothing now.
+    """
+
+    campaign: Campaign
+    kind: str
+    settings: CampaignSettings
+    standing: Standing
+    waiting: int
+    more: bool
+    in_hand: int
+    today: Today
+    test: qualification.Test | None
+    nothing: Nothing | None
+
+    @property
+    def wants_test(self) -> bool:
+        """Whether a test, begun or to be begun, is all that is between the worker and the work."""
+        return self.nothing is not None and self.nothing.code in qualification.NEED_A_TEST
+
+
+def kinds_of(campaign: Campaign) -> tuple[str, ...]:
+    """The questions that a campaign asks."""
+    return KINDS.get(campaign.tasks, ())
+
+
+def offers(*, worker: Worker) -> list[Offer]:
+    """All that campaigns offer to `worker`, by campaign, then in the order of the questions.
+
+    Closed campaigns are among them as long as the worker holds something there.
+    """
+    held = _held(worker)
+    shown = Q(state__in=(Campaign.OPEN, Campaign.PAUSED)) | Q(pk__in={campaign for campaign, _ in held})
+    campaigns = list(Campaign.objects.filter(shown).order_by("name"))
+    today = _today(worker, campaigns)
+    rows = {(row.campaign_id, row.kind): row for row in Row.objects.filter(worker=worker)}
+    identity = Identity.objects.filter(worker=worker).first()
+    entered = Entered(identity.tasks, identity.approved) if identity else Entered()
+    found = []
+    for campaign in campaigns:
+        settings = settings_of(campaign.settings)
+        for kind in kinds_of(campaign):
+            place = (campaign.pk, kind)
+            found.append(
+                _offer(campaign, settings, kind, worker, entered, rows.get(place), held[place], today[place])
+            )
+    return found
+
+
+def today(*, worker: int, campaign: int, kind: str) -> Today:
+    """What a worker has done of one kind since midnight."""
+    done = Assignment.objects.filter(
+        worker=worker, campaign=campaign, kind=kind, state=Assignment.SUBMITTED, ended_at__gte=_midnight()
+    )
+    sums = done.aggregate(answers=Count("pk"), seconds=Sum("seconds"), pay=Sum("pay"))
+    return Today(sums["answers"], sums["seconds"] or 0.0, sums["pay"] or 0)
+
+
+def _offer(
+    campaign: Campaign,
+    settings: CampaignSettings,
+    kind: str,
+    worker: Worker,
+    entered: Entered,
+    row: Row | None,
+    in_hand: int,
+    today: Today,
+) -> Offer:
+    standing = standings.pure(row) if row else after(Standing(kind), entered, settings.trust)
+    holder = Holder(
+        row.pk if row else 0,
+        campaign.pk,
+        worker.pk,
+        worker.pseudonym,
+        row.attempt if row else 0,
+        0,
+        bool(row and row.blocked),
+        row.reason if row else "",
+        bool(row and row.withdrawn_at),
+        standing,
+    )
+    terms = leases.Terms(
+        campaign.pk, campaign.state, campaign.reason, campaign.revision, campaign.seed, settings
+    )
+    nothing, test = hand_out.closed(terms) or leases.refused_to(holder, terms), None
+    with connection.cursor() as cursor:
+        waiting = _waiting(cursor, campaign.pk, kind, worker.pk)
+        if nothing is None and not waiting and not in_hand:
+            nothing = hand_out.why_none(cursor, holder, kind, sql.now())
+    if nothing is not None and nothing.code in qualification.NEED_A_TEST:
+        place = row or Row(campaign=campaign, worker=worker, kind=kind)
+        test = qualification.progress(place)
+        obstacle = None if test else qualification.obstacle(place, campaign=campaign, settings=settings)
+        nothing = Nothing(obstacle.code, obstacle.text) if obstacle else nothing
+    return Offer(
+        campaign,
+        kind,
+        settings,
+        standing,
+        min(waiting, MANY),
+        waiting > MANY,
+        in_hand,
+        today,
+        test,
+        None if in_hand else nothing,
+    )
+
+
+def _waiting(cursor: Any, campaign: int, kind: str, worker: int) -> int:
+    """Questions that this worker could get, counted up to one more than MANY."""
+    cursor.execute(
+        """SELECT count(*) FROM (
+               SELECT 1 FROM annotation_task t
+               WHERE t.campaign_id = %s AND t.kind = %s AND t.state = 'open' AND t.live < t.wanted
+                   AND (t.barred_id IS NULL OR t.barred_id <> %s)
+                   AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
+                       WHERE a.task_id = t.id AND a.worker_id = %s AND a.state <> 'expired')
+               LIMIT %s) waiting""",
+        [campaign, kind, worker, worker, MANY + 1],
+    )
+    return int(cursor.fetchone()[0])
+
+
+def _held(worker: Worker) -> defaultdict[tuple[int, str], int]:
+    """(campaign, kind) -> how many the worker has in hand."""
+    held = Assignment.objects.filter(worker=worker, state=Assignment.LEASED)
+    counts = held.values_list("campaign", "kind").annotate(Count("pk"))
+    return defaultdict(int, {(campaign, kind): count for campaign, kind, count in counts})
+
+
+def _today(worker: Worker, campaigns: Sequence[Campaign]) -> defaultdict[tuple[int, str], Today]:
+    """(campaign, kind) -> what the worker has handed in since midnight."""
+    done = Assignment.objects.filter(
+        campaign__in=campaigns, worker=worker, state=Assignment.SUBMITTED, ended_at__gte=_midnight()
+    )
+    sums = done.values_list("campaign", "kind").annotate(Count("pk"), Sum("seconds"), Sum("pay"))
+    return defaultdict(Today, {(campaign, kind): Today(*rest) for campaign, kind, *rest in sums})
+
+
+def _midnight() -> datetime:
+    """When today began, in the server's time zone."""
+    return timezone.localtime(sql.now()).replace(hour=0, minute=0, second=0, microsecond=0)
