@@ -53,7 +53,7 @@ def worker_named(pseudonym: str, campaign: Campaign) -> int:
     found = Worker.objects.filter(pseudonym=pseudonym, standings__campaign=campaign).first()
     if found is None:
         raise CannotDo(
-            f"campaign {campaign.name!r} has no worker {pseudonym!r}; campaign_status {campaign.name} lists them"
+            f"campaign {campaign.name!r} has no worker {pseudonym!r}; see campaign_status {campaign.name}"
         )
     return found.pk
 

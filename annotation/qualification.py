@@ -194,7 +194,7 @@ def warnings(*, campaign: Campaign, settings: CampaignSettings) -> dict[str, str
         if not items:
             found[kind] = (
                 f"nobody can begin {kind}: it has no qualification items; add some (add_controls), or "
-                "set trust.qualification to false"
+                "open the campaign with trust.qualification = false"
             )
         elif not asked:
             found[kind] = (
@@ -202,9 +202,11 @@ def warnings(*, campaign: Campaign, settings: CampaignSettings) -> dict[str, str
                 f"{items[0].stratum!r}; add some that are not"
             )
         elif len(asked) < wanted:
+            there = Counter(item.stratum for item in items)
+            least = sorted(stratum for stratum in there if there[stratum] == min(there.values()))
             found[kind] = (
-                f"the test of {kind} has {len(asked)} of {wanted} items: add qualification items for the "
-                "answers that have least"
+                f"the test of {kind} has {len(asked)} of {wanted} items; add qualification items known to be "
+                + " or ".join(repr(stratum) for stratum in least)
             )
     return found
 

@@ -8,14 +8,15 @@ retire                              out of the pools
 from annotation.controls.authoring import Added, BadItems, add, retire
 from annotation.controls.gold import NoGold, from_gold, from_golds
 from annotation.controls.items import BadItem, KnownItem
-from annotation.controls.pools import grade, known_from_plain, pool, seen, shown
-from annotation.controls.promotion import promote
+from annotation.controls.pools import grade, known_from_plain, pool, seen, shown, warnings
+from annotation.controls.promotion import CannotPromote, promote
 from annotation.controls.table import from_csv
 
 __all__ = [
     "Added",
     "BadItem",
     "BadItems",
+    "CannotPromote",
     "KnownItem",
     "NoGold",
     "add",
@@ -29,4 +30,5 @@ __all__ = [
     "retire",
     "seen",
     "shown",
+    "warnings",
 ]

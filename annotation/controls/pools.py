@@ -6,17 +6,19 @@ what a campaign has of them.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from django.db import connection
 
+from annotation.models import Campaign
 from annotation.models import Control as Row
 from annotation.protocol.controls import Control
 from annotation.protocol.grading import is_right
-from annotation.protocol.questions import BOX_DRAWING
+from annotation.protocol.questions import ANSWERS, BOX_DRAWING, QUESTIONS
 from annotation.protocol.terms import Box
-from annotation.protocol.trust import TrustSettings
+from annotation.protocol.trust import CONTROLS, TrustSettings, known_from
 
 #: Pools kept by a process; one is a tuple of some dozen ids.
 POOLS_KEPT = 256
@@ -49,6 +51,29 @@ def pool(campaign: int, kind: str, revision: int, purpose: str = Row.CONTROL) ->
     """
     rows = Row.objects.filter(campaign=campaign, kind=kind, purpose=purpose, active=True).order_by("id")
     return tuple(Control(str(row), stratum) for row, stratum in rows.values_list("id", "stratum"))
+
+
+def warnings(*, campaign: Campaign, settings: TrustSettings) -> dict[str, str]:
+    """Kind -> one line for the campaign page, where its control items cannot tell good workers from bad."""
+    found = {}
+    for kind in QUESTIONS:
+        if known_from(kind) != CONTROLS:
+            continue
+        there = Counter(item.stratum for item in pool(campaign.pk, kind, campaign.revision))
+        lacking = " or ".join(repr(answer) for answer in ANSWERS[kind] if not there[answer])
+        if not there:
+            found[kind] = f"nobody is measured at {kind}: it has no control items; add some (add_controls)"
+        elif lacking:
+            found[kind] = (
+                f"no control item of {kind} is known to be {lacking}, so whoever always answers otherwise "
+                "passes; add some that are"
+            )
+        elif there.total() < settings.window:
+            found[kind] = (
+                f"{kind} has {there.total()} control items, and a worker meets each once; add some until "
+                f"there are {settings.window} or more"
+            )
+    return found
 
 
 def shown(control: int) -> Shown:

@@ -18,6 +18,10 @@ SOURCE = "promoted"
 LEAST = 2
 
 
+class CannotPromote(ValueError):
+    """A kind whose answers cannot agree, or an agreement of too few."""
+
+
 def promote(
     *,
     campaign: Campaign,
@@ -32,16 +36,16 @@ def promote(
     Votes and double checks count, also those that no question consumed. Left out are questions that
     anybody flagged, that are open, that are known items already, or that a worker answered who is
     suspended, taken off or discarded at this kind. At most `per_answer` for each answer, drawn by the
-    campaign's seed. Raises ValueError on a kind whose answers cannot agree, or fewer than two workers.
+    campaign's seed. Raises CannotPromote.
 
     By default a question is settled by one answer or two: to have more of them, ask for `at_least` two,
     or set more votes.
     """
     if kind not in QUESTIONS or kind == BOX_DRAWING:
         known = ", ".join(name for name in QUESTIONS if name != BOX_DRAWING)
-        raise ValueError(f"answers to {kind!r} cannot be promoted; those to these can: {known}")
+        raise CannotPromote(f"answers to {kind!r} cannot be promoted; those to these can: {known}")
     if at_least < LEAST:
-        raise ValueError(f"agreement of {at_least} is none: expected {LEAST} workers or more")
+        raise CannotPromote(f"agreement of {at_least} is none: expected {LEAST} workers or more")
     found = {str(task): answer for task, answer in _agreed(campaign.pk, kind, at_least)}
     chosen = [
         task

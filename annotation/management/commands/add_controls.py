@@ -1,0 +1,112 @@
+"""`manage.py add_controls CAMPAIGN --from-gold LAYER | --csv FILE | --promote KIND`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation import controls, qualification
+from annotation.campaign_settings import CampaignError, settings_of
+from annotation.campaigns import campaign_named
+from annotation.formats.base import FormatError
+from annotation.management.base import ReportCommand, table
+from annotation.models import Control
+from annotation.protocol.questions import BOX_DRAWING, QUESTIONS
+from annotation.registry import UnknownName
+from annotation.selectors.controls import known_items
+from annotation.selectors.corpora import layer_named
+
+
+class Command(ReportCommand):
+    help = (
+        "Add known items to a campaign: control items, which are mixed into the work, and qualification "
+        "items, which make up the tests. Without a source, tell what there is. docs/trust.md has the CSV's "
+        "columns."
+    )
+    refusals = (
+        UnknownName,
+        CampaignError,
+        controls.BadItems,
+        controls.NoGold,
+        controls.CannotPromote,
+        FormatError,
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("campaign")
+        source = parser.add_mutually_exclusive_group()
+        source.add_argument("--from-gold", metavar="LAYER", help="Take questions about a layer's images")
+        source.add_argument("--csv", type=Path, metavar="FILE")
+        source.add_argument(
+            "--promote",
+            metavar="KIND",
+            choices=[kind for kind in QUESTIONS if kind != BOX_DRAWING],
+            help="Take settled questions that all who were asked answered alike",
+        )
+        parser.add_argument(
+            "--images", type=int, default=60, help="With --from-gold: how many images (default 60)"
+        )
+        parser.add_argument(
+            "--seed", type=int, default=0, help="With --from-gold: which images and questions"
+        )
+        parser.add_argument(
+            "--purpose",
+            choices=Control.PURPOSES,
+            help="With --from-gold: only these; with --promote: these (default control)",
+        )
+        parser.add_argument(
+            "--at-least", type=int, default=3, help="With --promote: workers who agree (default 3)"
+        )
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        campaign = campaign_named(options["campaign"])
+        purpose = options["purpose"]
+        added: controls.Added | None = None
+        if options["from_gold"] is not None:
+            layer = layer_named(campaign.corpus, options["from_gold"])
+            assert layer is not None  # A name was given.
+            added = controls.from_gold(
+                campaign=campaign,
+                layer=layer,
+                images=options["images"],
+                seed=options["seed"],
+                purposes=[purpose] if purpose else Control.PURPOSES,
+            )
+        elif options["csv"] is not None:
+            added = controls.from_csv(campaign=campaign, file=options["csv"])
+        elif options["promote"]:
+            added = controls.promote(
+                campaign=campaign,
+                kind=options["promote"],
+                at_least=options["at_least"],
+                purpose=purpose or Control.CONTROL,
+            )
+        settings = settings_of(campaign.settings)
+        return {
+            "campaign": campaign.name,
+            "added": added.added if added else 0,
+            "there_already": added.there if added else 0,
+            "items": [
+                {"kind": kind, "purpose": purpose, "answer": answer, "items": items}
+                for (kind, purpose, answer), items in known_items(campaign).items()
+            ],
+            "warnings": [
+                *qualification.warnings(campaign=campaign, settings=settings).values(),
+                *controls.warnings(campaign=campaign, settings=settings.trust).values(),
+            ],
+        }
+
+    def show(self, report: dict[str, Any]) -> str:
+        rows = [[i["kind"], i["purpose"], i["answer"], i["items"]] for i in report["items"]]
+        lines = [
+            (
+                f"{report['added']} known items added to campaign {report['campaign']!r}, "
+                f"{report['there_already']} stood there already"
+            )
+        ]
+        if rows:
+            lines.append(table(["question", "purpose", "known to be", "items"], rows))
+        return "\n".join([*lines, *(f"beware: {warning}" for warning in report["warnings"])])

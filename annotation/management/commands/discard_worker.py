@@ -1,0 +1,76 @@
+"""`manage.py discard_worker CAMPAIGN PSEUDONYM [--kind KIND] [--restore]`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandParser
+from tqdm import tqdm
+
+from annotation import discard
+from annotation.campaign_settings import CampaignError
+from annotation.campaigns import campaign_named
+from annotation.management.base import ReportCommand, progress_bar
+from annotation.protocol.questions import QUESTIONS
+
+
+class Command(ReportCommand):
+    help = (
+        "Withdraw a worker's judgments from a campaign and take them off it, or restore them. Judgments are "
+        "kept and paid; images are folded anew without them. Run it again to finish what was interrupted."
+    )
+    refusals = (CampaignError, discard.CannotDo)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("campaign")
+        parser.add_argument("worker", help="The worker's pseudonym")
+        parser.add_argument("--kind", choices=QUESTIONS, help="One question only (default: all)")
+        way = parser.add_mutually_exclusive_group()
+        way.add_argument("--reason", default="", help="What the worker reads")
+        way.add_argument("--restore", action="store_true", help="Let the judgments count again")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        campaign = campaign_named(options["campaign"])
+        worker = discard.worker_named(options["worker"], campaign)
+        with progress_bar(what="images", total=0) as bar:
+
+            def step(done: int, total: int) -> None:
+                _moved(bar, done, total)
+
+            if options["restore"]:
+                done = discard.restore(campaign=campaign, worker=worker, kind=options["kind"], progress=step)
+            else:
+                done = discard.discard(
+                    campaign=campaign,
+                    worker=worker,
+                    kind=options["kind"],
+                    reason=options["reason"],
+                    progress=step,
+                )
+        return {
+            "campaign": campaign.name,
+            "worker": options["worker"],
+            "restored": options["restore"],
+            **asdict(done),
+        }
+
+    def show(self, report: dict[str, Any]) -> str:
+        did = "restored" if report["restored"] else "withdrawn"
+        lines = [
+            (
+                f"{report['judgments']} judgments of {report['worker']} in {report['images']} images are {did} "
+                f"({', '.join(report['kinds'])})"
+            )
+        ]
+        if report["drawers"]:
+            lines.append(f"the standing of {report['drawers']} drawers changed with their verdicts")
+        if report["retired"]:
+            lines.append(f"{report['retired']} known items promoted with these votes are retired")
+        return "\n".join(lines)
+
+
+def _moved(bar: tqdm[Any], done: int, total: int) -> None:
+    bar.total = total
+    bar.update(done - bar.n)

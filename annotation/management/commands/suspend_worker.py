@@ -1,0 +1,57 @@
+"""`manage.py suspend_worker CAMPAIGN PSEUDONYM [--kind KIND] [--reason TEXT | --reinstate]`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation import discard
+from annotation.campaign_settings import CampaignError
+from annotation.campaigns import campaign_named
+from annotation.management.base import ReportCommand
+from annotation.protocol.questions import QUESTIONS
+
+
+class Command(ReportCommand):
+    help = (
+        "Take a worker off a campaign, or let them back. What they have in hand still counts; to withdraw "
+        "what they answered, see discard_worker."
+    )
+    refusals = (CampaignError, discard.CannotDo)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("campaign")
+        parser.add_argument("worker", help="The worker's pseudonym")
+        parser.add_argument("--kind", choices=QUESTIONS, help="One question only (default: all)")
+        way = parser.add_mutually_exclusive_group()
+        way.add_argument("--reason", default="", help="What the worker reads")
+        way.add_argument(
+            "--reinstate",
+            action="store_true",
+            help="Let them back; where the rules had suspended them, they begin anew",
+        )
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        campaign = campaign_named(options["campaign"])
+        worker = discard.worker_named(options["worker"], campaign)
+        if options["reinstate"]:
+            kinds = discard.reinstate(campaign=campaign, worker=worker, kind=options["kind"])
+        else:
+            kinds = discard.suspend(
+                campaign=campaign, worker=worker, kind=options["kind"], reason=options["reason"]
+            )
+        return {
+            "campaign": campaign.name,
+            "worker": options["worker"],
+            "reinstated": options["reinstate"],
+            "kinds": list(kinds),
+        }
+
+    def show(self, report: dict[str, Any]) -> str:
+        if not report["kinds"]:
+            already = "not suspended" if report["reinstated"] else "suspended already"
+            return f"{report['worker']} is {already}: nothing to do"
+        did = "let back to" if report["reinstated"] else "taken off"
+        return f"{report['worker']} is {did} {', '.join(report['kinds'])}"
