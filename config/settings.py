@@ -75,6 +75,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "csp",
     "rest_framework",
+    "rest_framework.authtoken",
     "annotation",
     "evaluation",
 ]
@@ -240,10 +241,22 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_TASK_SOFT_TIME_LIMIT = 2 * 3600  # seconds; time to write a checkpoint
+# A job that takes longer is queued again from its checkpoint, and has five minutes to notice.
+CELERY_TASK_SOFT_TIME_LIMIT = 2 * 3600  # seconds
 CELERY_TASK_TIME_LIMIT = CELERY_TASK_SOFT_TIME_LIMIT + 300
-# Longer than any task may take, else Redis would deliver it a second time while it runs.
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": CELERY_TASK_TIME_LIMIT + 600}
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    # Longer than any task may take, else Redis would deliver it a second time while it runs.
+    "visibility_timeout": CELERY_TASK_TIME_LIMIT + 600,
+    # Whoever asks for a job is not kept waiting by a broker that is away: the sweep sends it later.
+    "socket_connect_timeout": 2,
+    "socket_timeout": 10,
+}
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.2}
+# A worker takes from both unless told otherwise (--queues). Apart, a long job cannot hold up what is
+# due every minute.
+CELERY_TASK_QUEUES = {"jobs": {}, "periodic": {}}
+CELERY_TASK_DEFAULT_QUEUE = "jobs"
+CELERY_TASK_ROUTES = {"annotation.periodic": {"queue": "periodic"}}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = TIME_ZONE
 

@@ -14,7 +14,7 @@ What a kind of job does is one file in an app's package `job_kinds`.
 from annotation.jobs.kinds import Kind, job_kind, kind_named
 from annotation.jobs.progress import Cancelled, Interrupted, Progress, Stopping, Superseded
 from annotation.jobs.rows import JobError, Swept, cancel, due, enqueue, job_numbered, remaining, resume, sweep
-from annotation.jobs.running import DATABASE_LOST, run
+from annotation.jobs.running import DATABASE_LOST, mend_connection, run
 
 __all__ = [
     "DATABASE_LOST",
@@ -32,6 +32,7 @@ __all__ = [
     "job_kind",
     "job_numbered",
     "kind_named",
+    "mend_connection",
     "remaining",
     "resume",
     "run",

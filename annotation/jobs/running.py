@@ -65,10 +65,16 @@ def run(
         return _hand_back(job, progress, forgiven=progress.share > job.share_before)
     except DATABASE_LOST as error:
         log.warning("job %d (%s) lost its database: %s", job.pk, job.kind, _line(str(error)))
-        connection.close_if_unusable_or_obsolete()
+        mend_connection()
         return _hand_back(job, progress, wait=min(LONGEST_WAIT, 2.0**job.attempts))
     except Exception as error:
         return _fail(kind, job, progress, error)
+
+
+def mend_connection() -> None:
+    """Drop this thread's connection where it is of no use any more; the next statement opens another."""
+    if not connection.in_atomic_block:
+        connection.close_if_unusable_or_obsolete()
 
 
 def _claim(job_id: int) -> Job | None:

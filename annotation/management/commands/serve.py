@@ -1,9 +1,13 @@
-"""`manage.py serve`: the web server, as one process group."""
+"""`manage.py serve`: the web server and, where there is no broker, the jobs: one process group."""
 
 from __future__ import annotations
 
 import errno
+import os
 import socket
+import subprocess
+import sys
+import time
 from typing import Any
 
 from django.conf import settings
@@ -11,12 +15,67 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.servers.basehttp import get_internal_wsgi_application
 from django.db import connections
 from gunicorn.app.base import BaseApplication
+from gunicorn.arbiter import Arbiter
 
 HOST, PORT = "127.0.0.1", 8000
 LAST_PORT = 65535
 THREADS = 8
 #: Seconds that requests in flight have to end once the server is told to stop.
 GRACE = 20
+#: Seconds after which a worker of jobs that died is started again.
+RESTART = 5.0
+
+
+class JobsProcess:
+    """`manage.py work` as a child of ours, started again where it dies. Without locks, for one thread."""
+
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+        self._started = -RESTART
+
+    def keep(self) -> None:
+        """Start it unless it lives."""
+        if self._child is not None and self._child.poll() is None:
+            return
+        if time.monotonic() - self._started < RESTART:
+            return
+        self._started = time.monotonic()
+        command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "work", "--parent", str(os.getpid())]
+        self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+
+    def ask_to_end(self) -> None:
+        if self._child is not None:
+            self._child.terminate()
+
+    def end(self) -> None:
+        """Wait until it has ended; kill it after GRACE seconds."""
+        if self._child is None:
+            return
+        try:
+            self._child.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            # What it was doing is queued again by the sweep.
+            self._child.kill()
+            self._child.wait()
+
+
+class Master(Arbiter):
+    """Gunicorn's master, which keeps the worker of jobs beside those that answer requests."""
+
+    jobs: JobsProcess | None = None
+
+    def manage_workers(self) -> None:
+        super().manage_workers()
+        if self.jobs is not None:
+            self.jobs.keep()
+
+    def stop(self, graceful: bool = True) -> None:
+        jobs, self.jobs = self.jobs, None
+        if jobs is not None:
+            jobs.ask_to_end()
+        super().stop(graceful)
+        if jobs is not None:
+            jobs.end()
 
 
 class Server(BaseApplication):
@@ -33,12 +92,18 @@ class Server(BaseApplication):
     def load(self) -> Any:
         return get_internal_wsgi_application()
 
+    def run(self) -> None:
+        master = Master(self)
+        if not settings.REDIS_URL:
+            master.jobs = JobsProcess()
+        master.run()
+
 
 def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
     """Serve until interrupted, saying where once it is so; CommandError where the port cannot be had.
 
     One process with threads suits SQLite, which has one writer at a time; more processes are
-    for PostgreSQL.
+    for PostgreSQL. Without REDIS_URL one more process does the jobs.
     """
     address = _address(host, port)
     # A connection must not be shared with the processes that are forked below.
@@ -81,7 +146,7 @@ def _address(host: str, port: int) -> str:
 
 
 class Command(BaseCommand):
-    help = f"Serve the pages, at {HOST}:{PORT} unless told otherwise"
+    help = f"Serve the pages, at {HOST}:{PORT} unless told otherwise, and do the jobs where no broker is set"
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=HOST, help=f"Address to listen on (default {HOST})")

@@ -1,0 +1,57 @@
+"""What Celery's workers do: run jobs by their ids, and the periodic work by its names.
+
+Celery delivers; whether there is anything to do is told by the rows, so that every task may
+come twice, late, or never.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from typing import Any
+
+from celery import current_app, shared_task
+from celery.exceptions import SoftTimeLimitExceeded
+from celery.signals import worker_shutting_down
+
+from annotation import jobs, periodic
+from annotation.jobs.delivery import RUN_JOB
+
+#: Seconds that one turn of the periodic work may take.
+TURN = 600
+
+# Shared with the processes of the pool, which are forked from this one; without a lock, which a
+# killed process would keep.
+_stopping = multiprocessing.RawValue("b", 0)
+
+
+@worker_shutting_down.connect
+def _stop(**kwargs: Any) -> None:
+    _stopping.value = 1
+
+
+@shared_task(
+    name=RUN_JOB,
+    autoretry_for=jobs.DATABASE_LOST,
+    retry_backoff=1,
+    retry_backoff_max=60,
+    max_retries=30,
+)
+def run_job(job_id: int) -> None:
+    """Run a job, if it is queued. Tried again, ever less often, while the database cannot be reached."""
+    jobs.run(job_id, stopping=lambda: bool(_stopping.value), limits=(SoftTimeLimitExceeded,))
+
+
+@shared_task(name="annotation.periodic", soft_time_limit=TURN, time_limit=TURN + 60)
+def do_periodic(name: str) -> None:
+    """One turn of the periodic work `name`."""
+    periodic.do(name)
+
+
+for _entry in periodic.PERIODIC.values():
+    # A turn that nobody took is no use later: the next comes.
+    current_app.add_periodic_task(
+        _entry.every,
+        do_periodic.s(_entry.name),
+        name=_entry.name,
+        expires=_entry.every,
+    )

@@ -1,0 +1,102 @@
+"""Files made for somebody to fetch: one archive under DATA_DIR/exports, for some days.
+
+An archive's own time says when it was made, and so when it expires: no row needs to be asked,
+and none that is lost leaves its file behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+import zipfile
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from django.conf import settings
+
+#: Seconds that an archive is kept.
+KEPT = 7 * 24 * 3600
+#: Types that do not shrink when they are packed.
+PACKED = {".jpg", ".png", ".webp", ".gif", ".gz", ".parquet", ".zip"}
+#: The same files make the same archive, so that its checksum says something.
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
+_CHUNK = 1 << 20
+_PARTIAL = ".partial"
+
+Progress = Callable[[Iterable[Path]], Iterable[Path]]
+
+
+class Download(NamedTuple):
+    """A finished archive: its path under DATA_DIR, SHA-256, size in bytes, when it goes (ISO 8601, UTC)."""
+
+    path: str
+    sha256: str
+    size: int
+    expires_at: str
+
+
+class Gone(ValueError):
+    """A download that has expired; one line with the remedy."""
+
+
+def pack(folder: Path, name: str, *, progress: Progress = iter) -> Download:
+    """Pack all files of `folder` into the archive exports/`name`.zip, which is complete once it exists.
+
+    `progress` is handed the files in the order in which they are packed.
+    """
+    target = _folder() / f"{name}.zip"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(target.name + _PARTIAL)
+    try:
+        with zipfile.ZipFile(partial, "w", allowZip64=True) as archive:
+            for file in progress(sorted(path for path in folder.rglob("*") if path.is_file())):
+                entry = zipfile.ZipInfo(file.relative_to(folder).as_posix(), _LONG_AGO)
+                entry.external_attr = 0o644 << 16
+                entry.file_size = file.stat().st_size
+                entry.compress_type = zipfile.ZIP_STORED if file.suffix in PACKED else zipfile.ZIP_DEFLATED
+                with file.open("rb") as source, archive.open(entry, "w") as packed:
+                    while chunk := source.read(_CHUNK):
+                        packed.write(chunk)
+        with partial.open("rb") as packed_file:
+            sha256 = hashlib.file_digest(packed_file, "sha256").hexdigest()
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+    made = target.stat()
+    expires = datetime.fromtimestamp(made.st_mtime + KEPT, UTC).isoformat(timespec="seconds")
+    return Download(target.relative_to(Path(settings.DATA_DIR)).as_posix(), sha256, made.st_size, expires)
+
+
+def file_of(path: str) -> Path:
+    """The archive at `path`, as a `Download` names it; raises Gone where it has expired."""
+    file = (Path(settings.DATA_DIR) / path).resolve()
+    if not file.is_relative_to(_folder().resolve()) or not file.is_file() or _expired(file):
+        raise Gone(f"{path} is no longer kept; export it again")
+    return file
+
+
+def remove_expired() -> int:
+    """Remove archives whose time is over, and what killed processes left of others; how many."""
+    removed = 0
+    if _folder().is_dir():
+        for file in _folder().iterdir():
+            if _expired(file):
+                with contextlib.suppress(FileNotFoundError):
+                    file.unlink()
+                    removed += 1
+    return removed
+
+
+def _folder() -> Path:
+    return Path(settings.DATA_DIR) / "exports"
+
+
+def _expired(file: Path) -> bool:
+    try:
+        return file.stat().st_mtime + KEPT < time.time()
+    except FileNotFoundError:
+        return True

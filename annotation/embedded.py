@@ -1,0 +1,107 @@
+"""The worker without a broker: one process that looks for queued jobs and keeps the periodic work.
+
+Two threads, since a long job must not keep leases from expiring. Where several processes share
+DATA_DIR, one works and the others wait for its end.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+from types import FrameType
+
+from django.db import DatabaseError, connections
+
+from annotation import jobs, periodic
+from annotation.exclusive import Busy, exclusive_folder
+
+log = logging.getLogger(__name__)
+
+#: Seconds between two looks for a queued job.
+POLL = 1.0
+#: Seconds between two tries where another process works, or the database cannot be used.
+AGAIN = 5.0
+#: Seconds that a job has to come to its next step once we are told to stop.
+GRACE = 15.0
+
+
+def work(*, parent: int | None = None) -> None:
+    """Work until SIGTERM or SIGINT, or until the process `parent` is no longer our parent.
+
+    A job under way is queued again at its next step. Call in the main thread.
+    """
+    stop = threading.Event()
+
+    def told(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    # The main thread never waits for the event itself: a signal would find it holding the event's lock.
+    before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGINT)}
+    worker = threading.Thread(target=_work_alone, args=[stop], name="embedded worker", daemon=True)
+    worker.start()
+    try:
+        while worker.is_alive() and not stop.is_set():
+            if parent is not None and os.getppid() != parent:
+                stop.set()
+            worker.join(0.5)
+        worker.join(GRACE)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _work_alone(stop: threading.Event) -> None:
+    """Wait until nobody else works, then do."""
+    waiting = False
+    while not stop.is_set():
+        try:
+            with exclusive_folder("embedded", busy="another process works"):
+                clock = threading.Thread(target=_keep_time, args=[stop], name="periodic work", daemon=True)
+                clock.start()
+                _do_jobs(stop)
+                clock.join()
+        except Busy:
+            if not waiting:
+                log.info("another process of this DATA_DIR does the jobs; waiting for its end")
+            waiting = True
+            stop.wait(AGAIN)
+
+
+def _do_jobs(stop: threading.Event) -> None:
+    """Run queued jobs one after another."""
+    usable = True
+    while not stop.is_set():
+        try:
+            job_id = jobs.due()
+            if job_id is not None:
+                jobs.run(job_id, stopping=stop.is_set)
+            elif usable:
+                stop.wait(POLL)
+            if not usable:
+                log.warning("the database can be used again; jobs go on")
+                usable = True
+        except DatabaseError as error:
+            if usable:
+                log.warning("jobs wait, as the database cannot be used: %s", str(error).strip())
+            usable = False
+            jobs.mend_connection()
+            stop.wait(AGAIN)
+        except Exception:
+            log.exception("a job could not be run")
+            stop.wait(AGAIN)
+    connections.close_all()
+
+
+def _keep_time(stop: threading.Event) -> None:
+    """Do every entry of the periodic work when its turn has come."""
+    start = time.monotonic()
+    turns = {name: start + min(entry.every, AGAIN) for name, entry in periodic.PERIODIC.items()}
+    while not stop.wait(max(0.0, min(turns.values()) - time.monotonic())):
+        for name, turn in turns.items():
+            if time.monotonic() >= turn and not stop.is_set():
+                periodic.do(name)
+                turns[name] = max(turn, time.monotonic()) + periodic.PERIODIC[name].every
+    connections.close_all()

@@ -1,0 +1,54 @@
+"""Withdrawing a worker's judgments, or restoring them: many images are folded anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from annotation import discard as service
+from annotation.jobs import JobError, Progress, job_kind
+from annotation.models import Campaign
+
+REFUSALS = (JobError, service.CannotDo)
+
+
+@job_kind("discard", title="Withdrawing a worker's judgments", refusals=REFUSALS)
+def discard(progress: Progress, *, worker: int, kind: str | None = None, reason: str = "") -> dict[str, Any]:
+    """Withdraw what `worker` (the row's id) answered to `kind`, or all; the result is `discard.Done`.
+
+    Images that are done are not touched again, so a second run does what the first left.
+    """
+    done = service.discard(
+        campaign=_campaign(progress),
+        worker=worker,
+        kind=kind,
+        reason=reason,
+        actor=progress.actor,
+        progress=_images(progress),
+    )
+    return asdict(done)
+
+
+@job_kind("restore", title="Restoring a worker's judgments", refusals=REFUSALS)
+def restore(progress: Progress, *, worker: int, kind: str | None = None) -> dict[str, Any]:
+    """Undo `discard`; the result is `discard.Done`."""
+    done = service.restore(
+        campaign=_campaign(progress),
+        worker=worker,
+        kind=kind,
+        actor=progress.actor,
+        progress=_images(progress),
+    )
+    return asdict(done)
+
+
+def _campaign(progress: Progress) -> Campaign:
+    if progress.campaign is None:
+        raise JobError("judgments are withdrawn in a campaign, and none was given")
+    return progress.campaign
+
+
+def _images(progress: Progress) -> Callable[[int, int], None]:
+    progress.advance(phase="folding images anew")
+    return lambda done, total: progress.advance(done / max(1, total))

@@ -1,0 +1,66 @@
+"""A corpus with one of its layers as an archive to fetch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from annotation.downloads import pack
+from annotation.exclusive import exclusive_folder
+from annotation.export import ExportError
+from annotation.export import export_dataset as write
+from annotation.jobs import Progress, job_kind
+from annotation.protocol.terms import ImageRecord
+from annotation.registry import UnknownName
+from annotation.selectors.corpora import AmbiguousLayer, corpus_named
+
+#: The share of the work that is done when the files are written, and are yet to be packed.
+WRITTEN = 0.7
+#: Pictures weigh more than words.
+WRITTEN_BEFORE_PICTURES = 0.2
+
+
+@job_kind(
+    "export_dataset",
+    title="Export of a dataset",
+    refusals=(UnknownName, AmbiguousLayer, ExportError, OSError),
+)
+def export_dataset(
+    progress: Progress,
+    *,
+    corpus: str,
+    format: str,
+    layer: str | None = None,
+    include_unfinished: bool = False,
+    with_pictures: bool = False,
+) -> dict[str, Any]:
+    """Write the dataset and pack it; the result has the archive's path, sha256, size and expiry, and counts.
+
+    A file cannot be gone on with in its middle, so that a killed export starts anew; what it
+    had written is removed first.
+    """
+    images = corpus_named(corpus).image_count
+    written_share = WRITTEN_BEFORE_PICTURES if with_pictures else WRITTEN
+
+    def told(records: Iterable[ImageRecord]) -> Iterator[ImageRecord]:
+        return progress.over(records, total=images, phase="writing", end=written_share)
+
+    def packing(files: Iterable[Path]) -> Iterator[Path]:
+        found = list(files)
+        return progress.over(found, total=len(found), phase="packing", start=written_share)
+
+    name = "-".join(re.sub(r"[^-\w]+", "_", part) for part in (corpus, layer, format) if part)
+    with exclusive_folder(f"export.{progress.job_id}", busy="this export is being written already") as folder:
+        written = write(
+            corpus=corpus,
+            format=format,
+            out=folder / "dataset",
+            layer=layer,
+            include_unfinished=include_unfinished,
+            with_pictures=with_pictures,
+            progress=told,
+        )
+        made = pack(folder / "dataset", f"{name}-{progress.job_id}", progress=packing)
+    return {**made._asdict(), "counts": dict(written.counts)}

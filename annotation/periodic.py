@@ -1,0 +1,75 @@
+"""What is done again and again beside the pages, in one table for both deliveries.
+
+Celery's clock sends the names (`celery_tasks`); the embedded worker goes through the table
+itself (`embedded`). An entry that fails is logged, and neither stops the others nor its own
+next turn. Doing one twice at once does no harm, and is avoided where processes share DATA_DIR.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from annotation import downloads, jobs, leases
+from annotation.exclusive import Busy, exclusive_folder
+from annotation.job_kinds.refresh_layer import refreshing
+from annotation.models import Campaign
+
+log = logging.getLogger(__name__)
+
+#: Leases ended in one turn, and images of one campaign's layer written in one; the rest waits.
+LEASES, IMAGES = 1000, 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Periodic:
+    """One entry: its name, the seconds from one turn to the next, what is done."""
+
+    name: str
+    every: float
+    work: Callable[[], object]
+
+
+def expire_leases() -> None:
+    """End leases whose time has run out, so that their places are free."""
+    leases.expire(limit=LEASES)
+
+
+def refresh_layers() -> None:
+    """Write into the campaigns' layers what was answered lately."""
+    for campaign in Campaign.objects.exclude(state=Campaign.DRAFT).select_related("corpus"):
+        try:
+            for _ in refreshing(campaign, at_most=IMAGES):
+                pass
+        except ValueError as error:
+            log.warning("the layer of campaign %s is not refreshed: %s", campaign.name, error)
+
+
+PERIODIC: dict[str, Periodic] = {
+    entry.name: entry
+    for entry in (
+        Periodic("sweep_jobs", 15, jobs.sweep),
+        Periodic("expire_leases", 30, expire_leases),
+        Periodic("refresh_layers", 60, refresh_layers),
+        Periodic("remove_expired_exports", 3600, downloads.remove_expired),
+    )
+}
+
+
+def do(name: str) -> bool:
+    """Do the entry `name` now; whether it was done: not where another is at it, nor where it failed."""
+    try:
+        with exclusive_folder(f"periodic.{name}", busy=f"{name} is under way"):
+            PERIODIC[name].work()
+    except Busy:
+        return False
+    except jobs.DATABASE_LOST as error:
+        # Expected while a database starts again; its traceback would tell nobody anything.
+        log.warning("%s waits for its next turn, as the database cannot be used: %s", name, error)
+        jobs.mend_connection()
+        return False
+    except Exception:
+        log.exception("%s failed", name)
+        return False
+    return True

@@ -1,0 +1,15 @@
+"""Jobs as pages and commands show them."""
+
+from __future__ import annotations
+
+from annotation.models import Campaign, Job
+
+
+def recent_jobs(*, campaign: Campaign | None = None, state: str | None = None, limit: int = 50) -> list[Job]:
+    """The newest jobs first, of a campaign or of all; with who asked for them."""
+    found = Job.objects.select_related("campaign", "created_by").order_by("-pk")
+    if campaign is not None:
+        found = found.filter(campaign=campaign)
+    if state is not None:
+        found = found.filter(state=state)
+    return list(found[:limit])

@@ -1,0 +1,61 @@
+"""A broker that is ours, and whichever delivery a test runs under."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import redis
+from django.conf import settings as django_settings
+from kombu import pools
+
+from config.celery import app
+from tests.jobs import workers
+
+
+@contextlib.contextmanager
+def sending_to(url: str) -> Iterator[None]:
+    """Let this process send its jobs to the broker at `url`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(django_settings, "REDIS_URL", url)
+        patch.setitem(app.conf, "broker_url", url)
+        yield
+    # As in a process that was forked: connections to that broker are not gone on with.
+    pools.reset()
+    app._after_fork()
+
+
+@pytest.fixture
+def broker(redis_url: str) -> Iterator[redis.Redis]:
+    """An empty Redis, to which this process sends."""
+    with redis.Redis.from_url(redis_url) as client, sending_to(redis_url):
+        client.flushall()
+        yield client
+
+
+@dataclass
+class Delivery:
+    """How jobs get to their workers: its name, and a worker of it to start."""
+
+    name: str
+    worker: Callable[[], AbstractContextManager[workers.Worker]]
+
+
+@pytest.fixture(params=["celery", "embedded"])
+def delivery(request: pytest.FixtureRequest, tmp_path: Path) -> Delivery:
+    number = itertools.count()
+    if request.param == "embedded":
+        return Delivery("embedded", lambda: workers.started(workers.EMBEDDED, tmp_path))
+    request.getfixturevalue("broker")
+
+    def worker() -> AbstractContextManager[workers.Worker]:
+        name = f"counting{next(number)}@here"
+        command = [*workers.CELERY, "--hostname", name]
+        return workers.started(command, tmp_path, REDIS_URL=django_settings.REDIS_URL)
+
+    return Delivery("celery", worker)

@@ -1,0 +1,13 @@
+"""The embedded worker with the tests' kinds: `python -m tests.jobs.embedded_worker`."""
+
+import os
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+django.setup()
+
+import tests.jobs.kinds  # noqa: E402, F401  (its models need the line above)
+from annotation import embedded  # noqa: E402
+
+embedded.work()

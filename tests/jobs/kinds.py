@@ -1,0 +1,74 @@
+"""Kinds of jobs for the tests; every process that runs one imports this."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from django.db import OperationalError
+
+from annotation import jobs, sql
+from annotation.jobs import Progress, job_kind
+from annotation.models import AuditEntry, Job
+
+STEP = "counted"
+
+
+class Refused(ValueError):
+    """What the kind `refused` refuses with."""
+
+
+class TooLong(Exception):
+    """What a delivery raises into work that takes too long for it."""
+
+
+@job_kind("count", title="Counting")
+def count(progress: Progress, *, upto: int, pause: float = 0.0) -> dict[str, int]:
+    """Write one row a step; step and checkpoint are one transaction."""
+    begin = progress.checkpoint.get("next", 0)
+    for number in range(begin, upto):
+        time.sleep(pause)
+        with sql.writing():
+            about = {"job": progress.job_id, "number": number, "process": os.getpid()}
+            AuditEntry.objects.create(act=STEP, about=about)
+            progress.advance((number + 1) / upto, phase="counting", checkpoint={"next": number + 1})
+    return {"counted": upto - begin}
+
+
+@job_kind("cancelled_on_the_way", title="Cancelled by somebody else after its first step")
+def cancelled_on_the_way(progress: Progress) -> dict[str, bool]:
+    if not progress.checkpoint:
+        progress.advance(0.5, checkpoint={"half": True})
+        jobs.cancel(job_id=progress.job_id)
+    progress.advance(0.6, phase="after it")
+    return {"went_on": True}
+
+
+@job_kind("fails", title="Failing")
+def fails(progress: Progress) -> None:
+    raise RuntimeError("the roof fell in\nand the second line says more")
+
+
+@job_kind("refused", title="Refusing", refusals=(Refused,))
+def refused(progress: Progress) -> None:
+    raise Refused("there is no such thing; name another")
+
+
+@job_kind("loses_database", title="Losing the database")
+def loses_database(progress: Progress) -> None:
+    raise OperationalError("server closed the connection unexpectedly")
+
+
+@job_kind("takes_too_long", title="Taking too long")
+def takes_too_long(progress: Progress, *, share: float) -> None:
+    progress.advance(share, phase="slow")
+    raise TooLong
+
+
+@job_kind("lost_and_found", title="Taken for lost while it runs")
+def lost_and_found(progress: Progress, *, share: float) -> dict[str, Any]:
+    """Meanwhile the row is queued again and claimed by another, as after a long silence."""
+    Job.objects.filter(pk=progress.job_id).update(started_at=sql.now(), phase="with another")
+    progress.advance(share, phase="back again")
+    return {}

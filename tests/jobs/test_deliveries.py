@@ -1,0 +1,222 @@
+"""The same jobs under both deliveries, with workers that are processes and may be killed."""
+
+from __future__ import annotations
+
+import signal
+import time
+from datetime import timedelta
+
+import pytest
+import redis
+from django.db import connection
+
+from annotation import jobs, sql
+from annotation.jobs.delivery import deliver
+from annotation.jobs.rows import FORGOTTEN, LOST
+from annotation.models import AuditEntry, Job
+from tests.jobs import kinds, workers
+from tests.jobs.conftest import Delivery, sending_to
+from tests.jobs.workers import wait_for, wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def counted() -> list[int]:
+    """The numbers that jobs wrote, in order; each is written once if nothing is done twice."""
+    return [entry.about["number"] for entry in AuditEntry.objects.filter(act=kinds.STEP).order_by("pk")]
+
+
+def under_way(job: Job, share: float = 0.1) -> Job:
+    """The job's row once it has come so far."""
+    wait_until(lambda: Job.objects.get(pk=job.pk).share >= share, f"{job} to come to {share:.0%}")
+    return Job.objects.get(pk=job.pk)
+
+
+def pass_time(**seconds: float) -> None:
+    """Make every job's last sign of life older."""
+    for job in Job.objects.all():
+        Job.objects.filter(pk=job.pk).update(heartbeat_at=job.heartbeat_at - timedelta(**seconds))
+
+
+def test_its_progress_is_seen_while_it_runs(delivery: Delivery):
+    job = jobs.enqueue(kind="count", arguments={"upto": 40, "pause": 0.05})
+    with delivery.worker():
+        seen = under_way(job)
+        assert (seen.state, seen.phase) == (Job.RUNNING, "counting")
+        assert 0 < (jobs.remaining(seen) or 0) < 60
+        assert wait_for(job, Job.DONE).result == {"counted": 40}
+    assert counted() == list(range(40))
+
+
+def test_it_is_cancelled_mid_way_and_goes_on_where_it_was(delivery: Delivery):
+    job = jobs.enqueue(kind="count", arguments={"upto": 40, "pause": 0.05})
+    with delivery.worker():
+        under_way(job)
+        jobs.cancel(job_id=job.pk)
+        stopped = wait_for(job, Job.CANCELLED)
+        assert counted() == list(range(stopped.checkpoint["next"])) and 0 < len(counted()) < 40
+        jobs.resume(job_id=job.pk)
+        assert wait_for(job, Job.DONE).result == {"counted": 40 - stopped.checkpoint["next"]}
+    assert counted() == list(range(40))
+
+
+def test_a_killed_workers_job_goes_on_from_its_checkpoint_and_nothing_is_done_twice(delivery: Delivery):
+    job = jobs.enqueue(kind="count", arguments={"upto": 40, "pause": 0.05})
+    with delivery.worker() as worker:
+        under_way(job)
+        worker.kill()
+    left = Job.objects.get(pk=job.pk)
+    assert left.state == Job.RUNNING and left.checkpoint["next"] < 40
+    assert jobs.sweep() == jobs.Swept()
+    pass_time(seconds=LOST + 1)
+    assert jobs.sweep() == jobs.Swept(again=1)
+    with delivery.worker():
+        done = wait_for(job, Job.DONE)
+    assert done.attempts == 2 and done.result == {"counted": 40 - left.checkpoint["next"]}
+    assert counted() == list(range(40))
+
+
+def test_a_worker_that_is_told_to_stop_leaves_its_job_to_the_next(delivery: Delivery):
+    job = jobs.enqueue(kind="count", arguments={"upto": 60, "pause": 0.05})
+    with delivery.worker() as worker:
+        under_way(job)
+        began = time.monotonic()
+        assert worker.terminate() == 0
+        assert time.monotonic() - began < 15
+    left = Job.objects.get(pk=job.pk)
+    assert (left.state, left.attempts) == (Job.QUEUED, 0) and left.checkpoint["next"] < 60
+    with delivery.worker():
+        wait_for(job, Job.DONE)
+    assert counted() == list(range(60))
+
+
+def test_an_id_that_comes_often_is_run_once(delivery: Delivery):
+    job = jobs.enqueue(kind="count", arguments={"upto": 30, "pause": 0.02})
+    for _ in range(5):
+        deliver(job.pk)
+    with delivery.worker():
+        wait_for(job, Job.DONE)
+        deliver(job.pk)
+        last = jobs.enqueue(kind="count", arguments={"upto": 1})
+        wait_for(last, Job.DONE)
+    assert counted() == [*range(30), 0]
+    assert Job.objects.get(pk=job.pk).attempts == 1
+
+
+def disturb() -> None:
+    """Take the database away from the workers for a moment."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE pid <> pg_backend_pid() AND datname = current_database()"
+            )
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE annotation_job RENAME TO taken_away")
+    time.sleep(1.5)
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE taken_away RENAME TO annotation_job")
+
+
+def test_it_outlives_a_database_that_goes_away_for_a_moment(delivery: Delivery):
+    job = jobs.enqueue(kind="count", arguments={"upto": 40, "pause": 0.05})
+    with delivery.worker() as worker:
+        under_way(job)
+        disturb()
+        wait_until(lambda: "lost its database" in worker.log.read_text(), "the loss to be noticed")
+        if Job.objects.get(pk=job.pk).state == Job.RUNNING:
+            # It could not even say so; then the sweep finds it.
+            pass_time(seconds=LOST + 1)
+            jobs.sweep()
+        wait_for(job, Job.DONE)
+        assert worker.process.poll() is None
+    assert counted() == list(range(40))
+
+
+def test_a_database_that_is_not_there_yet_is_waited_for(delivery: Delivery):
+    job = jobs.enqueue(kind="count", arguments={"upto": 2})
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE annotation_job RENAME TO taken_away")
+    try:
+        with delivery.worker() as worker:
+            wait_until(lambda: "annotation_job" in worker.log.read_text(), "the worker to say what it misses")
+            with connection.cursor() as cursor:
+                cursor.execute("ALTER TABLE taken_away RENAME TO annotation_job")
+            if delivery.name == "celery" and connection.vendor == "postgresql":
+                # A table that is not there is no loss of the database: the delivery is over.
+                pass_time(seconds=FORGOTTEN[0] + 1)
+                jobs.sweep()
+            wait_for(job, Job.DONE)
+            assert worker.process.poll() is None
+    finally:
+        if "taken_away" in connection.introspection.table_names():
+            with connection.cursor() as cursor:
+                cursor.execute("ALTER TABLE taken_away RENAME TO annotation_job")
+    assert counted() == [0, 1]
+
+
+def test_what_a_lost_broker_forgot_is_sent_again_by_the_sweep(broker: redis.Redis, tmp_path):
+    job = jobs.enqueue(kind="count", arguments={"upto": 3})
+    assert broker.llen("jobs") == 1
+    broker.flushall()
+    assert jobs.sweep().sent == 0, "it may just be waiting its turn"
+    pass_time(seconds=FORGOTTEN[0] + 1)
+    assert jobs.sweep().sent == 1
+    assert jobs.sweep().sent == 0
+    assert broker.llen("jobs") == 1
+    command = [*workers.CELERY, "--hostname", "counting@here"]
+    with workers.started(command, tmp_path, REDIS_URL=broker_url(broker)):
+        wait_for(job, Job.DONE)
+    assert counted() == [0, 1, 2]
+
+
+def broker_url(broker: redis.Redis) -> str:
+    told = broker.connection_pool.connection_kwargs
+    return f"redis://{told['host']}:{told['port']}/{told['db']}"
+
+
+def test_a_job_that_waits_long_is_sent_again_ever_more_seldom(broker: redis.Redis, monkeypatch):
+    job = jobs.enqueue(kind="count", arguments={"upto": 3})
+    at, sent = sql.now(), []
+    for minute in range(1, 121):
+        monkeypatch.setattr(sql, "now", lambda minute=minute: at + timedelta(minutes=minute, seconds=1))
+        if jobs.sweep().sent:
+            sent.append(minute)
+    assert sent[0] == 1
+    gaps = [after - before for before, after in zip(sent, sent[1:], strict=False)]
+    assert gaps == sorted(gaps) and gaps[-1] <= 11
+    assert broker.llen("jobs") == 1 + len(sent) < 20
+    jobs.cancel(job_id=job.pk)
+
+
+def test_a_broker_that_cannot_be_reached_keeps_nobody_from_asking(caplog):
+    with sending_to("redis://127.0.0.1:1/0"):
+        began = time.monotonic()
+        job = jobs.enqueue(kind="count", arguments={"upto": 3})
+        assert time.monotonic() - began < 5
+    assert job.state == Job.QUEUED
+    assert f"job {job.pk} waits for the sweep: the broker cannot be reached" in caplog.text
+
+
+def test_one_embedded_worker_works_and_the_next_waits_for_its_end(tmp_path):
+    with workers.started(workers.EMBEDDED, tmp_path) as first:
+        wait_until(lambda: (tmp_path / "data" / "work" / "embedded").is_dir(), "the first to work")
+        with workers.started(workers.EMBEDDED, tmp_path):
+            for number in range(3):
+                wait_for(jobs.enqueue(kind="count", arguments={"upto": number + 1}), Job.DONE)
+            processes = {entry.about["process"] for entry in AuditEntry.objects.filter(act=kinds.STEP)}
+            assert processes == {first.process.pid}
+            first.kill()
+            wait_for(jobs.enqueue(kind="count", arguments={"upto": 9}), Job.DONE)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_idle_embedded_worker_ends_at_once(tmp_path, how):
+    with workers.started(workers.EMBEDDED, tmp_path) as worker:
+        wait_until(lambda: (tmp_path / "data" / "work" / "embedded").is_dir(), "it to work")
+        began = time.monotonic()
+        worker.process.send_signal(how)
+        assert worker.process.wait(10) == 0
+        assert time.monotonic() - began < 3
+        assert worker.log.read_text() == ""

@@ -1,0 +1,261 @@
+"""A job from being asked for to its end, whatever happens on the way."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+import pytest
+
+from annotation import jobs, sql
+from annotation.jobs.rows import ATTEMPTS, LOST
+from annotation.models import AuditEntry, Job
+from annotation.registry import UnknownName
+from tests.jobs import kinds
+
+pytestmark = pytest.mark.django_db
+
+
+def steps() -> list[int]:
+    """The numbers that jobs of kind "count" wrote, in order."""
+    return [entry.about["number"] for entry in AuditEntry.objects.filter(act=kinds.STEP).order_by("pk")]
+
+
+def later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    at = sql.now() + timedelta(seconds=seconds)
+    monkeypatch.setattr(sql, "now", lambda: at)
+
+
+def test_a_job_that_is_run_has_its_result_and_its_whole_share():
+    job = jobs.enqueue(kind="count", arguments={"upto": 3})
+    assert (job.state, jobs.due()) == (Job.QUEUED, job.pk)
+    assert jobs.run(job.pk) == Job.DONE
+    job.refresh_from_db()
+    assert (job.state, job.share, job.result, job.attempts) == (Job.DONE, 1.0, {"counted": 3}, 1)
+    assert job.started_at <= job.heartbeat_at <= job.finished_at
+    assert steps() == [0, 1, 2]
+
+
+def test_a_second_delivery_does_nothing():
+    job = jobs.enqueue(kind="count", arguments={"upto": 3})
+    jobs.run(job.pk)
+    assert jobs.run(job.pk) is None
+    assert steps() == [0, 1, 2]
+    assert Job.objects.get().attempts == 1
+
+
+def test_the_same_asked_for_twice_is_one_job():
+    first = jobs.enqueue(kind="count", arguments={"upto": 3, "pause": 0.0})
+    assert jobs.enqueue(kind="count", arguments={"pause": 0.0, "upto": 3}) == first
+    assert jobs.enqueue(kind="count", arguments={"upto": 4}) != first
+    jobs.run(first.pk)
+    assert jobs.enqueue(kind="count", arguments={"upto": 3, "pause": 0.0}) != first
+
+
+def test_what_is_being_cancelled_can_be_asked_for_anew():
+    first = jobs.enqueue(kind="count", arguments={"upto": 3})
+    Job.objects.update(state=Job.RUNNING, cancel=True)
+    assert jobs.enqueue(kind="count", arguments={"upto": 3}) != first
+
+
+def test_a_kind_that_is_none_is_refused_with_those_that_are():
+    with pytest.raises(UnknownName, match="unknown job kind 'counts'; known: .*count.*export_dataset"):
+        jobs.enqueue(kind="counts", arguments={})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({}, "missing a required argument: 'upto'"),
+        ({"upto": 3, "downto": 1}, "unexpected keyword argument 'downto'"),
+        ({"upto": {3}}, "must be JSON"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused_when_the_job_is_asked_for(arguments, says):
+    with pytest.raises(jobs.JobError, match=says):
+        jobs.enqueue(kind="count", arguments=arguments)
+    assert not Job.objects.exists()
+
+
+def test_what_failed_keeps_one_line_and_the_log_the_traceback(caplog):
+    job = jobs.enqueue(kind="fails")
+    assert jobs.run(job.pk) == Job.FAILED
+    job.refresh_from_db()
+    assert job.error == "RuntimeError: the roof fell in"
+    (record,) = caplog.records
+    assert record.exc_info and "in fails" in caplog.text
+
+
+def test_a_refusal_is_told_as_it_is_and_has_no_traceback(caplog):
+    job = jobs.enqueue(kind="refused")
+    assert jobs.run(job.pk) == Job.FAILED
+    assert Job.objects.get().error == "there is no such thing; name another"
+    assert [(record.levelno, record.exc_info) for record in caplog.records] == [(logging.WARNING, None)]
+
+
+def test_a_kind_that_is_no_more_fails_its_jobs():
+    job = Job.objects.create(kind="forgotten")
+    assert jobs.run(job.pk) == Job.FAILED
+    assert "unknown job kind 'forgotten'" in Job.objects.get().error
+
+
+def test_a_waiting_job_is_cancelled_at_once():
+    job = jobs.enqueue(kind="count", arguments={"upto": 3})
+    assert jobs.cancel(job_id=job.pk).state == Job.CANCELLED
+    assert jobs.run(job.pk) is None
+    assert steps() == []
+
+
+def test_a_running_job_is_cancelled_at_its_next_step_and_goes_on_from_its_checkpoint():
+    job = jobs.enqueue(kind="cancelled_on_the_way")
+    assert jobs.run(job.pk) == Job.CANCELLED
+    job.refresh_from_db()
+    assert (job.share, job.checkpoint, job.phase) == (0.5, {"half": True}, "")
+    assert jobs.resume(job_id=job.pk).state == Job.QUEUED
+    assert jobs.run(job.pk) == Job.DONE
+    acts = AuditEntry.objects.order_by("pk").values_list("act", "about__job")
+    assert list(acts) == [("cancel_job", job.pk), ("resume_job", job.pk)]
+
+
+def test_a_step_is_undone_where_its_transaction_meets_the_end(monkeypatch):
+    job = jobs.enqueue(kind="count", arguments={"upto": 5})
+    told = iter([False, False, True])
+    assert jobs.run(job.pk, stopping=lambda: next(told)) == Job.QUEUED
+    job.refresh_from_db()
+    assert steps() == [0, 1] and job.checkpoint == {"next": 2}
+    assert jobs.run(job.pk) == Job.DONE
+    assert steps() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("state", [Job.DONE, Job.FAILED, Job.CANCELLED])
+def test_what_has_ended_cannot_be_cancelled(state):
+    job = Job.objects.create(kind="count", state=state)
+    with pytest.raises(jobs.JobError, match=f"is {state}; only queued and running"):
+        jobs.cancel(job_id=job.pk)
+
+
+@pytest.mark.parametrize("state", [Job.QUEUED, Job.RUNNING, Job.DONE])
+def test_only_what_failed_or_was_cancelled_can_be_resumed(state):
+    job = Job.objects.create(kind="count", state=state)
+    with pytest.raises(jobs.JobError, match=f"is {state}; only failed and cancelled"):
+        jobs.resume(job_id=job.pk)
+
+
+@pytest.mark.parametrize("act", [jobs.cancel, jobs.resume])
+def test_a_job_that_is_none_is_named(act):
+    with pytest.raises(jobs.JobError, match="there is no job 7; manage.py jobs lists them"):
+        act(job_id=7)
+
+
+def test_being_told_to_stop_queues_the_job_and_counts_as_no_attempt():
+    job = jobs.enqueue(kind="count", arguments={"upto": 3})
+    assert jobs.run(job.pk, stopping=lambda: True) == Job.QUEUED
+    job.refresh_from_db()
+    assert (job.attempts, jobs.due()) == (0, job.pk)
+
+
+def test_what_takes_too_long_is_begun_again_for_as_long_as_it_gets_anywhere():
+    job = jobs.enqueue(kind="takes_too_long", arguments={"share": 0.5})
+    assert jobs.run(job.pk, limits=(kinds.TooLong,)) == Job.QUEUED
+    job.refresh_from_db()
+    assert (job.share, job.attempts) == (0.5, 0)
+    for attempt in range(1, ATTEMPTS):
+        assert jobs.run(job.pk, limits=(kinds.TooLong,)) == Job.QUEUED
+        assert Job.objects.get().attempts == attempt
+    assert jobs.run(job.pk, limits=(kinds.TooLong,)) == Job.FAILED
+
+
+def test_a_job_that_lost_its_database_waits_ever_longer_and_is_given_up(monkeypatch):
+    job = jobs.enqueue(kind="loses_database")
+    waits = []
+    for _ in range(ATTEMPTS - 1):
+        assert jobs.run(job.pk) == Job.QUEUED
+        assert jobs.due() is None
+        waits.append((Job.objects.get().heartbeat_at - sql.now()).total_seconds())
+        later(monkeypatch, 61)
+        assert jobs.due() == job.pk
+    assert waits == sorted(waits) and waits[0] > 1 and waits[-1] <= 60
+    assert jobs.run(job.pk) == Job.FAILED
+    assert Job.objects.get().error == (
+        f"begun {ATTEMPTS} times, and each time its worker ended without finishing it; look into the "
+        f"worker's log, then go on from where it is: manage.py jobs --resume {job.pk}"
+    )
+
+
+def test_a_worker_that_was_taken_for_dead_writes_nothing_any_more():
+    job = jobs.enqueue(kind="lost_and_found", arguments={"share": 0.9})
+    assert jobs.run(job.pk) is None
+    job.refresh_from_db()
+    assert (job.state, job.phase, job.share) == (Job.RUNNING, "with another", 0.0)
+
+
+def silent(**values) -> Job:
+    """A running job without a sign of life for too long."""
+    before = sql.now() - timedelta(seconds=LOST + 1)
+    return Job.objects.create(
+        kind="count",
+        arguments={"upto": 3},
+        **{"state": Job.RUNNING, "started_at": before, "heartbeat_at": before, "attempts": 1, **values},
+    )
+
+
+def test_the_sweep_queues_again_what_shows_no_life():
+    job = silent(checkpoint={"next": 2}, share=0.6)
+    lively = Job.objects.create(kind="count", state=Job.RUNNING, heartbeat_at=sql.now())
+    assert jobs.sweep() == jobs.Swept(again=1)
+    assert jobs.run(job.pk) == Job.DONE
+    assert steps() == [2]
+    lively.refresh_from_db()
+    assert lively.state == Job.RUNNING
+    assert jobs.sweep() == jobs.Swept()
+
+
+def test_the_sweep_gives_up_what_killed_its_workers_each_time():
+    job = silent(attempts=ATTEMPTS)
+    assert jobs.sweep() == jobs.Swept(failed=1)
+    job.refresh_from_db()
+    assert job.state == Job.FAILED
+    assert job.error.startswith(f"begun {ATTEMPTS} times, and each time its worker ended")
+    assert jobs.resume(job_id=job.pk).attempts == 0
+
+
+def test_the_sweep_ends_what_was_cancelled_and_then_lost_its_worker():
+    job = silent(cancel=True)
+    assert jobs.sweep() == jobs.Swept(cancelled=1)
+    job.refresh_from_db()
+    assert job.state == Job.CANCELLED and job.finished_at
+
+
+def test_rows_that_other_code_wrote_are_found_by_the_sweep():
+    job = Job.objects.create(kind="count", arguments={"upto": 1})
+    assert jobs.due() is None
+    jobs.sweep()
+    assert jobs.due() == job.pk
+
+
+def test_the_longest_waiting_job_comes_first(monkeypatch):
+    first = jobs.enqueue(kind="count", arguments={"upto": 1})
+    later(monkeypatch, 1)
+    jobs.enqueue(kind="count", arguments={"upto": 2})
+    assert jobs.due() == first.pk
+
+
+def test_shares_alone_are_written_now_and_then(django_assert_max_num_queries):
+    job = jobs.enqueue(kind="count", arguments={"upto": 1})
+    Job.objects.update(state=Job.RUNNING, started_at=sql.now())
+    progress = jobs.Progress(Job.objects.get())
+    with django_assert_max_num_queries(12):
+        assert sum(progress.over(range(1000), total=1000, phase="adding", start=0.2, end=0.8)) == 499500
+    assert progress.share == pytest.approx(0.8)
+    job.refresh_from_db()
+    assert job.phase == "adding" and 0.2 <= job.share <= 0.8
+
+
+def test_the_time_that_is_left_follows_the_pace_of_this_run():
+    began = sql.now()
+    job = Job(state=Job.RUNNING, started_at=began, share_before=0.5, share=0.75)
+    assert jobs.remaining(job, at=began + timedelta(seconds=30)) == pytest.approx(30)
+    job.share = 0.5
+    assert jobs.remaining(job, at=began + timedelta(seconds=30)) is None
+    job.state = Job.DONE
+    assert jobs.remaining(job) is None

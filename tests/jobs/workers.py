@@ -1,0 +1,92 @@
+"""Workers as processes of their own, on the database of the tests."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from django.db import connection
+
+from annotation.models import Job
+from tests.house.product import REPOSITORY, environment
+
+PATIENCE = 60.0
+
+EMBEDDED = [sys.executable, "-m", "tests.jobs.embedded_worker"]
+CELERY = [
+    *(sys.executable, "-m", "celery", "-A", "tests.jobs.celery_app"),
+    *("worker", "--concurrency", "2", "--without-mingle", "--without-gossip", "--loglevel", "INFO"),
+]
+
+
+def database_url() -> str:
+    """The address of the database that this test uses."""
+    told = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{told['NAME']}"
+    secret = quote(told["PASSWORD"], safe="")
+    return f"postgresql://{told['USER']}:{secret}@{told['HOST']}:{told['PORT']}/{told['NAME']}"
+
+
+@dataclass
+class Worker:
+    """A running worker: the leader of a session, so that it can be killed with all its processes."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def kill(self) -> None:
+        """As the kernel does when memory is short: no signal handler runs anywhere."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def terminate(self, patience: float = PATIENCE) -> int:
+        """SIGTERM to the leader alone, as supervisors do; its exit status."""
+        self.process.terminate()
+        return self.process.wait(patience)
+
+
+@contextlib.contextmanager
+def started(command: list[str], folder: Path, **given: str) -> Iterator[Worker]:
+    """`command` at work; ended afterwards, where the test has not done so."""
+    folder.mkdir(exist_ok=True)
+    log = folder / "log"
+    with log.open("ab") as out:
+        process = subprocess.Popen(
+            command,
+            cwd=REPOSITORY,
+            env=environment(folder, {"DATABASE_URL": database_url(), **given}),
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+        )
+    worker = Worker(process, log)
+    try:
+        yield worker
+    except AssertionError:
+        print(log.read_text())
+        raise
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            worker.kill()
+
+
+def wait_until(holds: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline, f"in {PATIENCE:.0f} s it did not come to this: {what}"
+        time.sleep(0.05)
+
+
+def wait_for(job: Job, state: str) -> Job:
+    """The job's row, once it stands so."""
+    wait_until(lambda: Job.objects.get(pk=job.pk).state == state, f"{job} to be {state}")
+    return Job.objects.get(pk=job.pk)
