@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from django.db.models import QuerySet
+
 from annotation.models import Box as BoxRow
 from annotation.models import BoxChain, Caption, Corpus, Image, Layer, LayerImage
 from annotation.models import Chain as ChainRow
@@ -32,19 +34,25 @@ PAGE = 200
 
 
 def stream_records(
-    *, corpus: Corpus, layer: Layer | None = None, split: str | None = None, excluded: bool = False
+    *,
+    corpus: Corpus,
+    layer: Layer | None = None,
+    split: str | None = None,
+    excluded: bool = False,
+    images: QuerySet[Image] | None = None,
 ) -> Iterator[ImageRecord]:
     """The images of `corpus` in their order, of one `split` or of all, with their share of `layer`.
 
     An image that the layer does not cover, or any without a layer, has None. Chains that a
     reviewer excluded are left out, so that their mentions are plain words, unless `excluded`.
-    Pages by key; seven queries a page with a layer, two without.
+    `images` narrows the choice further, and is asked anew for every page. Pages by key; seven
+    queries a page with a layer, two without.
     """
-    images = Image.objects.filter(corpus=corpus).order_by("position")
+    wanted = (Image.objects.all() if images is None else images).filter(corpus=corpus).order_by("position")
     if split is not None:
-        images = images.filter(split=split)
+        wanted = wanted.filter(split=split)
     after = -1
-    while page := list(images.filter(position__gt=after)[:PAGE]):
+    while page := list(wanted.filter(position__gt=after)[:PAGE]):
         after = page[-1].position
         captions = _captions(page)
         records = _layer_records(layer, captions, excluded=excluded) if layer else {}

@@ -1,4 +1,4 @@
-"""`manage.py open_campaign NAME --corpus C --tasks entities [--config FILE.toml]`."""
+"""`manage.py open_campaign NAME --corpus C --tasks entities [--config FILE.toml] [--images N] [--draft]`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,20 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.campaigns import SMALLEST_CROWD, TASKS, CampaignError, open_campaign
-from annotation.management.base import ReportCommand
+from annotation import campaigns, running
+from annotation.campaigns import SMALLEST_CROWD, TASKS, CampaignError
+from annotation.management.base import ReportCommand, progress_bar
+from annotation.management.commands.campaign_status import alarms_of, alarms_text
+from annotation.models import Campaign
 from annotation.rebuild import LayerError
 from annotation.registry import UnknownName
 
 
 class Command(ReportCommand):
-    help = "Open a campaign over a corpus; its settings are frozen from then on."
+    help = (
+        "Open a campaign over a corpus, so that people can work; its settings are frozen from then on. "
+        "Running it again changes nothing, or finishes what was interrupted."
+    )
     refusals = (UnknownName, CampaignError, LayerError, OSError, tomllib.TOMLDecodeError, UnicodeDecodeError)
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -24,24 +30,60 @@ class Command(ReportCommand):
         parser.add_argument("--corpus", required=True)
         parser.add_argument("--tasks", required=True, help="One of: " + ", ".join(TASKS))
         parser.add_argument("--config", type=Path, metavar="FILE.toml", help="Settings of the protocol")
+        parser.add_argument("--split", help="Only the images of this split")
+        parser.add_argument(
+            "--images", type=int, metavar="N", help="Only the first N images; more may be opened later"
+        )
+        parser.add_argument(
+            "--draft", action="store_true", help="Write it down, and open neither images nor campaign"
+        )
 
     def report(self, **options: Any) -> dict[str, Any]:
         config: Path | None = options["config"]
         settings = tomllib.loads(config.read_text(encoding="utf-8")) if config else {}
-        campaign = open_campaign(
+        campaign = campaigns.create(
             name=options["name"], corpus=options["corpus"], tasks=options["tasks"], settings=settings
         )
+        opened = None
+        if not options["draft"]:
+            with progress_bar(what="images", total=campaign.corpus.image_count) as bar:
+
+                def tell(done: int, total: int) -> None:
+                    bar.total = total
+                    bar.update(done - bar.n)
+
+                opened = campaigns.open_images(
+                    campaign=campaign, split=options["split"], images=options["images"], progress=tell
+                )
+            campaigns.begin(campaign=campaign)
         return {
             "campaign": campaign.name,
             "corpus": campaign.corpus.name,
             "tasks": campaign.tasks,
+            "state": campaign.state,
+            "images_opened": opened.opened if opened else 0,
+            "images_there": opened.there if opened else 0,
+            "images_without_gold": opened.uncovered if opened else 0,
             "settings": campaign.settings,
+            "alarms": alarms_of(running.alarms(campaign)),
         }
 
     def show(self, report: dict[str, Any]) -> str:
-        settings = "\n".join(f"  {name} = {value}" for name, value in report["settings"].items())
-        return (
-            f"campaign {report['campaign']!r} is open over corpus {report['corpus']!r} "
-            f"({report['tasks']})\n{settings}\n"
+        lines = [f"campaign {report['campaign']!r} over corpus {report['corpus']!r} ({report['tasks']})"]
+        lines += [f"  {name} = {value}" for name, value in report["settings"].items()]
+        if report["state"] == Campaign.DRAFT:
+            lines.append("it is a draft: run this without --draft to open it")
+        else:
+            lines.append(
+                f"it is {report['state']}: {report['images_opened']} images opened now, "
+                f"{report['images_there']} before"
+            )
+        if report["images_without_gold"]:
+            lines.append(
+                f"images left out because the gold layer does not cover them: {report['images_without_gold']}"
+            )
+        lines.append(
             f"it takes {SMALLEST_CROWD} workers at least: nobody judges a question twice or their own box"
         )
+        shown = [alarm for alarm in report["alarms"] if alarm["code"] != "draft"]
+        return "\n".join([*lines, *alarms_text(shown)])

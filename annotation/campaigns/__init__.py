@@ -1,0 +1,45 @@
+"""Campaigns: opened over a corpus, image by image; paused, resumed, closed.
+
+create, open_images, begin, open_campaign   from a corpus to questions that people can answer
+pause, resume, close, set_stop_rules        acts of staff
+reached                                     whether a stop rule holds
+"""
+
+from annotation.campaign_settings import CampaignError
+from annotation.campaigns.opening import (
+    ENTITIES,
+    GOLD_LAYERS,
+    SMALLEST_CROWD,
+    TASKS,
+    Opened,
+    begin,
+    campaign_named,
+    create,
+    gold_layer,
+    mentions_of,
+    open_campaign,
+    open_images,
+)
+from annotation.campaigns.states import StopRule, close, pause, reached, resume, set_stop_rules
+
+__all__ = [
+    "ENTITIES",
+    "GOLD_LAYERS",
+    "SMALLEST_CROWD",
+    "TASKS",
+    "CampaignError",
+    "Opened",
+    "StopRule",
+    "begin",
+    "campaign_named",
+    "close",
+    "create",
+    "gold_layer",
+    "mentions_of",
+    "open_campaign",
+    "open_images",
+    "pause",
+    "reached",
+    "resume",
+    "set_stop_rules",
+]

@@ -1,0 +1,215 @@
+"""From a corpus to questions that people can answer.
+
+A campaign begins as a draft; its images are opened chunk by chunk, each in a transaction of its
+own, so that whatever dies on the way is finished by asking for the same again. Once they are open,
+so is the campaign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from django.db.models import Exists, OuterRef
+
+from annotation import instructions, refold, sql
+from annotation.audit import record
+from annotation.campaign_settings import CampaignError, settings_of
+from annotation.campaigns.states import last_day
+from annotation.controls.authoring import raise_revision
+from annotation.models import Account, Campaign, Corpus, Image, Layer, OpenImage
+from annotation.protocol.mentions import find_mentions
+from annotation.protocol.terms import ImageRecord, Mention
+from annotation.rebuild import check_layer_name, chunks
+from annotation.selectors.corpora import check_split, corpus_named, layer_named
+from annotation.selectors.records import stream_records
+
+ENTITIES = "entities"
+TASKS = (ENTITIES,)
+#: Layers that are taken for the truth unless one is named.
+GOLD_LAYERS = ("gold", "import")
+#: The least crowd that can settle every question.
+SMALLEST_CROWD = 4
+#: Images opened in one transaction: the workers of other campaigns wait no longer than that takes.
+CHUNK = 50
+
+#: Told how many images are done, of how many.
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Images opened now, those that were open before, and those left out: gold does not cover them."""
+
+    opened: int
+    there: int
+    uncovered: int
+
+
+def open_campaign(
+    *,
+    name: str,
+    corpus: str,
+    tasks: str,
+    settings: Mapping[str, Any] | None = None,
+    draft: bool = False,
+    split: str | None = None,
+    images: int | None = None,
+    actor: Account | None = None,
+    progress: Progress = lambda done, total: None,
+) -> Campaign:
+    """Open a campaign over a published corpus, so that people can work; its settings are frozen as given.
+
+    A `draft` is written down and not opened. Running it again with the same arguments changes
+    nothing, or finishes what was left half-way; with more `images`, or another `split`, it opens
+    those as well.
+    """
+    campaign = create(name=name, corpus=corpus, tasks=tasks, settings=settings, actor=actor)
+    if not draft:
+        open_images(campaign=campaign, split=split, images=images, actor=actor, progress=progress)
+        begin(campaign=campaign, actor=actor)
+    return campaign
+
+
+def create(
+    *,
+    name: str,
+    corpus: str,
+    tasks: str,
+    settings: Mapping[str, Any] | None = None,
+    actor: Account | None = None,
+) -> Campaign:
+    """Write a draft; where it is there with the same corpus, tasks and settings, that one.
+
+    Its layer will bear its name, so names that gold is looked for under are refused.
+    """
+    check_layer_name(name)
+    if name in GOLD_LAYERS:
+        raise CampaignError(
+            f"a campaign called {name!r} would be taken for the corpus's own layer; choose another name"
+        )
+    if tasks not in TASKS:
+        raise CampaignError(f"unknown tasks {tasks!r}; known: {', '.join(TASKS)}")
+    wanted = settings_of(settings or {})
+    last_day(wanted.stop)
+    frozen = wanted.as_dict()
+    target = corpus_named(corpus)
+    with sql.writing():
+        campaign, created = Campaign.objects.get_or_create(
+            name=name,
+            defaults={"corpus": target, "tasks": tasks, "settings": frozen, "created_by": actor},
+        )
+        if created:
+            record(actor=actor, act="create_campaign", campaign=campaign, corpus=corpus, tasks=tasks)
+    if not created and (campaign.corpus_id, campaign.tasks, campaign.settings) != (target.pk, tasks, frozen):
+        raise CampaignError(
+            f"campaign {name!r} is open already with another corpus or other settings; choose another name"
+        )
+    return campaign
+
+
+def open_images(
+    *,
+    campaign: Campaign,
+    split: str | None = None,
+    images: int | None = None,
+    actor: Account | None = None,
+    progress: Progress = lambda done, total: None,
+) -> Opened:
+    """Open the campaign's images, of one `split` or all, with their first questions.
+
+    They are taken in the corpus's order until `images` are open in all, those of earlier calls
+    included. Mentions are those of the corpus's gold layer; images that it does not cover are left
+    out. Without such a layer the chunker finds them. What `progress` raises stops it between two
+    chunks. Raises CampaignError where the campaign is closed, or was closed meanwhile.
+    """
+    if split is not None:
+        check_split(campaign.corpus, split)
+    if images is not None and images < 1:
+        raise CampaignError(f"{images} images: expected 1 or more")
+    settings = settings_of(campaign.settings).protocol
+    layer = gold_layer(campaign.corpus)
+    there = OpenImage.objects.filter(campaign=campaign).count()
+    missing = Image.objects.filter(corpus=campaign.corpus).exclude(
+        Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk")))
+    )
+    if split is not None:
+        missing = missing.filter(split=split)
+    total = missing.count()
+    left = wanted = total if images is None else min(total, max(0, images - there))
+    opened = uncovered = 0
+    records = stream_records(corpus=campaign.corpus, layer=layer, images=missing)
+    for chunk in chunks(records, CHUNK) if left else ():
+        covered = [record for record in chunk if layer is None or record.layer is not None]
+        uncovered += len(chunk) - len(covered)
+        found = {record.id: mentions_of(record) for record in islice(covered, left)}
+        with sql.writing():
+            # The campaign's row: of two who open it at once, the second finds the first one's images.
+            if Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk).state == Campaign.CLOSED:
+                raise CampaignError(f"campaign {campaign.name!r} is closed; open another under a new name")
+            opened += refold.open_images(
+                campaign=campaign,
+                images=[
+                    (image, found[image.key])
+                    for image in Image.objects.filter(corpus=campaign.corpus, key__in=found).order_by(
+                        "position"
+                    )
+                ],
+                settings=settings,
+            )
+        left -= len(found)
+        progress(wanted - left + (uncovered if images is None else 0), wanted)
+        if not left:
+            break
+    if opened:
+        record(actor=actor, act="open_images", campaign=campaign, images=opened)
+    return Opened(opened, there, uncovered)
+
+
+def begin(*, campaign: Campaign, actor: Account | None = None) -> None:
+    """Let people in: a draft whose images are open becomes an open campaign. Others stay as they are.
+
+    Kinds that nobody wrote instructions for get the built-in ones, frozen as they are now.
+    """
+    with sql.writing():
+        row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        if row.state == Campaign.DRAFT:
+            images = OpenImage.objects.filter(campaign=campaign).count()
+            if not images:
+                raise CampaignError(
+                    f"campaign {campaign.name!r} has no image to ask about: corpus {campaign.corpus.name!r} "
+                    "has none, or its gold layer covers none of those wanted"
+                )
+            instructions.install(campaign)
+            row.state, row.opened_at = Campaign.OPEN, sql.now()
+            row.save(update_fields=["state", "opened_at"])
+            raise_revision(campaign)
+            record(actor=actor, act="open_campaign", campaign=campaign, images=images)
+    campaign.refresh_from_db()
+
+
+def campaign_named(name: str) -> Campaign:
+    """The campaign of that name; raises CampaignError saying how to open one."""
+    found = Campaign.objects.select_related("corpus").filter(name=name).first()
+    if found is None:
+        raise CampaignError(
+            f"there is no campaign {name!r}; open one: open_campaign {name} --corpus CORPUS --tasks entities"
+        )
+    return found
+
+
+def gold_layer(corpus: Corpus, name: str | None = None) -> Layer | None:
+    """The layer to answer from: the one named, else "gold" or "import" where there is one, else None."""
+    if name is not None:
+        return layer_named(corpus, name)
+    found = {layer.name: layer for layer in corpus.layers.filter(name__in=GOLD_LAYERS, published=True)}
+    return next((found[usual] for usual in GOLD_LAYERS if usual in found), None)
+
+
+def mentions_of(record: ImageRecord) -> tuple[Mention, ...]:
+    """The mentions that an image is asked about: its layer's, or those the chunker finds in its captions."""
+    if record.layer is not None:
+        return record.layer.mentions
+    return find_mentions([caption.words for caption in record.captions])

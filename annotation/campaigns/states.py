@@ -1,0 +1,147 @@
+"""What staff do to a campaign as a whole, and the rules by which it stops itself.
+
+A draft is opened, an open campaign paused and resumed, and any of them closed for good. Paused
+and closed campaigns hand out nothing; what is in hand is still taken and paid.
+
+A stop rule pauses and never closes: nobody may be there to see it, and closing cannot be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+from annotation import sql
+from annotation.audit import record
+from annotation.campaign_settings import CampaignError, settings_of
+from annotation.controls.authoring import raise_revision
+from annotation.models import Account, Campaign
+from annotation.protocol.work import MICROS, StopSettings
+from annotation.selectors.campaign import complete_images, spent
+from annotation.selectors.campaign.cost import money
+
+LONGEST_REASON = 200
+
+
+@dataclass(frozen=True, slots=True)
+class StopRule:
+    """A stop rule that holds: "budget", "until" or "images", and why, for staff and workers."""
+
+    rule: str
+    text: str
+
+
+def pause(*, campaign: Campaign, reason: str, actor: Account | None = None, rule: str = "") -> None:
+    """Hand out nothing until `resume`; workers are told `reason`. Paused already: the reason changes.
+
+    `rule` names the stop rule that did it, if one did.
+    """
+    with sql.writing():
+        row = _locked(campaign)
+        if row.state not in (Campaign.OPEN, Campaign.PAUSED):
+            raise CampaignError(f"campaign {row.name!r} is {_is(row)}; only an open one can be paused")
+        if (row.state, row.reason) != (Campaign.PAUSED, _short(reason)):
+            about = {"rule": rule} if rule else {}
+            _move(row, Campaign.PAUSED, "pause_campaign", actor, reason=_short(reason), **about)
+    campaign.refresh_from_db()
+
+
+def resume(*, campaign: Campaign, actor: Account | None = None) -> None:
+    """Hand out again. Refused while a stop rule holds, which would only pause it once more."""
+    with sql.writing():
+        row = _locked(campaign)
+        if row.state not in (Campaign.OPEN, Campaign.PAUSED):
+            raise CampaignError(f"campaign {row.name!r} is {_is(row)}; only a paused one can be resumed")
+        if (held := reached(row)) is not None:
+            raise CampaignError(
+                f"campaign {row.name!r} cannot go on: {held.text}; set the rule anew, as in: "
+                f"pause_campaign {row.name} --resume --{held.rule} VALUE"
+            )
+        if row.state == Campaign.PAUSED:
+            _move(row, Campaign.OPEN, "resume_campaign", actor, reason="")
+    campaign.refresh_from_db()
+
+
+def close(*, campaign: Campaign, reason: str = "", actor: Account | None = None) -> None:
+    """End the campaign for good; its answers, layer and pay stay."""
+    with sql.writing():
+        row = _locked(campaign)
+        if row.state != Campaign.CLOSED:
+            row.ended_at = sql.now()
+            row.save(update_fields=["ended_at"])
+            _move(row, Campaign.CLOSED, "close_campaign", actor, reason=_short(reason))
+    campaign.refresh_from_db()
+
+
+def set_stop_rules(*, campaign: Campaign, rules: Mapping[str, Any], actor: Account | None = None) -> None:
+    """Set some of budget, until and images anew, the one setting that a running campaign may change.
+
+    None takes a rule away; rules that are not named stay. Raises CampaignError on one that cannot be.
+    """
+    with sql.writing():
+        row = _locked(campaign)
+        if row.state == Campaign.CLOSED:
+            raise CampaignError(f"campaign {row.name!r} is closed; its stop rules do not matter any more")
+        stop = {**row.settings.get("stop", {}), **rules}
+        settings = settings_of({**row.settings, "stop": stop})
+        last_day(settings.stop)
+        if settings.as_dict() != row.settings:
+            row.settings = settings.as_dict()
+            row.save(update_fields=["settings"])
+            raise_revision(row)
+            record(actor=actor, act="set_stop_rules", campaign=row, **rules)
+    campaign.refresh_from_db()
+
+
+def reached(campaign: Campaign) -> StopRule | None:
+    """The first stop rule of the campaign that holds now, None where none does.
+
+    The budget counts what is earned and what the tasks in hand will earn, so that it is passed by
+    no more than is handed out between two looks at it.
+    """
+    settings = settings_of(campaign.settings)
+    stop, currency = settings.stop, settings.pay.currency
+    if stop.budget is not None and spent(campaign, settings.pay) >= stop.budget * MICROS:
+        budget = money(round(stop.budget * MICROS), currency)
+        return StopRule("budget", f"the budget of {budget} is spent or in hand")
+    end = last_day(stop)
+    if end is not None and sql.now().astimezone(UTC).date() > end:
+        return StopRule("until", f"its last day, {end.isoformat()}, is over")
+    if stop.images is not None and complete_images(campaign) >= stop.images:
+        return StopRule("images", f"{stop.images} images are complete, as many as were wanted")
+    return None
+
+
+def last_day(stop: StopSettings) -> date | None:
+    """The day at whose end, in UTC, the campaign stops. Raises CampaignError where there is no such day."""
+    if stop.until is None:
+        return None
+    try:
+        return datetime.strptime(stop.until, "%Y-%m-%d").date()
+    except ValueError as error:
+        raise CampaignError(
+            f"a setting of [stop] cannot be: until is {stop.until!r}: there is no such day"
+        ) from error
+
+
+def _locked(campaign: Campaign) -> Campaign:
+    return Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+
+
+def _move(row: Campaign, state: str, act: str, actor: Account | None, *, reason: str, **about: Any) -> None:
+    row.state, row.reason = state, reason
+    row.save(update_fields=["state", "reason"])
+    raise_revision(row)
+    record(actor=actor, act=act, campaign=row, **({"reason": reason} if reason else {}), **about)
+
+
+def _is(row: Campaign) -> str:
+    return "a draft" if row.state == Campaign.DRAFT else row.state
+
+
+def _short(reason: str) -> str:
+    """A reason as its column takes it."""
+    reason = " ".join(reason.split())
+    return reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 1] + "…"

@@ -1,0 +1,162 @@
+"""What a campaign tells its workers, in versions, and what they agreed to.
+
+Texts are of a kind of question, or the consent text. A text that nobody has written is the built-in
+one, `texts/KIND.txt`, as version 0; opening a campaign freezes those as version 1. A version is
+never changed: a new text is a new version, and judgments carry the one they were given under.
+
+A text is paragraphs separated by blank lines, without markup. A paragraph that begins with
+"Good: " is an example of how to answer, one that begins with "Bad: " of a mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from annotation import sql
+from annotation.audit import record
+from annotation.campaign_settings import CampaignError
+from annotation.controls.authoring import raise_revision
+from annotation.models import Account, Campaign, Consent, Instructions
+from annotation.protocol.questions import QUESTIONS
+
+CONSENT = Instructions.CONSENT
+#: What there can be texts of.
+KINDS = (CONSENT, *QUESTIONS)
+GOOD, BAD, PLAIN = "good", "bad", ""
+LONGEST = 20_000
+_EXAMPLES = {"Good: ": GOOD, "Bad: ": BAD}
+_TEXTS = Path(__file__).parent / "texts"
+
+
+class StaleText(ValueError):
+    """The text was changed since it was shown: it has to be read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph of a text: an example ("good" or "bad"), or plain ("")."""
+
+    sort: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One version of a text; version 0 is the built-in one."""
+
+    kind: str
+    version: int
+    text: str
+
+    @property
+    def paragraphs(self) -> tuple[Paragraph, ...]:
+        return tuple(_paragraph(part) for part in _parts(self.text))
+
+
+def built_in(kind: str) -> Text:
+    """The text that a campaign shows of a kind until somebody writes another."""
+    return Text(kind, 0, _built_in(_known(kind)))
+
+
+def current(*, campaign: Campaign, kind: str) -> Text:
+    """The newest text of a kind."""
+    row = _newest(campaign, kind)
+    return Text(kind, row.version, row.text) if row is not None else built_in(kind)
+
+
+def publish(*, campaign: Campaign, kind: str, text: str, actor: Account | None = None) -> Text:
+    """Make `text` the newest version; where it is that already, nothing changes.
+
+    A new consent text is asked of everybody anew; an empty one asks nobody. Raises CampaignError on
+    an unknown kind, empty instructions, or a text that is too long.
+    """
+    _known(kind)
+    text = "\n\n".join(_parts(text))
+    if not text and kind != CONSENT:
+        raise CampaignError(f"the instructions of {kind} are empty; write what workers are to do")
+    if len(text) > LONGEST:
+        raise CampaignError(f"the text has {len(text)} characters; expected at most {LONGEST}")
+    with sql.writing():
+        Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        newest = _newest(campaign, kind)
+        if newest is None or newest.text != text:
+            version = newest.version + 1 if newest is not None else 1
+            newest = _write(campaign, kind, version, text, actor)
+            raise_revision(campaign)
+            record(actor=actor, act="set_instructions", campaign=campaign, kind=kind, version=version)
+    return Text(kind, newest.version, newest.text)
+
+
+def install(campaign: Campaign, kinds: Iterable[str] = KINDS) -> None:
+    """Freeze the built-in texts of kinds that have none, as version 1. Inside the act's transaction."""
+    there = set(Instructions.objects.filter(campaign=campaign).values_list("kind", flat=True))
+    for kind in kinds:
+        if kind not in there:
+            _write(campaign, kind, 1, _built_in(kind), None)
+
+
+def needs_consent(*, worker: int, campaign: Campaign) -> bool:
+    """Whether this worker (the id) has to agree to the newest consent text before they go on."""
+    newest = _newest(campaign, CONSENT)
+    if newest is None:
+        return bool(_built_in(CONSENT))
+    return bool(newest.text) and not Consent.objects.filter(worker=worker, text=newest).exists()
+
+
+def consent(*, worker: int, campaign: Campaign, version: int) -> None:
+    """Note that this worker (the id) agrees to the consent text, of the version that they were shown.
+
+    Raises StaleText where there is a newer one by now.
+    """
+    with sql.writing():
+        Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        newest = _newest(campaign, CONSENT)
+        if (newest.version if newest is not None else 0) != version:
+            raise StaleText("The text has changed since you opened this page: read it again, then agree.")
+        if newest is None:
+            install(campaign, [CONSENT])
+            newest = _newest(campaign, CONSENT)
+        Consent.objects.get_or_create(worker_id=worker, text=newest)
+
+
+def versions(*, campaign: Campaign, kind: str) -> list[Instructions]:
+    """All versions of a text, newest first."""
+    rows = Instructions.objects.filter(campaign=campaign, kind=_known(kind))
+    return list(rows.order_by("-version").select_related("created_by"))
+
+
+def _newest(campaign: Campaign, kind: str) -> Instructions | None:
+    return Instructions.objects.filter(campaign=campaign, kind=kind).order_by("-version").first()
+
+
+def _write(campaign: Campaign, kind: str, version: int, text: str, actor: Account | None) -> Instructions:
+    return Instructions.objects.create(
+        campaign=campaign, kind=kind, version=version, text=text, created_by=actor
+    )
+
+
+def _known(kind: str) -> str:
+    if kind not in KINDS:
+        raise CampaignError(f"there are no instructions of {kind!r}; known: {', '.join(KINDS)}")
+    return kind
+
+
+@cache
+def _built_in(kind: str) -> str:
+    return "\n\n".join(_parts((_TEXTS / f"{kind}.txt").read_text(encoding="utf-8")))
+
+
+def _parts(text: str) -> list[str]:
+    """Paragraphs, their lines joined."""
+    blocks = "\n".join(line.strip() for line in text.splitlines()).split("\n\n")
+    return [" ".join(block.split()) for block in blocks if block.strip()]
+
+
+def _paragraph(part: str) -> Paragraph:
+    for begin, sort in _EXAMPLES.items():
+        if part.startswith(begin):
+            return Paragraph(sort, part[len(begin) :])
+    return Paragraph(PLAIN, part)

@@ -1,0 +1,165 @@
+"""`manage.py campaign_status CAMPAIGN [--workers]`: how far it is, what it cost, what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation import running
+from annotation.campaign_settings import CampaignError, settings_of
+from annotation.campaigns import campaign_named
+from annotation.management.base import ReportCommand, table
+from annotation.running import Alarm
+from annotation.selectors.campaign import money, overview, workers
+from annotation.selectors.campaign.crowd import PAGE, WorkerRow
+
+
+def alarms_of(alarms: Iterable[Alarm]) -> list[dict[str, str]]:
+    """Alarms as plain data."""
+    return [asdict(alarm) for alarm in alarms]
+
+
+def alarms_text(alarms: Iterable[dict[str, str]]) -> list[str]:
+    """Alarms as lines: what is wrong, and below it what helps, once for alarms of one remedy."""
+    by_remedy: dict[str, list[str]] = {}
+    for alarm in alarms:
+        by_remedy.setdefault(alarm["remedy"], []).append(alarm["text"])
+    lines = []
+    for remedy, texts in by_remedy.items():
+        lines += [f"ALARM: {text}" for text in texts] + [f"  -> {remedy}"]
+    return lines
+
+
+class Command(ReportCommand):
+    help = "Tell how far a campaign is, at what pace and cost, how far workers agree, and what is wrong."
+    refusals = (CampaignError,)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("campaign")
+        parser.add_argument("--workers", action="store_true", help="List the workers too")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        campaign = campaign_named(options["campaign"])
+        pay = settings_of(campaign.settings).pay
+        figures = overview(campaign, pay, fresh=True)
+        return {
+            "campaign": campaign.name,
+            "corpus": campaign.corpus.name,
+            "state": campaign.state,
+            "reason": campaign.reason,
+            **asdict(figures),
+            "pace": {
+                **asdict(figures.pace),
+                "newest_at": _iso(figures.pace.newest_at),
+                "ends_at": _iso(figures.pace.ends_at),
+            },
+            "cost": {**asdict(figures.cost), "due": figures.cost.due},
+            "alarms": alarms_of(running.alarms(campaign)),
+            "workers": [_worker(row) for row in _all_workers(campaign)] if options["workers"] else None,
+        }
+
+    def show(self, report: dict[str, Any]) -> str:
+        reason = f" ({report['reason']})" if report["reason"] else ""
+        funnel, pace, cost = report["funnel"], report["pace"], report["cost"]
+        currency = cost["currency"]
+        parts = [
+            f"campaign {report['campaign']!r} over corpus {report['corpus']!r}: {report['state']}{reason}",
+            f"images {funnel['images']}: begun {funnel['begun']}, complete {funnel['complete']}, "
+            f"waiting for a reviewer {funnel['in_review']}\nchains: "
+            + ", ".join(f"{stage.lower()} {count}" for stage, count in funnel["chains"].items()),
+            table(
+                [
+                    "question",
+                    "open",
+                    "wanting",
+                    "in hand",
+                    "answers",
+                    "controls",
+                    "asked twice",
+                    "agree",
+                    "kappa",
+                ],
+                [_kind(report, kind) for kind in report["tasks"]],
+            ),
+            _pace(pace),
+            f"earned {money(cost['earned'], currency)}, paid {money(cost['paid'], currency)}, "
+            f"due {money(cost['due'], currency)}, in hand {money(cost['in_hand'], currency)}"
+            + (f", to come {money(report['pay_to_come'], currency)}" if report["pay_to_come"] else "")
+            + (f"; an hour of work earned {money(cost['hourly'], currency)}" if cost["hourly"] else ""),
+        ]
+        if report["workers"] is not None:
+            parts.append(_workers(report["workers"], currency))
+        if report["alarms"]:
+            parts.append("\n".join(alarms_text(report["alarms"])))
+        return "\n\n".join(parts)
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat(timespec="seconds") if moment else None
+
+
+def _kind(report: dict[str, Any], kind: str) -> list[Any]:
+    open_tasks, done = report["tasks"][kind], report["cost"]["kinds"].get(kind, {})
+    agreed = report["agreement"].get(kind)
+    return [
+        kind,
+        open_tasks["open"],
+        open_tasks["wanting"],
+        open_tasks["in_hand"],
+        done.get("answers", 0),
+        done.get("controls", 0),
+        agreed["pairs"] if agreed else 0,
+        f"{agreed['equal']:.1%}" if agreed else "-",
+        f"{agreed['kappa']:.2f}" if agreed and agreed["kappa"] is not None else "-",
+    ]
+
+
+def _pace(pace: dict[str, Any]) -> str:
+    newest = f"the newest at {pace['newest_at']}" if pace["newest_at"] else "none yet"
+    text = f"answers in the last hour {pace['last_hour']}, an hour over the last day {pace['per_hour']:.1f}; "
+    text += newest
+    if pace["to_come"] is None:
+        return text + "; too few images are finished to tell the end"
+    end = f", there by {pace['ends_at']}" if pace["ends_at"] else ""
+    return text + f"; {pace['to_come']} to come{end}"
+
+
+def _all_workers(campaign: Any) -> Iterable[WorkerRow]:
+    after = 0
+    while page := workers(campaign, after=after):
+        yield from page
+        after = page[-1].id
+        if len(page) < PAGE:
+            return
+
+
+def _worker(row: WorkerRow) -> dict[str, Any]:
+    kinds = [{**asdict(kind), "withdrawn_at": _iso(kind.withdrawn_at)} for kind in row.kinds]
+    return {**asdict(row), "due": row.due, "kinds": kinds}
+
+
+def _workers(rows: list[dict[str, Any]], currency: str) -> str:
+    lines = []
+    for row in rows:
+        for n, kind in enumerate(row["kinds"]):
+            standing = (
+                "withdrawn" if kind["withdrawn_at"] else "blocked" if kind["blocked"] else kind["state"]
+            )
+            lines.append(
+                [
+                    "" if n else row["pseudonym"],
+                    kind["kind"],
+                    standing,
+                    kind["answers"],
+                    "-" if kind["accuracy"] is None else f"{kind['accuracy']:.0%} of {kind['known']}",
+                    "-" if kind["median_seconds"] is None else f"{kind['median_seconds']:.1f}",
+                    "" if n else money(row["due"], currency),
+                ]
+            )
+    head = ["worker", "question", "standing", "answers", "known right", "median s", "due"]
+    return table(head, lines) if lines else "no worker has come yet"

@@ -1,0 +1,81 @@
+"""`manage.py pause_campaign CAMPAIGN [--reason R | --resume [--budget B] ... | --close]`."""
+
+from __future__ import annotations
+
+from argparse import SUPPRESS
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation import campaigns
+from annotation.campaigns import CampaignError, campaign_named
+from annotation.management.base import ReportCommand
+from annotation.models import Assignment
+
+RULES = ("budget", "until", "images")
+NONE = "none"
+
+
+def _rule(kind: type) -> Any:
+    """A parser of a stop rule's value, or None for "none"."""
+
+    def parse(text: str) -> Any:
+        return None if text == NONE else kind(text)
+
+    parse.__name__ = kind.__name__  # How argparse names it in its errors.
+    return parse
+
+
+class Command(ReportCommand):
+    help = "Pause a campaign, let it go on, or close it for good. What workers have in hand is still taken."
+    refusals = (CampaignError,)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("campaign")
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument("--resume", action="store_true", help="Hand out questions again")
+        how.add_argument("--close", action="store_true", help="For good: it cannot be opened again")
+        parser.add_argument("--reason", default="", help="Why it is paused or closed; workers are told")
+        rules = parser.add_argument_group("with --resume, a stop rule set anew ('none' takes it away)")
+        rules.add_argument(
+            "--budget", type=_rule(float), default=SUPPRESS, metavar="AMOUNT", help="In currency units"
+        )
+        rules.add_argument(
+            "--until", type=_rule(str), default=SUPPRESS, metavar="DAY", help="Its last day, e.g. 2026-12-31"
+        )
+        rules.add_argument(
+            "--images", type=_rule(int), default=SUPPRESS, metavar="N", help="Complete images wanted"
+        )
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        campaign = campaign_named(options["campaign"])
+        rules = {name: options[name] for name in RULES if name in options}
+        if rules and not options["resume"]:
+            raise CampaignError(f"--{next(iter(rules))} goes with --resume: a stop rule is set anew to go on")
+        if options["reason"] and options["resume"]:
+            raise CampaignError("--reason goes with pausing and closing, not with --resume")
+        if options["resume"]:
+            if rules:
+                campaigns.set_stop_rules(campaign=campaign, rules=rules)
+            campaigns.resume(campaign=campaign)
+        elif options["close"]:
+            campaigns.close(campaign=campaign, reason=options["reason"])
+        else:
+            campaigns.pause(campaign=campaign, reason=options["reason"])
+        held = Assignment.objects.filter(campaign=campaign, state=Assignment.LEASED)
+        return {
+            "campaign": campaign.name,
+            "state": campaign.state,
+            "reason": campaign.reason,
+            "stop": campaign.settings["stop"],
+            "in_hand": held.count(),
+        }
+
+    def show(self, report: dict[str, Any]) -> str:
+        reason = f": {report['reason']}" if report["reason"] else ""
+        rules = ", ".join(f"{name} {value}" for name, value in report["stop"].items() if value is not None)
+        return (
+            f"campaign {report['campaign']!r} is {report['state']}{reason}\n"
+            f"stop rules: {rules or 'none'}; questions in workers' hands: {report['in_hand']}"
+        )

@@ -1,0 +1,209 @@
+"""A campaign that runs by itself: its stop rules, and alarms for what it cannot mend itself.
+
+`tick` is called every minute or so by the periodic jobs. What it reads is bounded, save the sum of
+what was earned, which it needs only where a budget is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from annotation import qualification, sql
+from annotation.campaign_settings import CampaignSettings, settings_of
+from annotation.campaigns import SMALLEST_CROWD, StopRule, pause, reached
+from annotation.models import Assignment, Campaign, OpenImage
+from annotation.protocol.questions import QUESTIONS
+from annotation.protocol.trust import CONTROLS, known_from
+from annotation.selectors.campaign import tasks
+from annotation.selectors.campaign.progress import complete_images, newest, submitted
+from annotation.selectors.campaign.watch import (
+    active,
+    controls_met,
+    in_review,
+    overdue,
+    stuck,
+    without_picture,
+)
+
+#: Minutes without an answer, while questions are open, after which a campaign has stalled.
+STALLED_AFTER = 60
+#: Hours back to an answer by which a worker counts as active.
+ACTIVE_FOR = 24
+#: Minutes that a lease may be over its time: the sweep comes every half minute.
+SWEPT_WITHIN = 5
+#: Share of the leases of the last hour that may run out, and how many there must be to tell.
+LOST_SHARE, LOST_LEAST = 0.3, 20
+#: Share of the control items that a worker may have met before more are wanted.
+MET_SHARE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """Something that staff should see to: what it is, of which kind of question (or ""), what helps."""
+
+    code: str
+    kind: str
+    text: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What a look at a campaign came to: its state after it, the stop rule that paused it, and alarms."""
+
+    state: str
+    stopped: StopRule | None
+    alarms: tuple[Alarm, ...]
+
+
+def tick(campaign: Campaign) -> Tick:
+    """Pause the campaign where a stop rule holds, and look for trouble."""
+    campaign.refresh_from_db()
+    rule = reached(campaign) if campaign.state == Campaign.OPEN else None
+    if rule is not None:
+        pause(campaign=campaign, reason=rule.text, rule=rule.rule)
+    return Tick(campaign.state, rule, tuple(alarms(campaign)))
+
+
+def alarms(campaign: Campaign) -> list[Alarm]:
+    """What is wrong with the campaign now; a closed one has no alarms."""
+    if campaign.state == Campaign.CLOSED:
+        return []
+    settings = settings_of(campaign.settings)
+    found = [*_known_items(campaign, settings), *_at_rest(campaign, settings)]
+    if campaign.state == Campaign.OPEN:
+        found += _at_work(campaign, settings)
+    return found
+
+
+def _known_items(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
+    """Tests that cannot be taken, and accuracy that cannot be measured."""
+    remedy = f"manage.py add_controls {campaign.name} --from-gold LAYER (or --csv FILE)"
+    for kind, text in qualification.warnings(campaign=campaign, settings=settings).items():
+        yield Alarm("qualification", kind, text, remedy)
+    trust = settings.trust
+    if not trust.control_share:
+        return
+    able = _able(campaign, settings)
+    met = controls_met(campaign, able)
+    for kind in QUESTIONS:
+        if known_from(kind) != CONTROLS:
+            continue
+        if kind not in met:
+            yield Alarm(
+                "no_controls", kind, f"{kind} has no control items: nobody's accuracy is measured", remedy
+            )
+            continue
+        size, most, ended = met[kind]
+        if ended:
+            yield Alarm(
+                "controls_used_up",
+                kind,
+                f"{ended} active workers have met all {size} control items of {kind}: they get none any more",
+                remedy,
+            )
+        elif most >= MET_SHARE * size:
+            yield Alarm(
+                "controls_low", kind, f"a worker has met {most} of the {size} control items of {kind}", remedy
+            )
+
+
+def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
+    """What holds for drafts and paused campaigns too."""
+    if campaign.state == Campaign.DRAFT:
+        yield Alarm(
+            "draft",
+            "",
+            "the campaign is a draft: nobody is given a question",
+            f"open it: manage.py open_campaign {campaign.name} --corpus {campaign.corpus.name} "
+            f"--tasks {campaign.tasks}, with the settings it was written down with",
+        )
+    if bare := without_picture(campaign):
+        yield Alarm(
+            "no_pictures",
+            "",
+            f"{bare} open images have no picture: workers see captions only",
+            "import the corpus with its pictures (import_corpus --images DIR) and open a campaign over that",
+        )
+    if late := overdue(campaign, before=sql.now() - timedelta(minutes=SWEPT_WITHIN)):
+        yield Alarm(
+            "sweep",
+            "",
+            f"{late} leases ran out more than {SWEPT_WITHIN} minutes ago and still hold their places",
+            "the periodic jobs do not run: start them (manage.py serve, or Celery's beat and a worker)",
+        )
+    if waiting := in_review(campaign):
+        yield Alarm(
+            "review", "", f"{waiting} images wait for a reviewer", f"manage.py review_queue {campaign.name}"
+        )
+
+
+def _at_work(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
+    """What can only go wrong while questions are handed out."""
+    open_tasks = {kind: of.open for kind, of in tasks(campaign).items() if of.open}
+    if not open_tasks:
+        if complete_images(campaign) == OpenImage.objects.filter(campaign=campaign).count():
+            yield Alarm(
+                "complete",
+                "",
+                "every image is complete: there is nothing left to ask",
+                f"export it, then close it: manage.py pause_campaign {campaign.name} --close",
+            )
+        return
+    at = sql.now()
+    last = max(filter(None, (newest(campaign), campaign.opened_at)), default=campaign.created_at)
+    if at - last > timedelta(minutes=STALLED_AFTER):
+        yield Alarm(
+            "stalled",
+            "",
+            f"{sum(open_tasks.values())} questions are open and none was answered since "
+            f"{last:%Y-%m-%d %H:%M} UTC",
+            "invite workers, and see what the other alarms say about why they cannot go on",
+        )
+    yield from _crowd(campaign, settings, open_tasks)
+    lost = submitted(campaign, since=at - timedelta(hours=1), state=Assignment.EXPIRED)
+    done = submitted(campaign, since=at - timedelta(hours=1))
+    if lost >= LOST_LEAST and lost > LOST_SHARE * (lost + done):
+        yield Alarm(
+            "leases_lost",
+            "",
+            f"{lost} of {lost + done} leases of the last hour ran out unanswered",
+            "look at them as a worker: is a picture missing, are the instructions clear, is the pay fair?",
+        )
+
+
+def _crowd(campaign: Campaign, settings: CampaignSettings, open_tasks: Mapping[str, int]) -> Iterator[Alarm]:
+    """Too few people, or none whom an open question may be given to."""
+    able = _able(campaign, settings)
+    there = {worker for workers in able.values() for worker in workers}
+    if not there:
+        return
+    if len(there) < SMALLEST_CROWD:
+        yield Alarm(
+            "few_workers",
+            "",
+            f"{len(there)} workers were active in the last {ACTIVE_FOR} hours; {SMALLEST_CROWD} are the "
+            "least: nobody judges a question twice or their own box",
+            "invite more workers",
+        )
+    for kind, (number, looked_at) in stuck(campaign, able, open_tasks).items():
+        if not able[kind]:
+            text = f"{open_tasks[kind]} questions of {kind} are open and no active worker is admitted to it"
+        else:
+            text = (
+                f"no eligible worker for {number} of the first {looked_at} open questions of {kind}: all "
+                f"{len(able[kind])} active ones had them before, or drew the box in question"
+            )
+        yield Alarm(
+            "no_worker",
+            kind,
+            text,
+            "invite more workers, let some back (suspend_worker --reinstate), or have a reviewer rule",
+        )
+
+
+def _able(campaign: Campaign, settings: CampaignSettings) -> dict[str, list[int]]:
+    since = sql.now() - timedelta(hours=ACTIVE_FOR)
+    return active(campaign, since=since, kinds=QUESTIONS, admits=not settings.trust.qualification)

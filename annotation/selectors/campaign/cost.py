@@ -1,0 +1,150 @@
+"""What a campaign's answers earned, what was paid, and what is still to come.
+
+An assignment that was handed in is the line of the ledger: its seconds are idle-trimmed, its pay
+was reckoned when the answer came. Amounts are millionths of the campaign's currency, as integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from django.db.models import Count, Sum
+
+from annotation.models import Assignment, Campaign, Payout
+from annotation.protocol.questions import DOUBLE_CHECK
+from annotation.protocol.work import MICROS, PaySettings
+from annotation.selectors.campaign.kept import kept
+
+QUALIFICATION = "qualification"
+CONTROL = "control"
+
+
+@dataclass(frozen=True, slots=True)
+class Earned:
+    """What one worker's answers of one kind and role came to."""
+
+    worker: int
+    kind: str
+    role: str
+    answers: int
+    seconds: float
+    pay: int
+
+
+@dataclass(slots=True)
+class KindCost:
+    """Answers of one kind by what they were for; `answers` is all of them, `seconds` and `pay` are theirs."""
+
+    answers: int = 0
+    controls: int = 0
+    double_checks: int = 0
+    tests: int = 0
+    seconds: float = 0.0
+    pay: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Cost so far: earned by answers, paid out, and in workers' hands; `hourly` is what an hour earned."""
+
+    currency: str
+    answers: int
+    seconds: float
+    earned: int
+    paid: int
+    in_hand: int
+    hourly: int | None
+    kinds: dict[str, KindCost] = field(default_factory=dict)
+
+    @property
+    def due(self) -> int:
+        return self.earned - self.paid
+
+
+def money(micros: int, currency: str) -> str:
+    """An amount as people write it: "12.50 USD", with more digits only where it has them."""
+    amount = Decimal(micros) / MICROS
+    whole = amount.quantize(Decimal("0.01"))
+    return f"{whole if whole == amount else amount.normalize():f} {currency}"
+
+
+def earned(campaign: Campaign, *, worker: int | None = None) -> list[Earned]:
+    """What was earned, by worker, kind and role; of one worker, or of all."""
+    lines = Assignment.objects.filter(campaign=campaign, state=Assignment.SUBMITTED)
+    if worker is not None:
+        lines = lines.filter(worker=worker)
+    grouped = lines.values("worker", "kind", "role").annotate(n=Count("id"), s=Sum("seconds"), p=Sum("pay"))
+    return [
+        Earned(*row)
+        for row in grouped.order_by("worker", "kind", "role").values_list(
+            "worker", "kind", "role", "n", "s", "p"
+        )
+    ]
+
+
+def paid(campaign: Campaign, *, worker: int | None = None) -> dict[int, int]:
+    """Worker -> what was paid to them."""
+    payouts = Payout.objects.filter(campaign=campaign)
+    if worker is not None:
+        payouts = payouts.filter(worker=worker)
+    return dict(payouts.values("worker").annotate(sum=Sum("amount")).values_list("worker", "sum"))
+
+
+def in_hand(campaign: Campaign, pay: PaySettings, lines: Iterable[Earned] = ()) -> int:
+    """What the tasks in workers' hands will earn: by the hour, for as long as their kind took on average."""
+    held = Assignment.objects.filter(campaign=campaign, state=Assignment.LEASED).exclude(role=QUALIFICATION)
+    counts = dict(held.values("kind").annotate(n=Count("id")).values_list("kind", "n"))
+    if not counts:
+        return 0
+    answers: dict[str, int] = {}
+    seconds: dict[str, float] = {}
+    for line in lines:
+        answers[line.kind] = answers.get(line.kind, 0) + line.answers
+        seconds[line.kind] = seconds.get(line.kind, 0.0) + line.seconds
+    return sum(
+        count * pay.amount(kind, seconds[kind] / answers[kind] if answers.get(kind) else pay.idle_after)
+        for kind, count in counts.items()
+    )
+
+
+def spent(campaign: Campaign, pay: PaySettings) -> int:
+    """What is earned and what is in hand, as of now."""
+    lines = earned(campaign)
+    return sum(line.pay for line in lines) + in_hand(campaign, pay, lines)
+
+
+def kept_earned(campaign: Campaign, *, fresh: bool = False) -> list[Earned]:
+    """`earned` of all workers, a minute old at most."""
+    return kept(campaign, "earned", lambda: earned(campaign), fresh=fresh)
+
+
+def cost(campaign: Campaign, pay: PaySettings, *, fresh: bool = False) -> Cost:
+    """Cost so far, in total and by kind."""
+    lines = kept_earned(campaign, fresh=fresh)
+    kinds: dict[str, KindCost] = {}
+    for line in lines:
+        of = kinds.setdefault(line.kind, KindCost())
+        of.answers += line.answers
+        of.controls += line.answers if line.role == CONTROL else 0
+        of.double_checks += line.answers if line.role == DOUBLE_CHECK else 0
+        of.tests += line.answers if line.role == QUALIFICATION else 0
+        of.seconds += line.seconds
+        of.pay += line.pay
+    total, seconds = sum(line.pay for line in lines), sum(line.seconds for line in lines)
+    return Cost(
+        currency=pay.currency,
+        answers=sum(line.answers for line in lines),
+        seconds=seconds,
+        earned=total,
+        paid=sum(paid(campaign).values()),
+        in_hand=in_hand(campaign, pay, lines),
+        hourly=hourly(total, seconds),
+        kinds=kinds,
+    )
+
+
+def hourly(pay: int, seconds: float) -> int | None:
+    """What an hour of work earned, where any time was counted."""
+    return round(pay * 3600 / seconds) if seconds > 0 else None

@@ -1,0 +1,48 @@
+"""A campaign at a glance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from annotation.models import Campaign
+from annotation.protocol.work import PaySettings
+from annotation.selectors.campaign.agreement import Agreement, agreement
+from annotation.selectors.campaign.cost import Cost, cost
+from annotation.selectors.campaign.progress import Funnel, Pace, TaskCounts, funnel, pace, tasks
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What the campaign page shows above its tables; `pay_to_come` is what the answers to come will earn."""
+
+    funnel: Funnel
+    tasks: dict[str, TaskCounts]
+    pace: Pace
+    cost: Cost
+    pay_to_come: int | None
+    agreement: dict[str, Agreement]
+
+
+def overview(
+    campaign: Campaign, pay: PaySettings, *, at: datetime | None = None, fresh: bool = False
+) -> Overview:
+    """All figures of a campaign; those over all of it are a minute old at most, unless `fresh`."""
+    now = pace(campaign, at=at, fresh=fresh)
+    so_far = cost(campaign, pay, fresh=fresh)
+    return Overview(
+        funnel=funnel(campaign),
+        tasks=tasks(campaign),
+        pace=now,
+        cost=so_far,
+        pay_to_come=_to_come(now, so_far),
+        agreement=agreement(campaign, fresh=fresh),
+    )
+
+
+def _to_come(now: Pace, so_far: Cost) -> int | None:
+    """What the answers to come will earn, known items among them, at what one earned so far."""
+    if not now.to_come:
+        return now.to_come
+    on_tasks = so_far.answers - sum(of.controls + of.tests for of in so_far.kinds.values())
+    return round(now.to_come * so_far.earned / on_tasks) if on_tasks else None

@@ -1,0 +1,200 @@
+"""How far a campaign is: its images and chains by stage, its open tasks, its pace and expected end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection
+from django.db.models import Count, Max, OuterRef, QuerySet, Subquery, Sum
+from django.utils import timezone
+
+from annotation.models import Assignment, Campaign, OpenImage, Standing
+from annotation.protocol.boxes import STAGES
+from annotation.protocol.questions import DOUBLE_CHECK, QUESTIONS
+from annotation.protocol.state import LINKING, VERIFICATION
+from annotation.selectors.campaign.kept import kept
+
+#: Stages of a chain, in the order in which one goes through them.
+CHAIN_STAGES = (LINKING, VERIFICATION, *STAGES)
+#: Finished images from which on they tell what an image takes. The first to be finished are the easy ones.
+TELLING = 20
+#: The hours over which the pace is taken that tells the end: nights and evenings are in it.
+LONG = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """Images, and their chains by stage.
+
+    Of `images`, somebody answered about `begun`; `complete` are done, of which `finished` took
+    answers (one without mentions takes none). `refolds` and `refolds_finished` are how often the
+    unfinished and the finished were folded anew: once for each answer, but for a few rulings.
+    """
+
+    images: int
+    begun: int
+    complete: int
+    finished: int
+    in_review: int
+    refolds: int
+    refolds_finished: int
+    chains: dict[str, int]
+
+
+@dataclass(slots=True)
+class TaskCounts:
+    """The open tasks of one kind: how many, the answers they still want from somebody, those in hand,
+    and how many of them only wait for a double check."""
+
+    open: int = 0
+    wanting: int = 0
+    in_hand: int = 0
+    double_checks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Answers on tasks, known items left out: those of the last hour, and an hour over the last day.
+
+    `newest_at` is when the newest came.
+    `to_come` are the answers that the campaign still takes, `ends_at` when they will be there at the
+    pace of the last day; None while too few images are finished to tell, or nobody works.
+    """
+
+    last_hour: int
+    per_hour: float
+    newest_at: datetime | None
+    to_come: int | None
+    ends_at: datetime | None
+
+
+def complete_images(campaign: Campaign) -> int:
+    """How many images are complete; told from indexes alone."""
+    rows = OpenImage.objects.filter(campaign=campaign)
+    return rows.count() - rows.filter(complete=False).count()
+
+
+def funnel(campaign: Campaign, *, fresh: bool = False) -> Funnel:
+    """Images and chains by stage; two passes over the campaign's images, a minute old at most."""
+    return kept(campaign, "funnel", lambda: _funnel(campaign), fresh=fresh)
+
+
+def _funnel(campaign: Campaign) -> Funnel:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT complete, count(*), sum(CASE WHEN version > 0 THEN 1 ELSE 0 END), sum(version),
+                   sum(CASE WHEN in_review > 0 THEN 1 ELSE 0 END)
+               FROM annotation_openimage WHERE campaign_id = %s GROUP BY complete""",
+            [campaign.pk],
+        )
+        groups = {bool(row[0]): row[1:] for row in cursor.fetchall()}
+        if connection.vendor == "postgresql":
+            stage, chains = "c ->> 's'", "jsonb_array_elements(o.state -> 'chains') c"
+        else:
+            stage, chains = "json_extract(c.value, '$.s')", "json_each(o.state, '$.chains') c"
+        cursor.execute(
+            f"""SELECT {stage}, count(*) FROM annotation_openimage o CROSS JOIN {chains}
+                WHERE o.campaign_id = %s GROUP BY 1""",
+            [campaign.pk],
+        )
+        found = dict(cursor.fetchall())
+    unfinished, complete = groups.get(False, (0, 0, 0, 0)), groups.get(True, (0, 0, 0, 0))
+    return Funnel(
+        images=unfinished[0] + complete[0],
+        begun=unfinished[1] + complete[1],
+        complete=complete[0],
+        finished=complete[1],
+        in_review=unfinished[3] + complete[3],
+        refolds=unfinished[2],
+        refolds_finished=complete[2],
+        chains={stage: found.get(stage, 0) for stage in CHAIN_STAGES},
+    )
+
+
+def tasks(campaign: Campaign, *, fresh: bool = False) -> dict[str, TaskCounts]:
+    """Kind -> its open tasks; every kind is there. A minute old at most."""
+    return kept(campaign, "tasks", lambda: _tasks(campaign), fresh=fresh)
+
+
+def _tasks(campaign: Campaign) -> dict[str, TaskCounts]:
+    counts = {kind: TaskCounts() for kind in QUESTIONS}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT kind, role, count(*), sum(wanted - live) FROM annotation_task
+               WHERE campaign_id = %s AND state = 'open' GROUP BY kind, role""",
+            [campaign.pk],
+        )
+        for kind, role, number, wanting in cursor.fetchall():
+            of = counts.setdefault(kind, TaskCounts())
+            of.open += number
+            of.wanting += wanting
+            of.double_checks += number if role == DOUBLE_CHECK else 0
+    held = Assignment.objects.filter(campaign=campaign, state=Assignment.LEASED, task__isnull=False)
+    for kind, number in held.values("kind").annotate(n=Count("id")).values_list("kind", "n"):
+        counts.setdefault(kind, TaskCounts()).in_hand = number
+    return counts
+
+
+def pace(campaign: Campaign, *, at: datetime | None = None, fresh: bool = False) -> Pace:
+    """Answers an hour, and the expected end."""
+    at = at or timezone.now()
+    begun = campaign.opened_at or campaign.created_at
+    hours = min(float(LONG), max(1.0, (at - begun).total_seconds() / 3600))
+    per_hour = submitted(campaign, since=at - timedelta(hours=LONG)) / hours
+    left = to_come(campaign, fresh=fresh)
+    return Pace(
+        last_hour=submitted(campaign, since=at - timedelta(hours=1)),
+        per_hour=per_hour,
+        newest_at=newest(campaign),
+        to_come=left,
+        ends_at=at + timedelta(hours=left / per_hour) if left is not None and per_hour else None,
+    )
+
+
+def to_come(campaign: Campaign, *, fresh: bool = False) -> int | None:
+    """How many answers the campaign still takes: as many an image as the finished ones took.
+
+    At least those that its open tasks want. None while fewer than `TELLING` images are finished.
+    """
+    now = funnel(campaign, fresh=fresh)
+    wanting = sum(of.wanting + of.in_hand for of in tasks(campaign, fresh=fresh).values())
+    if now.complete == now.images:
+        return wanting
+    if now.finished < TELLING:
+        return None
+    expected = now.refolds_finished / now.finished * (now.images - now.complete) - now.refolds
+    return max(wanting, round(expected))
+
+
+def submitted(campaign: Campaign, *, since: datetime, state: str = Assignment.SUBMITTED) -> int:
+    """Leases of tasks that ended in `state` since then: an index range for each worker and kind."""
+    ended = _of_standing(state).filter(ended_at__gte=since).order_by()
+    counts = Subquery(ended.values("campaign").annotate(n=Count("pk")).values("n"))
+    found = Standing.objects.filter(campaign=campaign).annotate(n=counts).aggregate(sum=Sum("n"))
+    return found["sum"] or 0
+
+
+def newest(campaign: Campaign) -> datetime | None:
+    """When the newest answer came: the end of an index range for each worker and kind."""
+    last = Subquery(
+        _of_standing(Assignment.SUBMITTED)
+        .filter(ended_at__isnull=False)
+        .order_by("-ended_at")
+        .values("ended_at")[:1]
+    )
+    found: datetime | None = (
+        Standing.objects.filter(campaign=campaign).annotate(at=last).aggregate(max=Max("at"))["max"]
+    )
+    return found
+
+
+def _of_standing(state: str) -> QuerySet[Assignment]:
+    """A standing's assignments that ended in `state`, for a subquery."""
+    return Assignment.objects.filter(
+        campaign=OuterRef("campaign"),
+        worker=OuterRef("worker"),
+        kind=OuterRef("kind"),
+        state=state,
+        task__isnull=False,
+    )

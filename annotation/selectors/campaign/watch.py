@@ -1,0 +1,113 @@
+"""What may go wrong in a campaign that runs, as numbers; `running` makes alarms of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db import connection
+from django.db.models import Count, Exists, OuterRef
+
+from annotation.models import Assignment, Campaign, Control, Image, OpenImage, Standing
+from annotation.protocol.trust import PROBATION, TRUSTED
+
+#: Open tasks of a kind that are looked at, the first in their turn: what nobody may answer stays there.
+LOOKED_AT = 1_000
+
+
+class Stuck(NamedTuple):
+    """Open tasks of a kind with a place that no active worker may take, among those looked at."""
+
+    tasks: int
+    looked_at: int
+
+
+def active(
+    campaign: Campaign, *, since: datetime, kinds: Iterable[str], admits: bool
+) -> dict[str, list[int]]:
+    """Kind -> those who may work on it now, of the workers who answered anything since then.
+
+    `admits`: whoever has not begun a kind yet may begin it without a test.
+    """
+    recent = Assignment.objects.filter(
+        campaign=OuterRef("campaign"), worker=OuterRef("worker"), kind=OuterRef("kind"), ended_at__gte=since
+    ).filter(state=Assignment.SUBMITTED)
+    there = set(
+        Standing.objects.filter(Exists(recent), campaign=campaign).values_list("worker", flat=True).distinct()
+    )
+    able: dict[str, set[int]] = {kind: set(there) if admits else set() for kind in kinds}
+    standings = Standing.objects.filter(campaign=campaign, worker__in=there, kind__in=able)
+    for kind, worker, state, blocked, withdrawn in standings.values_list(
+        "kind", "worker", "state", "blocked", "withdrawn_at"
+    ):
+        may = state in (PROBATION, TRUSTED) and not blocked and withdrawn is None
+        (able[kind].add if may else able[kind].discard)(worker)
+    return {kind: sorted(workers) for kind, workers in able.items()}
+
+
+def stuck(campaign: Campaign, able: Mapping[str, Sequence[int]], kinds: Iterable[str]) -> dict[str, Stuck]:
+    """Kind -> open tasks that none of the workers in `able` may take, where there are any.
+
+    Each drew the box, or has had the task: answered it, holds it, or returned it. Only the first
+    `LOOKED_AT` tasks of a kind are looked at.
+    """
+    found = {}
+    for kind in kinds:
+        workers = able.get(kind, ())
+        nobody = "TRUE"
+        if workers:
+            nobody = f"""NOT EXISTS (
+                SELECT 1 FROM annotation_worker w WHERE w.id IN ({", ".join(["%s"] * len(workers))})
+                    AND (t.barred_id IS NULL OR t.barred_id <> w.id)
+                    AND NOT EXISTS (
+                        SELECT 1 FROM annotation_assignment a
+                        WHERE a.task_id = t.id AND a.worker_id = w.id AND a.state <> 'expired'))"""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"""SELECT count(*), sum(CASE WHEN {nobody} THEN 1 ELSE 0 END) FROM (
+                        SELECT id, barred_id FROM annotation_task
+                        WHERE campaign_id = %s AND kind = %s AND state = 'open' AND live < wanted
+                        ORDER BY rank, id LIMIT %s) t""",
+                [*workers, campaign.pk, kind, LOOKED_AT],
+            )
+            looked_at, tasks = cursor.fetchone()
+        if tasks:
+            found[kind] = Stuck(tasks, looked_at)
+    return found
+
+
+def controls_met(campaign: Campaign, able: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, int, int]]:
+    """Kind -> (active control items, the most that an active worker has met, workers who met all).
+
+    Kinds without control items are not there.
+    """
+    of_kind = Control.objects.filter(campaign=campaign, purpose=Control.CONTROL, active=True)
+    pools = dict(of_kind.values("kind").annotate(n=Count("id")).values_list("kind", "n"))
+    met: dict[str, list[int]] = {kind: [] for kind in pools}
+    held = Assignment.objects.filter(control__in=of_kind)
+    grouped = held.values("kind", "worker").annotate(n=Count("control", distinct=True))
+    for kind, worker, count in grouped.values_list("kind", "worker", "n"):
+        if worker in able.get(kind, ()):
+            met[kind].append(count)
+    return {
+        kind: (size, max(met[kind], default=0), sum(count >= size for count in met[kind]))
+        for kind, size in pools.items()
+    }
+
+
+def overdue(campaign: Campaign, *, before: datetime) -> int:
+    """Leases that ran out before then and were not ended."""
+    late = Assignment.objects.filter(campaign=campaign, state=Assignment.LEASED, expires_at__lt=before)
+    return late.count()
+
+
+def in_review(campaign: Campaign) -> int:
+    """Images with a chain that waits for a reviewer."""
+    return OpenImage.objects.filter(campaign=campaign, in_review__gt=0).count()
+
+
+def without_picture(campaign: Campaign) -> int:
+    """Open images of which there is no picture to show."""
+    bare = Image.objects.filter(corpus=campaign.corpus_id, picture="")
+    return bare.filter(Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk")))).count()

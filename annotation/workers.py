@@ -1,0 +1,201 @@
+"""Who works under which pseudonym, and how a person is forgotten.
+
+A worker is a pseudonym; `Identity` alone says who it is. Erasing deletes account, sessions,
+identity and what the worker wrote beside their answers; the answers stay under the pseudonym, which
+then leads to nobody.
+
+Every erasure is noted in a file beside the database, `erasures.txt` in DATA_DIR: a backup that is
+older than an erasure brings the person back, and `erase_again` lets them go once more. The file
+holds pseudonyms and times only.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.models import Session
+from django.db import IntegrityError, transaction
+
+from annotation import leases, payments, sql
+from annotation.audit import record
+from annotation.models import Account, Assignment, Flag, Identity, Worker
+from annotation.models.crowd import ANNOTATOR
+from annotation.selectors.campaign.cost import money
+
+ERASURES = "erasures.txt"
+#: Letters and digits of pseudonyms: none that is taken for another.
+_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
+_LENGTH = 10
+
+
+class CannotErase(ValueError):
+    """A worker who cannot be erased now, or is none; one line with the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What erasing a worker deleted. `already`: they were erased before, and nothing was left to do."""
+
+    pseudonym: str
+    account: bool
+    sessions: int
+    comments: int
+    already: bool = False
+
+
+def worker_of(account: Account) -> Worker:
+    """The worker that an account works as; made, under a fresh pseudonym, on first sight."""
+    found = Worker.objects.filter(identity__account=account).first()
+    if found is not None:
+        return found
+    with sql.writing():
+        # The account's row is the lock: two tabs that come first at once are one worker.
+        Account.objects.select_for_update().get(pk=account.pk)
+        found = Worker.objects.filter(identity__account=account).first()
+        if found is None:
+            found = new_worker()
+            Identity.objects.create(worker=found, account=account)
+    return found
+
+
+def new_worker() -> Worker:
+    """A worker under a pseudonym that is drawn, so that nothing about the person leads to it."""
+    while True:
+        name = "w-" + "".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH))
+        try:
+            with transaction.atomic():
+                return Worker.objects.create(pseudonym=name)
+        except IntegrityError:
+            continue
+
+
+def worker_called(name: str) -> Worker:
+    """The worker of that pseudonym, or whose account is called so. Raises CannotErase."""
+    found = (
+        Worker.objects.filter(pseudonym=name).first()
+        or Worker.objects.filter(identity__account__username=name).first()
+    )
+    if found is None:
+        raise CannotErase(
+            f"there is no worker {name!r}, by pseudonym or by account; campaign_status CAMPAIGN --workers "
+            "lists those of a campaign"
+        )
+    return found
+
+
+def erase(*, worker: Worker, actor: Account | None = None) -> Erased:
+    """Forget who a worker is. Refused while payment is due, and for accounts with a role of staff.
+
+    What they hold is returned first. Once erased, doing it again finds nothing to do.
+    """
+    if worker.erased_at is not None and not _remains(worker):
+        return Erased(worker.pseudonym, False, 0, 0, already=True)
+    owed = payments.unpaid(worker=worker.pk)
+    if owed:
+        amounts = ", ".join(
+            f"{money(amount, payments.currency_of(campaign))} in campaign {campaign.name!r}"
+            for campaign, amount in owed
+        )
+        raise CannotErase(
+            f"worker {worker.pseudonym!r} is still due {amounts}; pay them first: "
+            f"pay_workers {owed[0][0].name} --worker {worker.pseudonym}"
+        )
+    identity = Identity.objects.filter(worker=worker).select_related("account").first()
+    if identity is not None and identity.account is not None and _is_staff(identity.account):
+        raise CannotErase(
+            f"the account of worker {worker.pseudonym!r} has a role of staff, and what it did is on record; "
+            "take its roles away first"
+        )
+    return _erase(worker, actor, note=True)
+
+
+def erase_again(*, actor: Account | None = None) -> list[Erased]:
+    """Erase everybody whom the list of erasures names and a restored backup brought back.
+
+    Payment that such a backup believes to be due was paid before they were erased.
+    """
+    names = list(dict.fromkeys(erasures()))
+    back = [worker for worker in Worker.objects.filter(pseudonym__in=names) if _remains(worker)]
+    return [_erase(worker, actor, note=False) for worker in back]
+
+
+def erasures() -> Iterator[str]:
+    """The pseudonyms on the list of erasures, oldest first."""
+    path = erasures_file()
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if words := line.split():
+                yield words[0]
+
+
+def erasures_file() -> Path:
+    return Path(settings.DATA_DIR) / ERASURES
+
+
+def _erase(worker: Worker, actor: Account | None, *, note: bool) -> Erased:
+    for held in list(
+        Assignment.objects.filter(worker=worker, state=Assignment.LEASED).values_list("pk", flat=True)
+    ):
+        leases.give_back(worker=worker.pk, assignment=held)
+    with sql.writing():
+        identity = Identity.objects.select_for_update().filter(worker=worker).first()
+        account = identity.account if identity is not None else None
+        sessions = _delete_sessions(account) if account is not None else 0
+        comments = Flag.objects.filter(judgment__worker=worker).exclude(comment="").update(comment="")
+        if identity is not None:
+            identity.delete()
+        if account is not None:
+            account.delete()
+        worker.erased_at = worker.erased_at or sql.now()
+        worker.save(update_fields=["erased_at"])
+        record(actor=actor, act="erase_worker", worker=worker.pseudonym, again=not note)
+        if note:
+            # Before the commit: noted in vain does no harm, erased without a note may come undone.
+            _note(worker)
+    return Erased(worker.pseudonym, account is not None, sessions, comments)
+
+
+def _remains(worker: Worker) -> bool:
+    """Whether anything that erasing deletes is there."""
+    return (
+        worker.erased_at is None
+        or Identity.objects.filter(worker=worker).exists()
+        or Flag.objects.filter(judgment__worker=worker).exclude(comment="").exists()
+    )
+
+
+def _is_staff(account: Account) -> bool:
+    return account.is_superuser or account.roles.exclude(role=ANNOTATOR).exists()
+
+
+def _delete_sessions(account: Account) -> int:
+    """Sign the account out everywhere. A session's owner stands inside it, so all are looked at."""
+    own = [
+        session.pk
+        for session in Session.objects.iterator()
+        if session.get_decoded().get(SESSION_KEY) == str(account.pk)
+    ]
+    for start in range(0, len(own), 500):
+        Session.objects.filter(pk__in=own[start : start + 500]).delete()
+    return len(own)
+
+
+def _note(worker: Worker) -> None:
+    """Append the worker to the list of erasures, and see that it is on the disk."""
+    path = erasures_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    line = (
+        f"{worker.pseudonym} {worker.erased_at.isoformat(timespec='seconds') if worker.erased_at else ''}\n"
+    )
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(handle, line.encode())
+        os.fsync(handle)
+    finally:
+        os.close(handle)
