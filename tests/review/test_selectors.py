@@ -129,7 +129,7 @@ def test_everything_behind_an_image_is_read():
         (q.CHAIN_VERIFICATION, (MAN, THE_MAN), False),
     ]
     assert [m.outcome for m in found.moves[f"{MAN} {THE_MAN}"]] == ["REFUSED"]
-    assert [(g.row.pk, g.mentions, g.in_force) for g in found.rulings] == [(done.ruling.pk, {HAT}, True)]
+    assert [(g.row.pk, set(g.mentions), g.in_force) for g in found.rulings] == [(done.ruling.pk, {HAT}, True)]
     with pytest.raises(review.NoSuchImage):
         review.behind(campaign=world.campaign.pk, key="woman")
     with pytest.raises(review.NoSuchImage):
