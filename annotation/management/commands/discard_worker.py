@@ -60,8 +60,8 @@ class Command(ReportCommand):
         did = "restored" if report["restored"] else "withdrawn"
         lines = [
             (
-                f"{report['judgments']} judgments of {report['worker']} in {report['images']} images are {did} "
-                f"({', '.join(report['kinds'])})"
+                f"{report['judgments']} judgments of {report['worker']} in {report['images']} images are "
+                f"{did} ({', '.join(report['kinds'])})"
             )
         ]
         if report["drawers"]:

@@ -1,0 +1,422 @@
+"""Known items: where they come from, what is refused, who meets them, and how answers are graded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from annotation import controls
+from annotation.controls import BadItems, KnownItem
+from annotation.controls.gold import FAILS, FITS, known_of
+from annotation.formats.base import FormatError
+from annotation.leases import Nothing
+from annotation.models import Assignment, AuditEntry, Control
+from annotation.protocol import questions as q
+from annotation.protocol.contents import question_from
+from annotation.protocol.terms import Box
+from annotation.protocol.trust import TrustSettings
+from annotation.submission import Answer
+from tests.factories import some_images
+from tests.queue.world import TRUSTING, World
+from tests.trust.scenes import gold, scenes
+
+pytestmark = pytest.mark.django_db
+
+HEAD = "kind,purpose,image,mentions,boxes,pending,known,explanation\n"
+GOOD = """coref_link,control,1000,1:0-1 0:0-2,,,yes,both walk
+chain_verification,control,1000,0:0-2 1:0-1,,,true,
+box_requirement,qualification,1000,0:3-5,,,box,
+box_drawing,qualification,1000,0:0-2,"1,1,9,9",,"10,10,100,200; 200,1,300,90",
+box_drawing,qualification,1001,0:0-2,"10,10,100,200",,none,
+box_quality,control,1000,0:0-2,,"10,10,100,200",good,
+box_coverage,control,1000,0:0-2,"10,10,100,200;1,1,9,9",,complete,
+"""
+SETTINGS = TrustSettings()
+
+
+@pytest.fixture
+def world() -> World:
+    """Images 1000 and 1001, of 500 x 375: "A man in a hat crosses the street ." and "Somebody walks ."."""
+    return World()
+
+
+def table(folder: Path, rows: str, *, head: str = HEAD) -> Path:
+    file = folder / "known.csv"
+    file.write_text(head + rows, encoding="utf-8")
+    return file
+
+
+def item(**other) -> KnownItem:
+    """A link between the two mentions of the man, known to be one, or what `other` makes of it."""
+    plain = {
+        "kind": q.COREF_LINK,
+        "purpose": Control.CONTROL,
+        "image": "1000",
+        "mentions": ("0:0-2", "1:0-1"),
+        "known": "yes",
+    }
+    return KnownItem(**{**plain, **other})
+
+
+def add(world: World, *items: KnownItem, source: str = "page") -> controls.Added:
+    return controls.add(campaign=world.campaign, items=enumerate(items, 1), source=source)
+
+
+def links(world: World, count: int = 2) -> list[KnownItem]:
+    """Links with distinct mentions; known to be yes and no by turns."""
+    spans = ["0:0-1", "0:0-2", "0:3-4", "0:3-5", "0:4-5", "0:6-7", "0:6-8", "0:7-8"]
+    return [item(mentions=("1:0-1", span), known="yes no".split()[n % 2]) for n, span in enumerate(spans)][
+        :count
+    ]
+
+
+# From a file
+
+
+def test_a_table_of_every_kind_becomes_rows_that_show_what_it_says(world, tmp_path):
+    added = controls.from_csv(campaign=world.campaign, file=table(tmp_path, GOOD))
+    assert (added.added, added.there) == (7, 0)
+    link = Control.objects.get(kind=q.COREF_LINK)
+    assert (link.content["mentions"], link.known, link.stratum) == (["0:0-2", "1:0-1"], "yes", "yes")
+    assert link.key == "coref_link|0:0-2|1:0-1" and link.explanation == "both walk"
+    drawing, nothing = Control.objects.filter(kind=q.BOX_DRAWING).order_by("id")
+    assert drawing.known == [[10, 10, 100, 200], [200, 1, 300, 90]]
+    assert drawing.content["boxes"] == [[1, 1, 9, 9]]
+    assert (nothing.known, nothing.stratum, drawing.stratum) == ([], "none", "drawn")
+    quality = Control.objects.get(kind=q.BOX_QUALITY)
+    assert quality.content["pending"] == [10, 10, 100, 200] and q.question_of(quality.key) == q.BOX_QUALITY
+    coverage = Control.objects.get(kind=q.BOX_COVERAGE)
+    assert coverage.content["boxes"] == [[1, 1, 9, 9], [10, 10, 100, 200]]
+    assert set(Control.objects.values_list("source", flat=True)) == {"csv"}
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("relevance,control,1000,0:0-2,,,yes,", "unknown kind 'relevance'; known: coref_link,"),
+        ("coref_link,test,1000,0:0-2 1:0-1,,,yes,", "unknown purpose 'test'; known: control, qualification"),
+        ("box_drawing,control,1000,0:0-2,,,none,", "box_drawing has no control items"),
+        ("coref_link,control,77,0:0-2 1:0-1,,,yes,", "there is no image '77' in corpus 'work'"),
+        ("coref_link,control,1000,0:0-2,,,yes,", "1 mentions for coref_link; expected 2"),
+        ("chain_verification,control,1000,0:0-2,,,true,", "1 mentions for chain_verification; expected 2 or"),
+        ("coref_link,control,1000,0:0-2 0:0-2,,,yes,", "a mention is named twice"),
+        ("coref_link,control,1000,0:0-2 man,,,yes,", "mention 'man': expected caption:start-end"),
+        ("coref_link,control,1000,0:0-2 5:0-1,,,yes,", "mention '5:0-1': image '1000' has no caption 5"),
+        ("coref_link,control,1000,0:0-2 1:1-9,,,yes,", "caption 1 of image '1000' has 3 words"),
+        ("coref_link,control,1000,0:0-2 1:0-1,,,maybe,", "known answer 'maybe' is none of yes, no"),
+        ("coref_link,control,1000,0:0-2 1:0-1,,,,", "known is empty"),
+        ('coref_link,control,1000,0:0-2 1:0-1,"1,1,2,2",,yes,', "coref_link shows no boxes"),
+        ("box_coverage,control,1000,0:0-2,,,more,", "expected one or more"),
+        ("box_quality,control,1000,0:0-2,,,good,", "a pending box belongs to box_quality, which needs one"),
+        ('box_coverage,control,1000,0:0-2,"1,1,2,2","1,1,2,2",more,', "a pending box belongs to box_quality"),
+        ('box_quality,control,1000,0:0-2,,"1,1,501,2",good,', "leaves image '1000', which has 500 x 375"),
+        ('box_drawing,qualification,1000,0:0-2,,,"1,1,9,376",', "box [1, 1, 9, 376] leaves image '1000'"),
+        (
+            'box_quality,control,1000,0:0-2,,"9,1,2,2",good,',
+            "pending '9,1,2,2': expected xmin,ymin,xmax,ymax",
+        ),
+        ('box_quality,control,1000,0:0-2,,"1,1,2,2;1,1,3,3",good,', "pending holds 2 boxes"),
+        ("coref_link,control,1000", "has more or fewer cells than the first line"),
+    ],
+)
+def test_a_bad_row_is_told_by_its_line_and_nothing_is_stored(world, tmp_path, row, problem):
+    with pytest.raises(BadItems) as raised:
+        controls.from_csv(campaign=world.campaign, file=table(tmp_path, GOOD + row + "\n"))
+    ((line, told),) = raised.value.problems
+    assert line == 9 and problem in told
+    assert not Control.objects.exists() and not AuditEntry.objects.exists()
+
+
+def test_all_bad_rows_are_told_at_once_in_their_order(world, tmp_path):
+    rows = 'coref_link,control,77,0:0-2 1:0-1,,,yes,\nbox_quality,control,1000,0:0-2,,"1,1",good,\n'
+    with pytest.raises(BadItems) as raised:
+        controls.from_csv(campaign=world.campaign, file=table(tmp_path, rows + GOOD + rows))
+    assert [line for line, _ in raised.value.problems] == [2, 3, 11, 12]
+    assert str(raised.value).splitlines()[1].startswith("line 3: pending '1,1'")
+
+
+@pytest.mark.parametrize(
+    ("head", "rows", "problem"),
+    [
+        ("kind,purpose,image,mentions,boxes,known\n", GOOD, "lacks the column 'pending'"),
+        (HEAD.replace("explanation", "why"), GOOD, "has a column 'why'"),
+        (HEAD.replace("explanation", "known"), GOOD, "has a column 'known'"),
+        (HEAD, "", "holds no rows"),
+        ("", "", "lacks the column 'kind'"),
+        (HEAD, 'coref_link,"control', "unexpected end of data"),
+    ],
+)
+def test_what_is_no_such_table_is_refused(world, tmp_path, head, rows, problem):
+    with pytest.raises(FormatError, match=problem):
+        controls.from_csv(campaign=world.campaign, file=table(tmp_path, rows, head=head))
+
+
+def test_reading_a_file_again_changes_nothing(world, tmp_path):
+    file = table(tmp_path, GOOD)
+    controls.from_csv(campaign=world.campaign, file=file)
+    revision = world.campaign.revision
+    again = controls.from_csv(campaign=world.campaign, file=file)
+    assert (again.added, again.there) == (0, 7)
+    assert world.campaign.revision == revision and AuditEntry.objects.count() == 1
+
+
+# Adding and retiring
+
+
+def test_adding_raises_the_revision_and_leaves_a_line_in_the_audit(world):
+    assert add(world, item()).added == 1
+    world.campaign.refresh_from_db()
+    assert world.campaign.revision == 1
+    entry = AuditEntry.objects.get()
+    assert (entry.act, entry.campaign, entry.about) == (
+        "add_known_items",
+        world.campaign,
+        {"source": "page", "items": 1},
+    )
+
+
+def test_one_question_has_one_known_answer_whoever_adds_it(world):
+    add(world, item())
+    with pytest.raises(BadItems, match="line 1: this question about image '1000' is a control item already"):
+        add(world, item(known="no", mentions=("1:0-1", "0:0-2")))
+    with pytest.raises(BadItems, match="line 2"):
+        add(world, item(image="1001"), item(image="1001", known="no"))
+    assert Control.objects.get().known == "yes"
+    assert add(world, item(purpose=Control.QUALIFICATION)).added == 1
+
+
+def test_a_retired_item_leaves_its_pool_and_comes_back_when_it_is_added_again(world):
+    add(world, *links(world))
+    pool = controls.pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)
+    assert [c.stratum for c in pool] == ["yes", "no"]
+    assert controls.retire(campaign=world.campaign, controls=[int(pool[0].id)]) == 1
+    assert controls.pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision) == pool[1:]
+    assert controls.retire(campaign=world.campaign, controls=[int(pool[0].id)]) == 0
+    assert add(world, *links(world)).added == 1
+    assert controls.pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision) == pool
+
+
+def test_a_pool_is_read_once_for_each_revision(world, django_assert_num_queries):
+    add(world, item())
+    controls.pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)
+    with django_assert_num_queries(0):
+        assert len(controls.pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)) == 1
+    with django_assert_num_queries(1):
+        controls.pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision + 1)
+
+
+def test_pools_keep_kinds_purposes_and_campaigns_apart(world):
+    other = World(name="other")
+    add(world, item(), item(purpose=Control.QUALIFICATION, image="1001"))
+    add(other, item(kind=q.CHAIN_VERIFICATION, known="true"))
+    assert len(controls.pool(world.campaign.pk, q.COREF_LINK, 1)) == 1
+    assert len(controls.pool(world.campaign.pk, q.COREF_LINK, 1, Control.QUALIFICATION)) == 1
+    assert controls.pool(other.campaign.pk, q.COREF_LINK, 1) == ()
+
+
+# From gold
+
+
+def test_gold_gives_both_purposes_of_every_kind_and_every_answer():
+    world = scenes(20)
+    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    found = Counter(Control.objects.values_list("purpose", "kind", "stratum"))
+    answers = {(kind, answer) for kind, known in q.ANSWERS.items() for answer in known}
+    assert {(kind, a) for purpose, kind, a in found if purpose == Control.QUALIFICATION} == answers
+    assert {(kind, a) for purpose, kind, a in found if purpose == Control.CONTROL} == {
+        (kind, answer) for kind, answer in answers if kind != q.BOX_DRAWING
+    }
+    assert max(found.values()) <= 18
+
+
+def test_what_gold_gives_is_right_plain_and_asked_once():
+    world = scenes(12)
+    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign), seed=3)
+    keys = Counter(Control.objects.values_list("image", "key"))
+    assert set(keys.values()) == {1}
+    for row in Control.objects.all():
+        truth = world.truths[row.image_id]
+        question = question_from(row.kind, row.key, row.content)
+        assert controls.known_from_plain(row.kind, row.known) == known_of(question, truth)
+        if question.boxes:
+            boxes = truth.boxes[truth.chain(question.mentions)]
+            assert all(max(map(shown.iou, boxes)) >= FITS for shown in question.boxes)
+        if question.pending is not None:
+            left = truth.uncovered(truth.chain(question.mentions), question.boxes)
+            fit = max(map(question.pending.iou, left), default=0.0)
+            assert fit >= FITS if row.known == "good" else fit < FAILS
+
+
+def test_the_same_seed_takes_the_same_questions_and_only_of_the_images_named():
+    world, other = scenes(8), scenes(8, name="again")
+    images = [image.image.key for image in world.images()][:3]
+    for one in (world, other):
+        controls.from_gold(campaign=one.campaign, layer=gold(one.campaign), images=images, seed=5)
+        again = controls.from_gold(campaign=one.campaign, layer=gold(one.campaign), images=images, seed=5)
+        assert again.added == 0
+    rows = [
+        set(Control.objects.filter(campaign=one.campaign).values_list("purpose", "image__key", "key"))
+        for one in (world, other)
+    ]
+    assert rows[0] == rows[1] and {image for _, image, _ in rows[0]} == set(images)
+
+
+def test_scarce_answers_are_shared_between_the_purposes():
+    world = scenes(8)
+    controls.from_gold(
+        campaign=world.campaign, layer=gold(world.campaign), per_answer={"control": 300, "qualification": 300}
+    )
+    found = Counter(Control.objects.exclude(kind=q.BOX_DRAWING).values_list("kind", "stratum", "purpose"))
+    for kind, answer, _ in list(found):
+        both = found[kind, answer, "control"], found[kind, answer, "qualification"]
+        assert abs(both[0] - both[1]) <= 1, (kind, answer)
+
+
+def test_a_layer_that_covers_none_of_the_images_is_refused():
+    world = scenes(1)
+    with pytest.raises(controls.NoGold, match="covers none of these images"):
+        controls.from_gold(campaign=world.campaign, layer=gold(world.campaign), images=["nowhere"])
+
+
+# From agreement
+
+
+def three_votes() -> World:
+    """An image with one link to ask about, on which three workers of five must agree."""
+    return World(some_images(1), settings={**TRUSTING, "link_votes": 5}, workers=5)
+
+
+def voted(world: World, *answers: str) -> None:
+    """Worker by worker, answers to the one link; a flag where it is none of a link's answers."""
+    for worker, answer in enumerate(answers):
+        given = Answer(answer) if answer in q.ANSWERS[q.COREF_LINK] else Answer(flag=answer)
+        world.submit(worker, world.held(worker), given, then=False)
+
+
+def test_what_three_workers_agreed_on_becomes_a_known_item_that_shows_the_same():
+    world = three_votes()
+    lease = world.held(0)
+    voted(world, "no", "no", "no")
+    added = controls.promote(campaign=world.campaign, kind=q.COREF_LINK)
+    assert added.added == 1
+    row = Control.objects.get()
+    assert (row.key, row.content, row.image_id) == (lease.key, lease.content, lease.image)
+    assert (row.known, row.source, row.purpose) == ("no", "promoted", Control.CONTROL)
+    assert controls.promote(campaign=world.campaign, kind=q.COREF_LINK).added == 0
+
+
+def test_disagreement_is_not_promoted():
+    world = three_votes()
+    voted(world, "no", "yes", "no", "no")
+    assert controls.promote(campaign=world.campaign, kind=q.COREF_LINK).added == 0
+
+
+def test_a_question_that_is_open_still_is_not_promoted():
+    world = three_votes()
+    voted(world, "no", "no")
+    assert controls.promote(campaign=world.campaign, kind=q.COREF_LINK, at_least=2).added == 0
+
+
+def test_a_question_that_somebody_flagged_is_not_promoted():
+    world = three_votes()
+    voted(world, "chunk_wrong", "no", "no", "no")
+    assert controls.promote(campaign=world.campaign, kind=q.COREF_LINK).added == 0
+
+
+@pytest.mark.parametrize("how", [{"blocked": True}, {"state": "suspended"}])
+def test_the_word_of_a_suspended_worker_promotes_nothing(how):
+    world = three_votes()
+    voted(world, "no", "no", "no")
+    world.campaign.standings.filter(worker=world.workers[1]).update(**how)
+    assert controls.promote(campaign=world.campaign, kind=q.COREF_LINK).added == 0
+
+
+@pytest.mark.parametrize(("kind", "at_least"), [(q.BOX_DRAWING, 3), ("relevance", 3), (q.COREF_LINK, 1)])
+def test_what_cannot_agree_is_refused(kind, at_least):
+    world = World()
+    with pytest.raises(controls.CannotPromote):
+        controls.promote(campaign=world.campaign, kind=kind, at_least=at_least)
+
+
+# Met by workers
+
+
+def test_who_answered_a_question_as_a_task_is_never_measured_by_it(world):
+    lease = world.held(0)
+    first, second = lease.content["mentions"]
+    key = world.images()[0].image.key if lease.image == world.images()[0].image_id else "1001"
+    add(world, item(image=key, mentions=(first, second), known=world.right(lease).answer))
+    (control,) = controls.pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)
+
+    def seen(worker: int) -> frozenset[str]:
+        return controls.seen(worker=world.workers[worker], campaign=world.campaign.pk, kind=q.COREF_LINK)
+
+    assert seen(0) == {control.id} and seen(1) == frozenset()
+    assert controls.shown(int(control.id)).content == lease.content
+
+
+def test_known_items_come_at_the_rate_of_probation_each_once_and_stay_outside_the_fold():
+    world = scenes(8, workers=2)
+    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    for _ in range(60):
+        lease = world.take(0)
+        if isinstance(lease, Nothing):
+            break
+        world.submit(0, lease, then=False)
+    rows = Assignment.objects.filter(worker=world.workers[0])
+    assert rows.order_by("id")[:30].count() == 30
+    assert sum(row.role == "control" for row in rows.order_by("id")[:30]) == 12
+    held = rows.filter(role="control")
+    assert held.values("control").distinct().count() == held.count()
+    assert all(held.values_list("right", flat=True))
+    standing = world.campaign.standings.get(worker=world.workers[0], kind=q.COREF_LINK)
+    assert (standing.known, standing.right, standing.items) == (held.count(), held.count(), rows.count())
+    assert not any(judgment.image_id for judgment in world.campaign.judgments.filter(role="control"))
+
+
+# Grading
+
+
+@pytest.mark.parametrize(
+    ("kind", "known", "given", "right"),
+    [
+        (q.COREF_LINK, "yes", Answer("yes"), True),
+        (q.COREF_LINK, "yes", Answer("no"), False),
+        (q.COREF_LINK, "yes", Answer(flag="chunk_wrong"), False),
+        (q.BOX_REQUIREMENT, "scene", Answer("none"), False),
+        (q.BOX_DRAWING, [[1, 1, 100, 100]], Answer("drawn", Box(1, 1, 100, 60)), True),
+        (q.BOX_DRAWING, [[1, 1, 100, 100]], Answer("drawn", Box(1, 1, 100, 40)), False),
+        (q.BOX_DRAWING, [[1, 1, 9, 9], [50, 50, 90, 90]], Answer("drawn", Box(50, 50, 90, 90)), True),
+        (q.BOX_DRAWING, [[1, 1, 100, 100]], Answer("none"), False),
+        (q.BOX_DRAWING, [], Answer("none"), True),
+        (q.BOX_DRAWING, [], Answer("drawn", Box(1, 1, 9, 9)), False),
+        (q.BOX_DRAWING, [], Answer(flag="image_missing"), False),
+    ],
+)
+def test_an_answer_on_a_known_item_is_right_or_wrong_and_a_flag_is_wrong(kind, known, given, right):
+    assert controls.grade(kind=kind, known=known, given=given, settings=SETTINGS) is right
+
+
+# What the campaign page is told
+
+
+def test_pools_that_cannot_tell_good_workers_from_bad_are_told_of():
+    world = scenes(1)
+    assert set(controls.warnings(campaign=world.campaign, settings=SETTINGS)) == set(q.QUESTIONS) - {
+        q.BOX_DRAWING
+    }
+    small = World()
+    add(small, *links(small)[:1])
+    told = controls.warnings(campaign=small.campaign, settings=SETTINGS)
+    assert "no control item of coref_link is known to be 'no'" in told[q.COREF_LINK]
+    add(small, *links(small, 8))
+    told = controls.warnings(campaign=small.campaign, settings=SETTINGS)
+    assert "coref_link has 8 control items" in told[q.COREF_LINK]
+
+
+def test_pools_from_gold_are_large_enough():
+    world = scenes(30)
+    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    assert controls.warnings(campaign=world.campaign, settings=SETTINGS) == {}

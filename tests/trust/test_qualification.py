@@ -1,0 +1,332 @@
+"""The qualification test: what is asked, how often, and where it leads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation import controls, discard, leases, qualification, sql
+from annotation.campaign_settings import settings_of
+from annotation.controls import KnownItem
+from annotation.leases import Lease, Nothing
+from annotation.models import Assignment, Control
+from annotation.protocol import questions as q
+from annotation.protocol.controls import Control as Item
+from annotation.protocol.controls import test_items as items_of_a_test
+from annotation.protocol.terms import Box
+from annotation.protocol.trust import Refusal
+from annotation.qualification import ATTEMPTS
+from annotation.submission import Answer, NotYours
+from tests.factories import some_images
+from tests.queue.world import World
+
+TESTED: dict[str, Any] = {"trust": {"double_check_share": 0.0}}
+#: Spans of the first caption of an image; with a mention of the second each makes a link.
+SPANS = [f"0:{start}-{end}" for start in range(7) for end in range(start + 1, 8)]
+
+# What is asked: pure
+
+
+@given(
+    sizes=st.lists(st.integers(1, 12), min_size=2, max_size=4),
+    count=st.integers(1, 20),
+    seed=st.integers(0, 99),
+    attempt=st.integers(0, 3),
+)
+def test_no_answer_is_right_more_than_once_oftener_than_another(sizes, count, seed, attempt):
+    pool = [Item(f"{answer} {n}", str(answer)) for answer, size in enumerate(sizes) for n in range(size)]
+    items = items_of_a_test(pool, count, seed=seed, worker="w", kind="k", attempt=attempt)
+    asked = Counter(item.stratum for item in items)
+    assert len(set(items)) == len(items) <= count
+    assert max(asked.values()) - min(asked[str(answer)] for answer in range(len(sizes))) <= 1
+    if min(sizes) * len(sizes) >= count:
+        assert len(items) == count
+    assert len(items) >= min(count, min(sizes) * len(sizes))
+
+
+def test_a_test_whose_answers_are_all_the_same_is_none():
+    assert (
+        items_of_a_test([Item("a", "yes"), Item("b", "yes")], 12, seed=1, worker="w", kind="k", attempt=0)
+        == []
+    )
+
+
+def test_a_retake_asks_other_items_as_long_as_there_are_any():
+    pool = [Item(f"{answer} {n}", answer) for answer in ("yes", "no") for n in range(9)]
+    used: Counter[str] = Counter()
+    for attempt in range(3):
+        items = items_of_a_test(pool, 6, seed=1, worker="w", kind="k", attempt=attempt, used=used)
+        assert not {item.id for item in items} & set(used)
+        used.update(item.id for item in items)
+    again = items_of_a_test(pool, 6, seed=1, worker="w", kind="k", attempt=3, used=used)
+    assert len(again) == 6
+
+
+def test_workers_and_attempts_get_different_tests_in_an_order_that_tells_nothing():
+    pool = [Item(f"{answer} {n}", answer) for answer in ("yes", "no") for n in range(18)]
+
+    def drawn(worker: str, attempt: int) -> tuple[Item, ...]:
+        return tuple(items_of_a_test(pool, 12, seed=1, worker=worker, kind="k", attempt=attempt))
+
+    tests = {drawn(f"w{n}", attempt) for n in range(20) for attempt in range(3)}
+    assert len(tests) == 60
+    orders = {"".join(item.stratum[0] for item in test) for test in tests}
+    assert len(orders) > 50
+
+
+# The test of a worker, on rows
+
+
+@pytest.fixture
+def world(db) -> World:
+    """A campaign that asks for tests, with eighteen known links of each answer."""
+    return examining()
+
+
+def examining(per_answer: int = 18, **trust: Any) -> World:
+    world = World(some_images(2), settings={"trust": {**TESTED["trust"], **trust}}, workers=3)
+    controls.add(campaign=world.campaign, items=enumerate(links(per_answer), 1), source="page")
+    return world
+
+
+def links(per_answer: int) -> list[KnownItem]:
+    """Known links, so many of each answer."""
+    places = [(image, span) for image in ("1000", "1001") for span in SPANS][: 2 * per_answer]
+    return [
+        KnownItem(q.COREF_LINK, Control.QUALIFICATION, image, ("1:0-1", span), ("no", "yes")[n % 2])
+        for n, (image, span) in enumerate(places)
+    ]
+
+
+def begin(world: World, worker: int = 0) -> qualification.Test | Refusal:
+    return qualification.begin(worker=world.workers[worker], campaign=world.campaign, kind=q.COREF_LINK)
+
+
+def known(lease: Lease) -> Any:
+    assert lease.control is not None
+    return Control.objects.get(pk=lease.control).known
+
+
+def take_test(world: World, *, right: int, worker: int = 0) -> int:
+    """Begin a test and answer all of it, the first `right` items rightly; how many items it had."""
+    test = begin(world, worker)
+    assert isinstance(test, qualification.Test)
+    for number in range(test.asked):
+        lease = world.held(worker)
+        answer = known(lease) if number < right else {"yes": "no", "no": "yes"}[known(lease)]
+        world.submit(worker, lease, Answer(answer), then=False)
+    return test.asked
+
+
+def standing(world: World, worker: int = 0):
+    return world.campaign.standings.get(worker=world.workers[worker], kind=q.COREF_LINK)
+
+
+def refused(found: Lease | Nothing | qualification.Test | Refusal) -> str:
+    assert isinstance(found, Nothing | Refusal), found
+    return found.code
+
+
+def test_nobody_works_before_the_test_and_whoever_passes_it_works(world):
+    assert refused(world.take(0)) == "no_test"
+    assert take_test(world, right=10) == 12
+    assert (standing(world).state, standing(world).examined_right, standing(world).examined_asked) == (
+        "probation",
+        10,
+        12,
+    )
+    lease = world.held(0)
+    assert lease.role != "qualification" and lease.task is not None
+
+
+def test_a_test_is_balanced_and_looks_like_work(world):
+    begin(world)
+    rows = Assignment.objects.filter(worker=world.workers[0])
+    assert Counter(rows.values_list("control__stratum", flat=True)) == {"yes": 6, "no": 6}
+    lease = world.held(0)
+    assert set(lease.content) == {"mentions", "boxes", "pending"} and lease.task is None
+
+
+def test_answers_of_a_test_are_no_items_no_known_answers_and_unpaid(world):
+    take_test(world, right=12)
+    row = standing(world)
+    assert (row.items, row.known, row.right) == (0, 0, 0)
+    assert not Assignment.objects.filter(pay__gt=0).exists()
+    assert set(world.campaign.judgments.values_list("role", flat=True)) == {"qualification"}
+
+
+def test_the_next_item_comes_with_the_answer_and_after_the_last_one_the_first_task(world):
+    begin(world)
+    lease = world.held(0)
+    for _ in range(11):
+        following = world.submit(0, lease, Answer(known(lease))).next
+        assert isinstance(following, Lease) and following.role == "qualification"
+        lease = following
+    following = world.submit(0, lease, Answer(known(lease))).next
+    assert isinstance(following, Lease) and following.role != "qualification"
+
+
+def test_nine_of_twelve_fail_and_a_retake_asks_other_questions(world):
+    take_test(world, right=9)
+    assert refused(world.take(0)) == "test_failed"
+    take_test(world, right=12)
+    assert standing(world).state == "probation"
+    first, second = (
+        set(Assignment.objects.filter(attempt=attempt).values_list("control", flat=True))
+        for attempt in (0, 1)
+    )
+    assert len(first) == len(second) == 12 and not first & second
+
+
+def test_whoever_always_answers_the_same_fails(world):
+    begin(world)
+    for _ in range(12):
+        world.submit(0, world.held(0), Answer("yes"), then=False)
+    assert standing(world).examined_right == 6 and refused(world.take(0)) == "test_failed"
+
+
+def test_a_test_may_be_taken_three_times(world):
+    for _ in range(ATTEMPTS):
+        take_test(world, right=0)
+    for found in (begin(world), world.take(0)):
+        assert refused(found) == "too_many_tests"
+    assert isinstance(begin(world, 1), qualification.Test)
+
+
+def test_beginning_again_goes_on_where_the_test_stands(world):
+    assert begin(world) == qualification.Test(1, 12, 0)
+    world.submit(0, world.held(0), then=False, answer=Answer("yes"))
+    assert begin(world) == qualification.Test(1, 12, 1)
+    assert Assignment.objects.count() == 12
+
+
+def test_an_item_that_was_returned_or_ran_out_comes_again(world, monkeypatch):
+    begin(world)
+    lease = world.held(0)
+    assert leases.give_back(worker=world.workers[0], assignment=lease.id)
+    again = world.held(0)
+    assert (again.id, again.key) == (lease.id, lease.key)
+    later = sql.now() + timedelta(hours=1)
+    monkeypatch.setattr(sql, "now", lambda: later)
+    assert leases.expire() == 1
+    assert world.held(0).id == lease.id
+    assert Assignment.objects.get(pk=lease.id).state == Assignment.LEASED
+
+
+def test_at_most_two_items_are_in_hand_and_each_comes_once(world):
+    begin(world)
+    first = world.held(0)
+    second = world.held(0, holding=[first.id])
+    assert first.id != second.id
+    assert not isinstance(world.take(0, holding=[first.id, second.id]), Lease)
+    assert world.held(0, holding=[second.id]).id == first.id
+
+
+def test_an_item_whose_turn_has_not_come_cannot_be_answered(world):
+    begin(world)
+    first = world.held(0)
+    planned = Assignment.objects.filter(state=Assignment.PLANNED).exclude(pk=first.id).first()
+    assert planned is not None
+    lease = Lease(**{**{name: getattr(first, name) for name in first.__slots__}, "id": planned.pk})
+    with pytest.raises(NotYours, match="turn"):
+        world.submit(0, lease, Answer("yes"))
+
+
+def test_items_added_or_retired_meanwhile_do_not_change_a_test_under_way(world):
+    begin(world)
+    controls.retire(campaign=world.campaign, controls=list(Control.objects.values_list("id", flat=True)))
+    for _ in range(12):
+        lease = world.held(0)
+        world.submit(0, lease, Answer(known(lease)), then=False)
+    assert standing(world).state == "probation"
+
+
+@pytest.mark.django_db
+def test_a_test_of_fewer_items_is_judged_by_the_same_bar():
+    world = examining(per_answer=2)
+    assert take_test(world, right=3) == 4
+    assert refused(world.take(0)) == "test_failed"
+    assert take_test(world, right=4) == 4
+    assert standing(world).state == "probation"
+
+
+@pytest.mark.django_db
+def test_without_items_nobody_can_begin_and_the_campaign_page_says_what_to_do():
+    world = World(settings=TESTED)
+    for found in (begin(world), world.take(0)):
+        assert refused(found) == "no_test_items"
+    settings = settings_of(world.campaign.settings)
+    told = qualification.warnings(campaign=world.campaign, settings=settings)
+    assert set(told) == set(q.QUESTIONS) and "add some (add_controls)" in told[q.COREF_LINK]
+
+
+@pytest.mark.django_db
+def test_items_that_are_all_known_to_be_the_same_are_no_test():
+    world = World(settings=TESTED)
+    items = [KnownItem(q.COREF_LINK, Control.QUALIFICATION, "1000", ("1:0-1", s), "no") for s in SPANS[:9]]
+    controls.add(campaign=world.campaign, items=enumerate(items, 1), source="page")
+    assert refused(begin(world)) == "no_test_items"
+    settings = settings_of(world.campaign.settings)
+    told = qualification.warnings(campaign=world.campaign, settings=settings)
+    assert "all known to be 'no'" in told[q.COREF_LINK]
+
+
+@pytest.mark.django_db
+def test_a_short_test_is_told_of_and_a_whole_one_is_not():
+    short = examining(per_answer=3)
+    told = qualification.warnings(campaign=short.campaign, settings=settings_of(TESTED))
+    assert "the test of coref_link has 6 of 12 items" in told[q.COREF_LINK]
+    controls.add(campaign=short.campaign, items=enumerate(links(18), 1), source="page")
+    told = qualification.warnings(campaign=short.campaign, settings=settings_of(TESTED))
+    assert q.COREF_LINK not in told and q.BOX_QUALITY in told
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("tight", "passes"), [(True, True), (False, False)])
+def test_drawing_is_tested_by_how_far_a_box_overlaps_a_missing_one(tight, passes):
+    world = World(some_images(1), settings=TESTED)
+    man = Box(10, 10, 100, 200)
+    items = []
+    for n in range(6):
+        other = Box(300 + n, 1, 310 + n, 9)
+        plain = KnownItem(q.BOX_DRAWING, Control.QUALIFICATION, "1000", ("0:0-2",), (man,), (other,))
+        items += [plain, replace(plain, known=(), boxes=(man, other))]
+    controls.add(campaign=world.campaign, items=enumerate(items, 1), source="page")
+    qualification.begin(worker=world.workers[0], campaign=world.campaign, kind=q.BOX_DRAWING)
+    drawn = Box(12, 12, 98, 190) if tight else Box(12, 12, 98, 90)
+    for _ in range(12):
+        lease = world.held(0, q.BOX_DRAWING)
+        world.submit(0, lease, Answer("drawn", drawn) if known(lease) else Answer("none"), then=False)
+    row = world.campaign.standings.get(worker=world.workers[0], kind=q.BOX_DRAWING)
+    assert (row.examined_right, row.state == "probation") == (12 if passes else 6, passes)
+
+
+@pytest.mark.django_db
+def test_where_no_test_is_asked_for_none_can_be_begun():
+    world = examining(qualification=False)
+    assert refused(begin(world)) == "no_test_needed"
+    assert isinstance(world.take(0), Lease)
+
+
+def test_who_is_taken_off_begins_no_test(world):
+    discard.suspend(campaign=world.campaign, worker=world.workers[0], reason="see the guidelines")
+    found = begin(world)
+    assert refused(found) == "blocked" and isinstance(found, Refusal) and "see the guidelines" in found.text
+
+
+def test_who_failed_three_tests_may_try_again_when_a_researcher_says_so(world):
+    for _ in range(ATTEMPTS):
+        take_test(world, right=0)
+    assert discard.reinstate(campaign=world.campaign, worker=world.workers[0]) == (q.COREF_LINK,)
+    assert refused(world.take(0)) == "no_test"
+    assert begin(world) == qualification.Test(4, 12, 0)
+    for _ in range(12):
+        lease = world.held(0)
+        world.submit(0, lease, Answer(known(lease)), then=False)
+    assert standing(world).state == "probation"
