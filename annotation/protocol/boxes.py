@@ -11,7 +11,7 @@ boxes it may have (30) and what a reviewer may do are decided here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from annotation.protocol.terms import BODYPARTS, CLOTHING, PEOPLE, Box
@@ -65,8 +65,8 @@ class Drawn:
 class Limits:
     """When a chain stops cycling: L fruitless rounds (0 or more), and the cap on boxes (1 or more)."""
 
-    fruitless: int = 3
-    boxes: int = 30
+    fruitless: int = field(default=3, metadata={"source": "decided"})
+    boxes: int = field(default=30, metadata={"source": "decided"})
 
     def __post_init__(self) -> None:
         for name, least in (("fruitless", 0), ("boxes", 1)):

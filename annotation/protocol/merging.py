@@ -10,7 +10,7 @@ forbidden pair; the survivor is the box of the chain with more mentions.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 from annotation.protocol.terms import (
@@ -30,9 +30,12 @@ from annotation.protocol.terms import (
 class MergeRules:
     """When two boxes of different chains are taken for one (IoU in 0..1)."""
 
-    iou: float = 0.8
-    iou_other: float = 0.9
-    never: tuple[tuple[str, str], ...] = ((PEOPLE, CLOTHING), (PEOPLE, BODYPARTS))
+    iou: float = field(default=0.8, metadata={"source": "Plummer et al. 2015, section 2.3"})
+    iou_other: float = field(default=0.9, metadata={"source": "Plummer et al. 2015, section 2.3"})
+    never: tuple[tuple[str, str], ...] = field(
+        default=((PEOPLE, CLOTHING), (PEOPLE, BODYPARTS)),
+        metadata={"source": "Plummer et al. 2015, section 2.3; bodyparts decided"},
+    )
 
     def __post_init__(self) -> None:
         for name in ("iou", "iou_other"):

@@ -6,7 +6,7 @@ Records without behaviour; `image.Fold` produces them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from annotation.protocol import boxes as loop
 from annotation.protocol.boxes import Drawn, Limits
@@ -29,12 +29,12 @@ class Settings:
     decides. `flags_to_review`: workers who must flag before a reviewer looks.
     """
 
-    order: str = LIKELY_FIRST
-    link_votes: int = 1
-    verification_votes: int = 1
+    order: str = field(default=LIKELY_FIRST, metadata={"source": "decided; as_printed is the paper's"})
+    link_votes: int = field(default=1, metadata={"source": "Plummer et al. 2015, section 2.1"})
+    verification_votes: int = field(default=1, metadata={"source": "Plummer et al. 2015, section 2.1"})
     limits: Limits = Limits()
     merging: MergeRules = DEFAULT_RULES
-    flags_to_review: int = 2
+    flags_to_review: int = field(default=2, metadata={"source": "decided"})
 
     def __post_init__(self) -> None:
         if self.order not in ORDERS:
