@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from annotation import hand_out, leases, qualification, sql, standings
+from annotation import hand_out, instructions, leases, qualification, sql, standings
 from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.hand_out import Holder, Nothing
 from annotation.models import Assignment, Campaign, Identity, Worker
@@ -84,12 +85,51 @@ def offers(*, worker: Worker) -> list[Offer]:
     found = []
     for campaign in campaigns:
         settings = settings_of(campaign.settings)
+        terms = leases.Terms(
+            campaign.pk, campaign.state, campaign.reason, campaign.revision, campaign.seed, settings
+        )
+        shut = hand_out.closed(terms) or no_consent(worker=worker.pk, campaign=campaign)
         for kind in kinds_of(campaign):
-            place = (campaign.pk, kind)
+            row = rows.get((campaign.pk, kind))
+            standing = standings.pure(row) if row else after(Standing(kind), entered, settings.trust)
+            holder = _holder(campaign, worker, row, standing)
+            in_hand = held[campaign.pk, kind]
+            with connection.cursor() as cursor:
+                waiting = _waiting(cursor, campaign.pk, kind, worker.pk)
+                nothing = shut or leases.refused_to(holder, terms)
+                if nothing is None and not waiting and not in_hand:
+                    nothing = hand_out.why_none(cursor, holder, kind, sql.now())
+            test = None
+            if nothing is not None and nothing.code in qualification.NEED_A_TEST:
+                place = row or Row(campaign=campaign, worker=worker, kind=kind)
+                test = qualification.progress(place)
+                obstacle = qualification.obstacle(place, campaign=campaign, settings=settings)
+                if obstacle and not test:
+                    nothing = Nothing(obstacle.code, obstacle.text)
             found.append(
-                _offer(campaign, settings, kind, worker, entered, rows.get(place), held[place], today[place])
+                Offer(
+                    campaign,
+                    kind,
+                    settings,
+                    standing,
+                    min(waiting, MANY),
+                    waiting > MANY,
+                    in_hand,
+                    today[campaign.pk, kind],
+                    test,
+                    None if in_hand else nothing,
+                )
             )
     return found
+
+
+def no_consent(*, worker: int, campaign: Campaign) -> Nothing | None:
+    """What keeps a worker out who has not agreed to the campaign's newest consent text; else None."""
+    if not instructions.needs_consent(worker=worker, campaign=campaign):
+        return None
+    return Nothing(
+        "no_consent", _("You have not agreed yet to how your answers will be used: read that text first.")
+    )
 
 
 def today(*, worker: int, campaign: int, kind: str) -> Today:
@@ -101,53 +141,20 @@ def today(*, worker: int, campaign: int, kind: str) -> Today:
     return Today(sums["answers"], sums["seconds"] or 0.0, sums["pay"] or 0)
 
 
-def _offer(
-    campaign: Campaign,
-    settings: CampaignSettings,
-    kind: str,
-    worker: Worker,
-    entered: Entered,
-    row: Row | None,
-    in_hand: int,
-    today: Today,
-) -> Offer:
-    standing = standings.pure(row) if row else after(Standing(kind), entered, settings.trust)
-    holder = Holder(
-        row.pk if row else 0,
+def _holder(campaign: Campaign, worker: Worker, row: Row | None, standing: Standing) -> Holder:
+    """A standing as handing out takes it, whether or not there is a row of it yet."""
+    row = row or Row(pk=0)
+    return Holder(
+        row.pk,
         campaign.pk,
         worker.pk,
         worker.pseudonym,
-        row.attempt if row else 0,
-        0,
-        bool(row and row.blocked),
-        row.reason if row else "",
-        bool(row and row.withdrawn_at),
+        row.attempt,
+        row.cursor,
+        row.blocked,
+        row.reason,
+        row.withdrawn_at is not None,
         standing,
-    )
-    terms = leases.Terms(
-        campaign.pk, campaign.state, campaign.reason, campaign.revision, campaign.seed, settings
-    )
-    nothing, test = hand_out.closed(terms) or leases.refused_to(holder, terms), None
-    with connection.cursor() as cursor:
-        waiting = _waiting(cursor, campaign.pk, kind, worker.pk)
-        if nothing is None and not waiting and not in_hand:
-            nothing = hand_out.why_none(cursor, holder, kind, sql.now())
-    if nothing is not None and nothing.code in qualification.NEED_A_TEST:
-        place = row or Row(campaign=campaign, worker=worker, kind=kind)
-        test = qualification.progress(place)
-        obstacle = None if test else qualification.obstacle(place, campaign=campaign, settings=settings)
-        nothing = Nothing(obstacle.code, obstacle.text) if obstacle else nothing
-    return Offer(
-        campaign,
-        kind,
-        settings,
-        standing,
-        min(waiting, MANY),
-        waiting > MANY,
-        in_hand,
-        today,
-        test,
-        None if in_hand else nothing,
     )
 
 

@@ -1,4 +1,4 @@
-"""Every address: the pages of each app, and the two questions of a supervisor."""
+"""Every address: the pages of each app, their API, and the two questions of a supervisor."""
 
 from django.urls import include, path
 
@@ -7,5 +7,6 @@ from config import health
 urlpatterns = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
+    path("api/", include("annotation.api.urls")),
     path("", include("annotation.web.urls")),
 ]

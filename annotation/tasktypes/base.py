@@ -25,6 +25,8 @@ Words = str | Promise
 
 #: Characters of a comment, at most.
 LONGEST_COMMENT = 2000
+#: No picture has more pixels a side.
+LARGEST_EDGE = 1_000_000
 
 
 class BadAnswer(ValueError):
@@ -71,8 +73,8 @@ class TaskType:
 
     `key` is its name in the protocol, `title` what a worker's list calls it, `summary` one
     sentence on what one does. `schema_version` rises when the form of the answer changes, and is
-    kept with each judgment; so is the version of the campaign's instructions, 0 being our own
-    (the template `instructions`).
+    kept with each judgment. `annotation.instructions` holds what workers are told of it, in versions,
+    under the same key.
     """
 
     key: ClassVar[str]
@@ -84,10 +86,6 @@ class TaskType:
     @property
     def template(self) -> str:
         return f"annotation/tasks/{self.key}.html"
-
-    @property
-    def instructions(self) -> str:
-        return f"annotation/tasks/instructions/{self.key}.html"
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -130,52 +128,56 @@ class TaskType:
         return self.choices
 
     def parse(self, data: Mapping[str, Any]) -> Answer:
-        """The answer in `data`: `answer`, with `box` where it is drawn; or `flag`, with `comment`.
-
-        What is absent may also be null or "". Raises BadAnswer.
-        """
-        flag = text_in(data, "flag")
-        if flag:
-            return self._flag(flag, data)
-        answer = text_in(data, "answer")
-        if answer not in ANSWERS[self.key]:
+        """The answer in `data`, as `answer_in` reads it, if it is one to this question. Raises BadAnswer."""
+        answer = answer_in(data)
+        if answer.flag:
+            return answer
+        if answer.answer not in ANSWERS[self.key]:
             raise BadAnswer(
                 "answer",
                 _("“%(given)s” is no answer to this question: expected one of %(known)s.")
-                % {"given": answer, "known": ", ".join(ANSWERS[self.key])},
+                % {"given": answer.answer, "known": ", ".join(ANSWERS[self.key])},
             )
-        return Answer(answer, self.box_in(data, answer))
-
-    def box_in(self, data: Mapping[str, Any], answer: str) -> Box | None:
-        """The box that comes with `answer`: none, unless the type says otherwise."""
-        if data.get("box"):
-            raise BadAnswer("box", _("This question takes no box."))
-        return None
+        if answer.box is None and answer.answer == "drawn":
+            raise BadAnswer("box", _("Draw a box first."))
+        if answer.box is not None and answer.answer != "drawn":
+            raise BadAnswer("box", _("This answer takes no box."))
+        return answer
 
     def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
         """What a page's form sends, as `parse` takes it. Raises BadAnswer."""
         return {name: form.get(name, "") for name in ("answer", "flag", "comment")}
 
-    def _flag(self, flag: str, data: Mapping[str, Any]) -> Answer:
-        if flag not in FLAGS:
-            raise BadAnswer(
-                "flag",
-                _("“%(given)s” is no problem we know: expected one of %(known)s.")
-                % {"given": flag, "known": ", ".join(FLAGS)},
-            )
-        if data.get("answer") or data.get("box"):
-            raise BadAnswer("flag", _("Either answer, or report a problem; not both at once."))
-        comment = text_in(data, "comment").strip()
-        if len(comment) > LONGEST_COMMENT:
-            raise BadAnswer(
-                "comment",
-                _("The comment has %(length)d characters: %(most)d is the most.")
-                % {"length": len(comment), "most": LONGEST_COMMENT},
-            )
-        return Answer(flag=flag, comment=comment)
-
 
 TASK_TYPES: Registry[TaskType] = Registry("task type")
+
+
+def answer_in(data: Mapping[str, Any]) -> Answer:
+    """What `data` says, whatever the question: `answer` and `box`, or `flag` and `comment`.
+
+    What is absent may also be null or ""; a box is [xmin, ymin, xmax, ymax] in pixels, 1-based and
+    inclusive. Whether the question takes the answer is for `TaskType.parse`, or for
+    `submission.submit`, to say. Raises BadAnswer.
+    """
+    answer, flag, comment = (text_in(data, field) for field in ("answer", "flag", "comment"))
+    box = _box(data["box"]) if data.get("box") else None
+    if not flag:
+        return Answer(answer, box)
+    if flag not in FLAGS:
+        raise BadAnswer(
+            "flag",
+            _("“%(given)s” is no problem we know: expected one of %(known)s.")
+            % {"given": flag, "known": ", ".join(FLAGS)},
+        )
+    if answer or box:
+        raise BadAnswer("flag", _("Either answer, or report a problem; not both at once."))
+    if len(comment) > LONGEST_COMMENT:
+        raise BadAnswer(
+            "comment",
+            _("The comment has %(length)d characters: %(most)d is the most.")
+            % {"length": len(comment), "most": LONGEST_COMMENT},
+        )
+    return Answer(flag=flag, comment=comment.strip())
 
 
 def text_in(data: Mapping[str, Any], field: str) -> str:
@@ -186,6 +188,17 @@ def text_in(data: Mapping[str, Any], field: str) -> str:
     if not isinstance(value, str) or "\0" in value:  # which no database stores
         raise BadAnswer(field, _("“%(field)s” must be text.") % {"field": field})
     return value
+
+
+def _box(given: Any) -> Box:
+    if not isinstance(given, list) or len(given) != 4:
+        raise BadAnswer("box", _("A box has four edges: [xmin, ymin, xmax, ymax]."))
+    if not all(type(edge) is int and 1 <= edge <= LARGEST_EDGE for edge in given):
+        raise BadAnswer("box", _("The edges of a box are whole numbers of pixels, counted from 1."))
+    xmin, ymin, xmax, ymax = given
+    if xmin > xmax or ymin > ymax:
+        raise BadAnswer("box", _("This is no box: left comes before right, and top before bottom."))
+    return Box(xmin, ymin, xmax, ymax)
 
 
 def mentions_of(content: Mapping[str, Any], image: ShownImage) -> tuple[Mention, ...]:

@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.protocol.questions import BOX_DRAWING
-from annotation.protocol.terms import Box
 from annotation.tasktypes.base import TASK_TYPES, BadAnswer, Choice, TaskType
 
 #: Pixels of a side: what is drawn by hand and smaller was a slip. Programs do not slip.
@@ -50,22 +49,6 @@ class BoxDrawing(TaskType):
     def choices_for(self, content: Mapping[str, Any]) -> tuple[Choice, ...]:
         return (self.choices[0], self.no_further if content["boxes"] else self.choices[1])
 
-    def box_in(self, data: Mapping[str, Any], answer: str) -> Box | None:
-        given = data.get("box")
-        if answer != "drawn":
-            return super().box_in(data, answer)
-        if not isinstance(given, list | tuple) or len(given) != len(EDGES):
-            raise BadAnswer("box", _("Draw a box first: it has four edges, in pixels of the picture."))
-        if any(isinstance(edge, bool) or not isinstance(edge, int) for edge in given):
-            raise BadAnswer("box", _("The edges of a box are whole numbers of pixels."))
-        xmin, ymin, xmax, ymax = given
-        if not (1 <= xmin <= xmax and 1 <= ymin <= ymax):
-            raise BadAnswer(
-                "box",
-                _("This is no box: left comes before right, top before bottom, and pixels count from 1."),
-            )
-        return Box(xmin, ymin, xmax, ymax)
-
     def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
         data = super().from_form(form)
         if data["answer"] != "drawn":
@@ -76,7 +59,7 @@ class BoxDrawing(TaskType):
         if not all(edge.isascii() and edge.isdigit() and len(edge) < 7 for edge in given):
             raise BadAnswer("box", _("The edges of a box are whole numbers of pixels."))
         box = [int(edge) for edge in given]
-        if min(box[2] - box[0], box[3] - box[1]) + 1 < SMALLEST_SIDE:
+        if 0 < min(box[2] - box[0], box[3] - box[1]) + 1 < SMALLEST_SIDE:
             raise BadAnswer(
                 "box",
                 _("This box is too small to be meant: each side has %(pixels)d pixels at least.")

@@ -1,9 +1,9 @@
 """Signed addresses of pictures, and the view behind them.
 
 A page that somebody may read carries addresses that are good for an hour and for that
-person's session only. Serving one is arithmetic on the address and the session cookie: no
-database query. Addresses stay the same for a quarter of an hour, so that browsers cache
-what they have seen.
+person's session only; what a program is told, for the token that it sends. Serving one is
+arithmetic on the address and the session cookie, or the token: no database query. Addresses
+stay the same for a quarter of an hour, so that browsers cache what they have seen.
 """
 
 from __future__ import annotations
@@ -39,12 +39,18 @@ class _SteppedSigner(TimestampSigner):
         return b62_encode(int(time.time()) // STEP * STEP)
 
 
+def _secret(request: HttpRequest) -> str | None:
+    """What nobody else sends: the key of a session, or a program's token."""
+    header = request.headers.get("Authorization", "")
+    return header if header.startswith("Token ") else request.session.session_key
+
+
 def _signer(request: HttpRequest) -> TimestampSigner:
-    return _SteppedSigner(salt=f"annotation.picture.{request.session.session_key}")
+    return _SteppedSigner(salt=f"annotation.picture.{_secret(request)}")
 
 
 def picture_address(request: HttpRequest, name: str, size: str = FULL) -> str:
-    """The address under which this session may fetch picture `name` (as `Image.picture` holds it)."""
+    """The address under which the sender of `request` may fetch picture `name` (of `Image.picture`)."""
     return reverse("picture", args=[_signer(request).sign(f"{size}-{name}")])
 
 
@@ -53,7 +59,7 @@ def picture_address(request: HttpRequest, name: str, size: str = FULL) -> str:
 def picture(request: HttpRequest, token: str) -> HttpResponseBase:
     """Serve the picture that `token` names to the session that `token` was made for."""
     try:
-        if request.session.session_key is None:
+        if _secret(request) is None:
             raise BadSignature("no session")
         size, name = _signer(request).unsign(token, max_age=LIFETIME).split("-", 1)
     except BadSignature:

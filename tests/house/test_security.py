@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from annotation.api.urls import urlpatterns as api_urls
 from tests.house.product import PRODUCTION, manage, serving
 
 OPEN = {"healthz", "readyz", "sign_in", "sign_out", "picture"}
@@ -39,8 +40,17 @@ def test_every_other_view_asks_for_a_sign_in() -> None:
         if getattr(pattern.callback, "login_required", True)
     }
     everything = {pattern.name or str(pattern.pattern) for pattern in routes(get_resolver().url_patterns)}
-    assert everything - asking <= OPEN
+    api = {pattern.name for pattern in routes(list(api_urls))}
+    assert everything - asking <= OPEN | api
     assert "home" in asking
+
+
+@pytest.mark.django_db
+def test_the_api_tells_a_stranger_to_sign_in(client: Client) -> None:
+    for route in routes(list(api_urls)):
+        address = reverse(route.name, args=["1"] * len(route.pattern.converters))
+        statuses = {client.get(address).status_code, client.post(address).status_code}
+        assert 401 in statuses <= {401, 405}, address
 
 
 def test_a_stranger_is_led_to_the_sign_in_and_back(client: Client) -> None:

@@ -1,0 +1,102 @@
+"""Who calls: the account behind a token or a session, and the worker that it is, in one query.
+
+A token goes without cookies, so no foreign page can send it, and it needs no CSRF token. A session
+is checked as Django checks it; its writes need the CSRF token, as forms do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user
+from django.db import connection
+from django.http import HttpRequest
+from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
+from rest_framework.authentication import CSRFCheck
+
+from annotation import workers
+from annotation.api.problems import Problem
+from annotation.models import Account
+from annotation.models.crowd import ADMIN, ANNOTATOR
+
+SCHEME = "Token "
+#: Characters of a token; what is longer is none.
+LONGEST_TOKEN = 128
+
+_WHO = """SELECT a.id, a.password, a.is_active, a.is_superuser, i.worker_id,
+        EXISTS (SELECT 1 FROM annotation_rolegrant r WHERE r.account_id = a.id AND r.role IN (%s, %s))
+    FROM annotation_account a LEFT JOIN annotation_identity i ON i.account_id = a.id"""
+
+
+class _Row(NamedTuple):
+    account: int
+    password: str
+    is_active: bool
+    is_superuser: bool
+    worker: int | None
+    may_work: bool
+
+
+def worker_calling(request: HttpRequest) -> int:
+    """The id of the worker who sent `request`. Raises Problem: signed out, no role, or no CSRF token."""
+    header = request.headers.get("Authorization", "")
+    row = _by_token(header) if header.startswith(SCHEME) else _by_session(request)
+    if not (row.may_work or row.is_superuser):
+        raise Problem(
+            HTTPStatus.FORBIDDEN,
+            "no_role",
+            _("This account is no annotator: ask an admin of this server for the role."),
+        )
+    if row.worker is not None:
+        return row.worker
+    return workers.worker_of(Account.objects.get(pk=row.account)).pk
+
+
+def _by_token(header: str) -> _Row:
+    token = header.removeprefix(SCHEME).strip()
+    row = None
+    if token.isascii() and token.isprintable() and len(token) <= LONGEST_TOKEN:
+        row = _row("JOIN authtoken_token t ON t.user_id = a.id WHERE t.key = %s", [token])
+    if row is None or not row.is_active:
+        raise _signed_out(_("This token is not valid: make another, or ask an admin of this server."))
+    return row
+
+
+def _by_session(request: HttpRequest) -> _Row:
+    row = None
+    if request.session.session_key and (account := request.session.get(SESSION_KEY)):
+        row = _row("WHERE a.id = %s", [int(account)])
+    if row is None or not row.is_active or not _still_valid(request, row):
+        raise _signed_out(_("Sign in, or send a token: Authorization: Token KEY."))
+    if request.method not in ("GET", "HEAD"):
+        check = CSRFCheck(lambda _request: None)  # type: ignore[arg-type]
+        check.process_request(request)
+        reason = check.process_view(request, None, (), {})  # type: ignore[arg-type]
+        if reason:
+            raise Problem(HTTPStatus.FORBIDDEN, "csrf", _("CSRF: %(reason)s") % {"reason": reason})
+    return row
+
+
+def _still_valid(request: HttpRequest, row: _Row) -> bool:
+    """Whether the session was opened under the account's password of now, by a way in that still stands."""
+    stored = request.session.get(HASH_SESSION_KEY, "")
+    if request.session.get(BACKEND_SESSION_KEY) and constant_time_compare(
+        stored, Account(password=row.password).get_session_auth_hash()
+    ):
+        return True
+    # Django knows older secrets and how to renew what was signed with one.
+    return get_user(request).is_authenticated
+
+
+def _row(which: str, values: Sequence[Any]) -> _Row | None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"{_WHO} {which}", [ANNOTATOR, ADMIN, *values])
+        found = cursor.fetchone()
+    return _Row(*found) if found else None
+
+
+def _signed_out(detail: str) -> Problem:
+    return Problem(HTTPStatus.UNAUTHORIZED, "signed_out", detail, headers={"WWW-Authenticate": "Token"})

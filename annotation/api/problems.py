@@ -1,0 +1,44 @@
+"""Errors of the API as problem details (RFC 9457)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpResponse
+
+
+class Problem(Exception):
+    """What went wrong: an HTTP status, a code for programs, a sentence for people, the field to blame."""
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        code: str,
+        detail: str,
+        *,
+        field: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.code, self.detail, self.field = status, code, detail, field
+        self.headers = dict(headers or {})
+
+    def response(self) -> HttpResponse:
+        about: dict[str, Any] = {
+            "type": "about:blank",
+            "title": self.status.phrase,
+            "status": self.status.value,
+            "detail": self.detail,
+            "code": self.code,
+        }
+        if self.field:
+            about["field"] = self.field
+        return HttpResponse(
+            json.dumps(about),
+            content_type="application/problem+json",
+            status=self.status.value,
+            headers=self.headers,
+        )

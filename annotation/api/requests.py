@@ -1,0 +1,140 @@
+"""How a request of the API is taken: its method, its JSON, who sent it, and what becomes of errors."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from functools import wraps
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt
+
+from annotation import submission
+from annotation.api.callers import worker_calling
+from annotation.api.problems import Problem
+from annotation.tasktypes import BadAnswer
+
+#: What a view gets: the request, the worker who sent it, its JSON. It returns what is to be said.
+View = Callable[..., dict[str, Any]]
+
+#: Ids that one request may name as in hand; nobody has that many.
+MOST_HELD = 100
+LARGEST_ID = 2**63 - 1
+
+
+def for_workers(*methods: str) -> Callable[[View], Callable[..., HttpResponse]]:
+    """Make `view` the answer to requests of workers by one of `methods`.
+
+    Whatever it raises is told as a problem. The CSRF token is checked by `callers`: a token needs none.
+    """
+
+    def wrap(view: View) -> Callable[..., HttpResponse]:
+        @csrf_exempt
+        @login_not_required
+        @wraps(view)
+        def answered(request: HttpRequest, **path: Any) -> HttpResponse:
+            try:
+                if request.method not in methods:
+                    raise Problem(
+                        HTTPStatus.METHOD_NOT_ALLOWED,
+                        "bad_method",
+                        _("This address takes %(methods)s.") % {"methods": ", ".join(methods)},
+                        headers={"Allow": ", ".join(methods)},
+                    )
+                worker = worker_calling(request)
+                data = json_in(request) if request.method == "POST" else {}
+                said = view(request, worker, data, **path)
+            except Problem as problem:
+                return problem.response()
+            except BadAnswer as error:
+                return Problem(
+                    HTTPStatus.UNPROCESSABLE_ENTITY, "bad_answer", str(error), field=error.field
+                ).response()
+            except submission.BadJudgment as error:
+                return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "bad_answer", str(error)).response()
+            except submission.Conflict as error:
+                return Problem(HTTPStatus.CONFLICT, "answered", str(error)).response()
+            except submission.NotYours as error:
+                return not_yours(str(error)).response()
+            return HttpResponse(
+                json.dumps(said), content_type="application/json", headers={"Cache-Control": "no-store"}
+            )
+
+        return answered
+
+    return wrap
+
+
+def not_yours(detail: str) -> Problem:
+    return Problem(HTTPStatus.GONE, "not_yours", detail)
+
+
+def json_in(request: HttpRequest) -> dict[str, Any]:
+    """The JSON object that `request` carries, {} where it carries nothing."""
+    if not request.body:
+        return {}
+    try:
+        data = json.loads(request.body, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise _bad_request(_("This is no JSON.")) from None
+    if not isinstance(data, dict):
+        raise _bad_request(_("Expected a JSON object: {...}."))
+    return data
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON's")
+
+
+def word_in(data: Mapping[str, Any], field: str) -> str:
+    """A field that must be text, and not empty."""
+    value = data.get(field)
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise _bad_request(_("“%(field)s” must be text.") % {"field": field}, field)
+    return value
+
+
+def holding_in(data: Mapping[str, Any]) -> list[int]:
+    """The ids of `holding`, [] where it is absent."""
+    value = data.get("holding")
+    if value is None:
+        return []
+    if not isinstance(value, list) or len(value) > MOST_HELD or not all(type(i) is int for i in value):
+        raise _bad_request(
+            _("“holding” must be a list of ids, %(most)d at most.") % {"most": MOST_HELD}, "holding"
+        )
+    return value
+
+
+def seconds_in(data: Mapping[str, Any]) -> float | None:
+    """The time worked, None where it is unknown."""
+    value = data.get("seconds")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise _bad_request(_("“seconds” must be a number, 0 or more, or null."), "seconds")
+    return float(value)
+
+
+def number_in(data: Mapping[str, Any], field: str) -> int:
+    """A field that must be a whole number."""
+    value = data.get(field)
+    if type(value) is not int:
+        raise _bad_request(_("“%(field)s” must be a whole number.") % {"field": field}, field)
+    return value
+
+
+def switch_in(data: Mapping[str, Any], field: str, usual: bool) -> bool:
+    value = data.get(field, usual)
+    if not isinstance(value, bool):
+        raise _bad_request(_("“%(field)s” must be true or false.") % {"field": field}, field)
+    return value
+
+
+def _bad_request(detail: str, field: str = "") -> Problem:
+    return Problem(HTTPStatus.BAD_REQUEST, "bad_request", detail, field=field)

@@ -1,0 +1,131 @@
+"""A worker's tasks: the list, the next, an answer, a return, a sign of life."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from annotation import instructions, leases, qualification, submission
+from annotation.api.contents import moment, offer, task_or_nothing
+from annotation.api.problems import Problem
+from annotation.api.requests import (
+    LARGEST_ID,
+    for_workers,
+    holding_in,
+    not_yours,
+    number_in,
+    seconds_in,
+    switch_in,
+    word_in,
+)
+from annotation.hand_out import Nothing
+from annotation.models import Campaign, Worker
+from annotation.offers import kinds_of, no_consent, offers
+from annotation.protocol.trust import Refusal
+from annotation.tasktypes.base import answer_in
+
+
+@for_workers("GET")
+def tasks(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
+    """What there is for me."""
+    return {"tasks": [offer(each) for each in offers(worker=Worker.objects.get(pk=worker))]}
+
+
+@for_workers("POST")
+def following(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
+    """A task of a campaign and kind, or why there is none."""
+    campaign, kind, holding = _campaign(word_in(data, "campaign")), word_in(data, "kind"), holding_in(data)
+    kind = _kind(campaign, kind)
+    found = no_consent(worker=worker, campaign=campaign) or leases.take(
+        worker=worker, campaign=campaign, kind=kind, holding=holding
+    )
+    return task_or_nothing(request, found)
+
+
+@for_workers("POST")
+def test(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
+    """Begin the qualification test of a kind, or go on with it; its items come like other tasks."""
+    campaign, kind = _campaign(word_in(data, "campaign")), word_in(data, "kind")
+    begun = qualification.begin(worker=worker, campaign=campaign, kind=_kind(campaign, kind))
+    if isinstance(begun, Refusal):
+        return task_or_nothing(request, Nothing(begun.code, begun.text))
+    return {"asked": begun.asked, "answered": begun.answered}
+
+
+@for_workers("GET", "POST")
+def consent(request: HttpRequest, worker: int, data: dict[str, Any], name: str) -> dict[str, Any]:
+    """What workers of a campaign agree to, and whether this one has to; POST agrees to a version."""
+    campaign = _campaign(name)
+    if request.method == "POST":
+        try:
+            instructions.consent(worker=worker, campaign=campaign, version=number_in(data, "version"))
+        except instructions.StaleText as error:
+            raise Problem(HTTPStatus.CONFLICT, "stale_text", str(error)) from error
+    text = instructions.current(campaign=campaign, kind=instructions.CONSENT)
+    needed = instructions.needs_consent(worker=worker, campaign=campaign)
+    return {"version": text.version, "text": text.text, "needed": needed}
+
+
+@for_workers("POST")
+def answer(request: HttpRequest, worker: int, data: dict[str, Any], assignment: int) -> dict[str, Any]:
+    """Store an answer; the next task comes along unless `next` is false."""
+    receipt = submission.submit(
+        worker=worker,
+        assignment=_real(assignment),
+        answer=answer_in(data),
+        token=word_in(data, "token"),
+        seconds=seconds_in(data),
+        holding=holding_in(data),
+        then=switch_in(data, "next", True),
+    )
+    return {
+        "repeated": receipt.repeated,
+        "counted": receipt.counted,
+        "next": task_or_nothing(request, receipt.next) if receipt.next else None,
+    }
+
+
+@for_workers("POST")
+def give_back(request: HttpRequest, worker: int, data: dict[str, Any], assignment: int) -> dict[str, Any]:
+    """Return a task unanswered."""
+    return {"returned": leases.give_back(worker=worker, assignment=_real(assignment))}
+
+
+@for_workers("POST")
+def heartbeat(request: HttpRequest, worker: int, data: dict[str, Any], assignment: int) -> dict[str, Any]:
+    """A sign of life: the lease lasts from now on."""
+    expires = leases.renew(worker=worker, assignment=_real(assignment))
+    if expires is None:
+        raise not_yours(_("This task is not in your hands any more."))
+    return {"expires_at": moment(expires)}
+
+
+def _real(assignment: int) -> int:
+    """`assignment`, if a row can have it as its id."""
+    if assignment > LARGEST_ID:
+        raise not_yours(_("There is no such task in your hands."))
+    return assignment
+
+
+def _campaign(name: str) -> Campaign:
+    found = Campaign.objects.filter(name=name).exclude(state=Campaign.DRAFT).first()
+    if found is None:
+        raise _unknown(_("There is no campaign “%(name)s”.") % {"name": name})
+    return found
+
+
+def _kind(campaign: Campaign, kind: str) -> str:
+    known = kinds_of(campaign)
+    if kind not in known:
+        raise _unknown(
+            _("Campaign “%(name)s” has no task “%(kind)s”; it has %(known)s.")
+            % {"name": campaign.name, "kind": kind, "known": ", ".join(known)}
+        )
+    return kind
+
+
+def _unknown(detail: str) -> Problem:
+    return Problem(HTTPStatus.NOT_FOUND, "unknown", detail)

@@ -1,0 +1,15 @@
+"""The addresses of the API. They end without a slash, whatever they are asked."""
+
+from django.urls import path
+
+from annotation.api import tasks
+
+urlpatterns = [
+    path("tasks", tasks.tasks, name="api_tasks"),
+    path("tasks/next", tasks.following, name="api_next"),
+    path("tasks/test", tasks.test, name="api_test"),
+    path("campaigns/<slug:name>/consent", tasks.consent, name="api_consent"),
+    path("assignments/<int:assignment>/answer", tasks.answer, name="api_answer"),
+    path("assignments/<int:assignment>/return", tasks.give_back, name="api_return"),
+    path("assignments/<int:assignment>/heartbeat", tasks.heartbeat, name="api_heartbeat"),
+]

@@ -1,0 +1,65 @@
+"""A campaign to work in, and programs that call: with a token, or with somebody's session."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from rest_framework.authtoken.models import Token
+
+from annotation import instructions
+from annotation.models import Account, Identity, Worker
+from tests.queue.world import World
+from tests.web import world as web
+
+
+class Program:
+    """A client that sends JSON under an account's token, and an answer as it came."""
+
+    def __init__(self, account: Account) -> None:
+        self.token, _ = Token.objects.get_or_create(user=account)
+        self.client = Client(headers={"Authorization": f"Token {self.token.key}"}, enforce_csrf_checks=True)
+
+    def get(self, path: str) -> tuple[int, Any]:
+        answer = self.client.get(path)
+        return answer.status_code, json.loads(answer.content)
+
+    def post(self, path: str, data: Any = None) -> tuple[int, Any]:
+        body = data if isinstance(data, str) else json.dumps({} if data is None else data)
+        answer = self.client.post(path, body, content_type="application/json")
+        return answer.status_code, json.loads(answer.content)
+
+    def take(self, kind: str = "coref_link", **more: Any) -> Any:
+        status, said = self.post("/api/tasks/next", {"campaign": "work", "kind": kind, **more})
+        assert status == 200, said
+        return said
+
+    def answer(self, task: Any, **more: Any) -> tuple[int, Any]:
+        return self.post(f"/api/assignments/{task['id']}/answer", {"token": "t", **more})
+
+
+def annotator(name: str) -> tuple[Account, Worker]:
+    """An account with the role, and the worker that it is."""
+    account = web.account(name, "annotator")
+    worker = Worker.objects.create(pseudonym=f"w-{name}")
+    Identity.objects.create(worker=worker, account=account)
+    return account, worker
+
+
+@pytest.fixture
+def work(db: None, tmp_path: Path) -> World:
+    """The campaign `work` over three drawn scenes; nobody has to agree to anything."""
+    web.corpus(tmp_path / "drawn", name="drawn")
+    found = World([web.scene(number, tmp_path / "drawn") for number in range(3)])
+    instructions.publish(campaign=found.campaign, kind=instructions.CONSENT, text="")
+    return found
+
+
+@pytest.fixture
+def ann(work: World) -> Program:
+    account, worker = annotator("ann")
+    work.workers[0] = worker.pk
+    return Program(account)

@@ -1,0 +1,334 @@
+"""The API of a worker's tasks: taken, answered, returned; and every way to ask for it wrongly."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from annotation import instructions, submission
+from annotation.models import Account, Assignment, Campaign, Flag, Judgment
+from annotation.protocol import questions as q
+from tests.api.conftest import Program, annotator
+from tests.queue.world import World
+from tests.web import world as web
+
+
+def codes(status_and_said: tuple[int, Any]) -> tuple[int, str]:
+    return status_and_said[0], status_and_said[1]["code"]
+
+
+def test_a_task_carries_all_that_it_shows_and_nothing_that_gives_it_away(ann: Program):
+    task = ann.take()
+    assert task["image"]["width"], task["image"]["height"] == web.SIZE
+    assert task["captions"][0]["tokens"][:2] == ["A", "couple"]
+    first, second = task["mentions"]
+    words = task["captions"][second["caption"]]["tokens"][second["start"] : second["end"]]
+    assert " ".join(words) in {"A woman", "a man", "dogs"}
+    assert (task["boxes"], task["pending"], task["test"]) == ([], None, False)
+    assert set(task) == {
+        "id",
+        "kind",
+        "expires_at",
+        "test",
+        "image",
+        "captions",
+        "mentions",
+        "boxes",
+        "pending",
+    }
+
+
+def test_the_picture_is_there_for_the_token_it_was_told_to_and_for_no_other(ann: Program):
+    address = ann.take()["image"]["picture"]
+    picture: Any = ann.client.get(address)
+    assert b"".join(picture.streaming_content)[:4] == b"\x89PNG"
+    other = Program(annotator("bob")[0])
+    assert other.client.get(address).status_code == 403
+    assert Client().get(address).status_code == 403
+
+
+def test_asking_again_gives_the_same_task_unless_it_is_held(ann: Program):
+    task = ann.take()
+    assert ann.take()["id"] == task["id"]
+    assert ann.take(holding=[task["id"]])["id"] != task["id"]
+
+
+def test_an_answer_brings_the_next_task(ann: Program):
+    task = ann.take()
+    status, said = ann.answer(task, answer="no", seconds=4.5)
+    assert (status, said["repeated"], said["counted"]) == (200, False, True)
+    assert said["next"]["id"] != task["id"]
+    judgment = Judgment.objects.get()
+    assert (judgment.answer, judgment.assignment_id) == ("no", task["id"])
+
+
+def test_the_same_token_again_is_said_again_and_stored_once(ann: Program):
+    task = ann.take()
+    first = ann.answer(task, answer="no")[1]
+    status, again = ann.answer(task, answer="no")
+    assert (status, again["repeated"]) == (200, True)
+    assert again["next"]["id"] == first["next"]["id"]
+    assert Judgment.objects.count() == 1
+
+
+def test_an_answer_without_next_brings_none(ann: Program):
+    assert ann.answer(ann.take(), answer="no", next=False)[1]["next"] is None
+    assert Assignment.objects.filter(state=Assignment.LEASED).count() == 0
+
+
+def test_a_second_answer_under_another_token_is_a_conflict(ann: Program):
+    task = ann.take()
+    ann.answer(task, answer="no")
+    assert codes(ann.answer(task, answer="yes", token="other")) == (409, "answered")
+    assert Judgment.objects.get().answer == "no"
+
+
+def test_a_flag_is_stored_with_its_comment(ann: Program):
+    status, said = ann.answer(ann.take(), flag="chunk_wrong", comment=" cut off ")
+    assert status == 200
+    assert (Flag.objects.get().comment, Judgment.objects.get().flag) == ("cut off", "chunk_wrong")
+
+
+def test_a_drawn_box_is_stored_to_the_pixel(work: World, ann: Program):
+    work.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
+    task = ann.take(q.BOX_DRAWING)
+    assert ann.answer(task, answer="drawn", box=[3, 4, 480, 360])[0] == 200
+    judgment = Judgment.objects.get(assignment=task["id"])
+    assert (judgment.xmin, judgment.ymin, judgment.xmax, judgment.ymax) == (3, 4, 480, 360)
+
+
+@pytest.mark.parametrize(
+    "box",
+    [None, [1, 2, 3], [1, 2, 3, "4"], [1, 2, 3, 4.0], [True, 1, 1, 1], [9, 1, 3, 4], [0, 0, 3, 4], "1,2,3,4"],
+)
+def test_what_is_no_box_is_refused_and_nothing_stored(work: World, ann: Program, box: Any):
+    work.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
+    stored = Judgment.objects.count()
+    task = ann.take(q.BOX_DRAWING)
+    assert codes(ann.answer(task, answer="drawn", box=box)) == (422, "bad_answer")
+    assert Judgment.objects.count() == stored
+
+
+@pytest.mark.parametrize("box", [[1, 1, 481, 360], [1, 1, 480, 361]])
+def test_a_box_that_leaves_the_picture_is_refused(work: World, ann: Program, box: list[int]):
+    work.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
+    task = ann.take(q.BOX_DRAWING)
+    assert codes(ann.answer(task, answer="drawn", box=box)) == (422, "bad_answer")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"answer": "maybe"},
+        {"answer": "good"},
+        {"answer": ""},
+        {},
+        {"answer": "yes", "box": [1, 1, 9, 9]},
+        {"flag": "boring"},
+        {"flag": "offensive", "answer": "yes"},
+        {"flag": "offensive", "comment": "x" * 2001},
+        {"answer": 3},
+        {"answer": "yes\0"},
+    ],
+)
+def test_what_the_question_does_not_take_is_refused(ann: Program, data: dict[str, Any]):
+    task = ann.take()
+    assert codes(ann.answer(task, **data)) == (422, "bad_answer")
+    assert not Judgment.objects.exists()
+    assert ann.take()["id"] == task["id"]
+
+
+@pytest.mark.parametrize(
+    ("data", "field"),
+    [
+        ({"token": ""}, "token"),
+        ({"token": None}, "token"),
+        ({"token": "a\0"}, "token"),
+        ({"seconds": -1}, "seconds"),
+        ({"seconds": "4"}, "seconds"),
+        ({"seconds": True}, "seconds"),
+        ({"holding": 3}, "holding"),
+        ({"holding": ["3"]}, "holding"),
+        ({"holding": [1] * 101}, "holding"),
+        ({"next": 1}, "next"),
+    ],
+)
+def test_a_field_of_the_wrong_type_is_named(ann: Program, data: dict[str, Any], field: str):
+    status, said = ann.answer(ann.take(), **{"answer": "no", **data})
+    assert (status, said["code"], said["field"]) == (400, "bad_request", field)
+    assert not Judgment.objects.exists()
+
+
+def test_a_token_that_is_too_long_is_refused(ann: Program):
+    assert codes(ann.answer(ann.take(), answer="no", token="x" * 65)) == (422, "bad_answer")
+
+
+@pytest.mark.parametrize("body", ["{", "[]", "3", '{"seconds": NaN}', "[" * 100_000])
+def test_what_is_no_json_object_is_refused(ann: Program, body: str):
+    assert codes(ann.post("/api/tasks/next", body)) == (400, "bad_request")
+
+
+def test_a_problem_has_its_type_and_says_its_status(ann: Program):
+    answer = ann.client.post("/api/tasks/next", "{", content_type="application/json")
+    assert answer["Content-Type"] == "application/problem+json"
+    said = json.loads(answer.content)
+    assert (said["type"], said["title"], said["status"]) == ("about:blank", "Bad Request", 400)
+    assert said["detail"]
+
+
+def test_nobody_answers_returns_or_keeps_what_another_has(ann: Program):
+    task = ann.take()
+    bob = Program(annotator("bob")[0])
+    assert codes(bob.answer(task, answer="no")) == (410, "not_yours")
+    assert bob.post(f"/api/assignments/{task['id']}/return") == (200, {"returned": False})
+    assert codes(bob.post(f"/api/assignments/{task['id']}/heartbeat")) == (410, "not_yours")
+    assert Assignment.objects.get().state == Assignment.LEASED
+
+
+@pytest.mark.parametrize("number", [0, 2**31, 2**63, 10**30])
+@pytest.mark.parametrize("act", ["answer", "heartbeat"])
+def test_a_number_that_is_no_task_is_nobodys(ann: Program, number: int, act: str):
+    said = ann.post(f"/api/assignments/{number}/{act}", {"answer": "no", "token": "t"})
+    assert codes(said) == (410, "not_yours")
+
+
+def test_a_return_gives_the_place_back_and_another_task(ann: Program):
+    task = ann.take()
+    assert ann.post(f"/api/assignments/{task['id']}/return") == (200, {"returned": True})
+    assert ann.take()["id"] != task["id"]
+    assert ann.post(f"/api/assignments/{task['id']}/return") == (200, {"returned": False})
+
+
+def test_a_heartbeat_tells_the_new_end(ann: Program):
+    task = ann.take()
+    status, said = ann.post(f"/api/assignments/{task['id']}/heartbeat")
+    assert status == 200 and said["expires_at"] >= task["expires_at"]
+
+
+def test_nothing_says_why_and_when_to_ask_again(work: World, ann: Program):
+    said = ann.take(q.BOX_QUALITY)
+    assert (said["nothing"], said["again_at"]) == ("none_open", None)
+    assert said["text"]
+    Campaign.objects.update(state=Campaign.PAUSED, reason="lunch")
+    said = ann.take()
+    assert said["nothing"] == "paused" and "lunch" in said["text"]
+
+
+def test_an_answer_is_taken_while_the_campaign_is_paused(ann: Program):
+    task = ann.take()
+    Campaign.objects.update(state=Campaign.PAUSED)
+    status, said = ann.answer(task, answer="no")
+    assert (status, said["counted"], said["next"]["nothing"]) == (200, True, "paused")
+
+
+@pytest.mark.parametrize(
+    ("campaign", "kind"), [("other", "coref_link"), ("work", "relevance"), ("work", "x")]
+)
+def test_what_there_is_not_is_not_found(ann: Program, campaign: str, kind: str):
+    assert codes(ann.post("/api/tasks/next", {"campaign": campaign, "kind": kind})) == (404, "unknown")
+
+
+def test_a_draft_is_not_there_yet(ann: Program):
+    Campaign.objects.update(state=Campaign.DRAFT)
+    said = ann.post("/api/tasks/next", {"campaign": "work", "kind": "coref_link"})
+    assert codes(said) == (404, "unknown")
+
+
+def test_consent_comes_first(work: World, ann: Program):
+    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="We keep your answers.")
+    assert ann.take()["nothing"] == "no_consent"
+    asked = ann.get("/api/campaigns/work/consent")[1]
+    assert (asked["needed"], asked["text"]) == (True, "We keep your answers.")
+    stale = ann.post("/api/campaigns/work/consent", {"version": asked["version"] - 1})
+    assert codes(stale) == (409, "stale_text")
+    assert ann.post("/api/campaigns/work/consent", {"version": asked["version"]})[1]["needed"] is False
+    assert "id" in ann.take()
+
+
+def test_the_list_tells_what_there_is_and_why_not(work: World, ann: Program):
+    ann.answer(ann.take(), answer="no", seconds=3.0, next=False)
+    status, said = ann.get("/api/tasks")
+    by_kind = {each["kind"]: each for each in said["tasks"]}
+    assert status == 200 and list(by_kind) == list(q.QUESTIONS)
+    link = by_kind["coref_link"]
+    assert (link["nothing"], link["today"]["answers"], link["standing"]) == (None, 1, "probation")
+    assert link["waiting"] > 0
+    assert by_kind["box_quality"]["nothing"] == "none_open"
+
+
+@pytest.mark.parametrize("path", ["/api/tasks", "/api/tasks/next"])
+def test_the_wrong_method_is_told_the_right_one(ann: Program, path: str):
+    wrong = ann.client.put(path)
+    assert wrong.status_code == 405 and wrong["Allow"] in ("GET", "POST")
+
+
+def test_a_session_needs_its_csrf_token_to_write_and_not_to_read(work: World):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(annotator("ann")[0])
+    assert client.get("/api/tasks").status_code == 200
+    asked = {"campaign": "work", "kind": "coref_link"}
+    refused = client.post("/api/tasks/next", asked, content_type="application/json")
+    assert (refused.status_code, json.loads(refused.content)["code"]) == (403, "csrf")
+    client.get("/sign-in/")
+    web_page = Client(enforce_csrf_checks=True)
+    web_page.get("/sign-in/")
+    client.cookies["csrf"] = web_page.cookies["csrf"].value
+    taken = client.post(
+        "/api/tasks/next",
+        asked,
+        content_type="application/json",
+        headers={"X-CSRFToken": client.cookies["csrf"].value},
+    )
+    assert taken.status_code == 200
+
+
+def test_a_session_of_an_older_password_is_over(work: World):
+    account, _ = annotator("ann")
+    client = Client()
+    client.force_login(account)
+    assert client.get("/api/tasks").status_code == 200
+    account.set_password("another one altogether")
+    account.save()
+    assert client.get("/api/tasks").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "header", ["", "Token ", "Token nothing", "Token \x7f", "Basic YTpi", "Token " + "a" * 5000]
+)
+def test_who_shows_nothing_is_told_how_to(work: World, header: str):
+    answer = Client(headers={"Authorization": header}).get("/api/tasks")
+    assert (answer.status_code, answer["WWW-Authenticate"]) == (401, "Token")
+
+
+def test_a_token_of_a_closed_account_opens_nothing(ann: Program):
+    Account.objects.update(is_active=False)
+    assert ann.get("/api/tasks")[0] == 401
+
+
+def test_an_account_without_the_role_is_told_to_ask_for_it(work: World):
+    assert codes(Program(web.account("ada", "researcher")).get("/api/tasks")) == (403, "no_role")
+    assert Program(web.account("root", "admin")).get("/api/tasks")[0] == 200
+
+
+def test_who_comes_for_the_first_time_becomes_a_worker_once(work: World):
+    program = Program(web.account("new", "annotator"))
+    assert "id" in program.take()
+    program.take()
+    assert Account.objects.get(username="new").identity.worker.assignments.count() == 1
+
+
+def test_the_api_adds_one_query_to_what_the_queue_asks(work: World, ann: Program):
+    task = ann.take()
+    ann.answer(task, answer="no")
+    with CaptureQueriesContext(connection) as service:
+        submission.submit(
+            worker=work.workers[0], assignment=task["id"], answer=q.Answer("no"), token="t", then=True
+        )
+    with CaptureQueriesContext(connection) as api:
+        assert ann.answer(task, answer="no")[1]["repeated"]
+    assert len(api) == len(service) + 1
