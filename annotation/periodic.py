@@ -11,7 +11,9 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from annotation import downloads, jobs, leases
+from django.db.models import QuerySet
+
+from annotation import downloads, jobs, leases, running
 from annotation.exclusive import Busy, exclusive_folder
 from annotation.job_kinds.refresh_layer import refreshing
 from annotation.models import Campaign
@@ -36,14 +38,26 @@ def expire_leases() -> None:
     leases.expire(limit=LEASES)
 
 
+def look_after_campaigns() -> None:
+    """Pause the open campaigns whose stop rules hold."""
+    _each(Campaign.objects.filter(state=Campaign.OPEN), running.tick)
+
+
 def refresh_layers() -> None:
     """Write into the campaigns' layers what was answered lately."""
-    for campaign in Campaign.objects.exclude(state=Campaign.DRAFT).select_related("corpus"):
+    # A generator, taken to its end: each of its steps is a transaction.
+    _each(Campaign.objects.exclude(state=Campaign.DRAFT), lambda row: sum(refreshing(row, at_most=IMAGES)))
+
+
+def _each(campaigns: QuerySet[Campaign], work: Callable[[Campaign], object]) -> None:
+    """Do `work` for one campaign after another; where it fails for one, that is logged."""
+    for campaign in campaigns.select_related("corpus").order_by("pk"):
         try:
-            for _ in refreshing(campaign, at_most=IMAGES):
-                pass
-        except ValueError as error:
-            log.warning("the layer of campaign %s is not refreshed: %s", campaign.name, error)
+            work(campaign)
+        except jobs.DATABASE_LOST:
+            raise
+        except Exception:
+            log.exception("campaign %s is passed over", campaign.name)
 
 
 PERIODIC: dict[str, Periodic] = {
@@ -51,6 +65,7 @@ PERIODIC: dict[str, Periodic] = {
     for entry in (
         Periodic("sweep_jobs", 15, jobs.sweep),
         Periodic("expire_leases", 30, expire_leases),
+        Periodic("look_after_campaigns", 60, look_after_campaigns),
         Periodic("refresh_layers", 60, refresh_layers),
         Periodic("remove_expired_exports", 3600, downloads.remove_expired),
     )

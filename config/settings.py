@@ -254,7 +254,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.2}
 # A worker takes from both unless told otherwise (--queues). Apart, a long job cannot hold up what is
 # due every minute.
-CELERY_TASK_QUEUES = {"jobs": {}, "periodic": {}}
+CELERY_TASK_QUEUES: dict[str, dict[str, object]] = {"jobs": {}, "periodic": {}}
 CELERY_TASK_DEFAULT_QUEUE = "jobs"
 CELERY_TASK_ROUTES = {"annotation.periodic": {"queue": "periodic"}}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False

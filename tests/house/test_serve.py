@@ -2,28 +2,107 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from annotation.management.commands.serve import Command
-from tests.house.product import PRODUCTION, REPOSITORY, manage, serving
+from tests.house.product import PRODUCTION, REPOSITORY, Server, manage, serving
+
+#: Processes are looked at in /proc.
+linux = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 
 
+def children(process: int) -> dict[int, str]:
+    """The command lines of a process's children, by their ids."""
+    ids = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return {int(id): Path(f"/proc/{id}/cmdline").read_text().replace("\0", " ") for id in ids}
+
+
+def jobs_process(server: Server, but: int = 0) -> int:
+    """The process that does the jobs, once there is one that is not `but`."""
+    deadline = time.monotonic() + 30
+    while True:
+        found = [id for id, line in children(server.process.pid).items() if " work " in line and id != but]
+        if found:
+            return found[0]
+        assert time.monotonic() < deadline, "no process does the jobs"
+        time.sleep(0.1)
+
+
+def is_there(process: int) -> bool:
+    """Whether the process lives."""
+    try:
+        return " Z " not in Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return False
+
+
+@linux
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_with_all_its_processes(tmp_path: Path, how: signal.Signals) -> None:
     with serving(tmp_path) as server:
-        children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
-        if children.exists():  # Linux
-            (worker,) = map(int, children.read_text().split())
+        jobs_process(server)
+        processes = children(server.process.pid)
+        assert len(processes) == 2
         server.stop(how)
         assert server.process.returncode == 0
-        if children.exists():
-            with pytest.raises(ProcessLookupError):
-                os.kill(worker, 0)
+        assert not any(map(is_there, processes))
+
+
+@linux
+def test_a_process_of_jobs_that_was_killed_is_replaced(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        first = jobs_process(server)
+        os.kill(first, signal.SIGKILL)
+        assert jobs_process(server, but=first) != first
+        assert server.get("/healthz").status == 200
+
+
+@linux
+def test_the_process_of_jobs_ends_with_a_server_that_was_killed(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        orphan = jobs_process(server)
+        server.process.kill()
+        server.process.communicate(timeout=30)
+        deadline = time.monotonic() + 30
+        while is_there(orphan):
+            assert time.monotonic() < deadline, "the process of jobs outlives its server"
+            time.sleep(0.1)
+
+
+@linux
+def test_with_a_broker_the_jobs_are_left_to_celery(tmp_path: Path, redis_url: str) -> None:
+    with serving(tmp_path, REDIS_URL=redis_url) as server:
+        time.sleep(2)
+        assert len(children(server.process.pid)) == 1
+
+
+ASK = """
+from annotation.jobs import enqueue
+enqueue(kind="export_dataset", arguments={"corpus": "none", "format": "entities"})
+"""
+
+
+def test_one_command_serves_and_does_the_jobs(tmp_path: Path) -> None:
+    assert manage(tmp_path, "migrate", "--verbosity", "0").returncode == 0
+    assert manage(tmp_path, "shell", "--no-imports", "-c", ASK).stderr == ""
+    with serving(tmp_path) as server:
+        deadline = time.monotonic() + 30
+        while True:
+            (job,) = json.loads(manage(tmp_path, "jobs", "--json").stdout)["jobs"]
+            if job["state"] == "failed":
+                break
+            assert time.monotonic() < deadline, job
+            time.sleep(0.2)
+        assert job["error"] == "unknown corpus 'none'; known: none"
+        assert server.get("/readyz").status == 200
 
 
 def test_it_writes_nothing_outside_the_data_folder(tmp_path: Path) -> None:

@@ -52,10 +52,11 @@ def delivery(request: pytest.FixtureRequest, tmp_path: Path) -> Delivery:
     if request.param == "embedded":
         return Delivery("embedded", lambda: workers.started(workers.EMBEDDED, tmp_path))
     request.getfixturevalue("broker")
+    url: str = request.getfixturevalue("redis_url")
 
     def worker() -> AbstractContextManager[workers.Worker]:
         name = f"counting{next(number)}@here"
         command = [*workers.CELERY, "--hostname", name]
-        return workers.started(command, tmp_path, REDIS_URL=django_settings.REDIS_URL)
+        return workers.started(command, tmp_path, REDIS_URL=url)
 
     return Delivery("celery", worker)

@@ -34,7 +34,8 @@ def under_way(job: Job, share: float = 0.1) -> Job:
 
 def pass_time(**seconds: float) -> None:
     """Make every job's last sign of life older."""
-    for job in Job.objects.all():
+    for job in Job.objects.exclude(heartbeat_at=None):
+        assert job.heartbeat_at is not None
         Job.objects.filter(pk=job.pk).update(heartbeat_at=job.heartbeat_at - timedelta(**seconds))
 
 

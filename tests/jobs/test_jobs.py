@@ -32,6 +32,7 @@ def test_a_job_that_is_run_has_its_result_and_its_whole_share():
     assert jobs.run(job.pk) == Job.DONE
     job.refresh_from_db()
     assert (job.state, job.share, job.result, job.attempts) == (Job.DONE, 1.0, {"counted": 3}, 1)
+    assert job.started_at and job.heartbeat_at and job.finished_at
     assert job.started_at <= job.heartbeat_at <= job.finished_at
     assert steps() == [0, 1, 2]
 
@@ -171,7 +172,9 @@ def test_a_job_that_lost_its_database_waits_ever_longer_and_is_given_up(monkeypa
     for _ in range(ATTEMPTS - 1):
         assert jobs.run(job.pk) == Job.QUEUED
         assert jobs.due() is None
-        waits.append((Job.objects.get().heartbeat_at - sql.now()).total_seconds())
+        due_at = Job.objects.get().heartbeat_at
+        assert due_at is not None
+        waits.append((due_at - sql.now()).total_seconds())
         later(monkeypatch, 61)
         assert jobs.due() == job.pk
     assert waits == sorted(waits) and waits[0] > 1 and waits[-1] <= 60

@@ -1,0 +1,37 @@
+"""Opening a campaign: its images with their first questions, then the campaign itself."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from annotation import campaigns
+from annotation.jobs import JobError, Progress, job_kind
+from annotation.registry import UnknownName
+
+
+@job_kind(
+    "open_images",
+    title="Opening a campaign's images",
+    refusals=(JobError, campaigns.CampaignError, UnknownName),
+)
+def open_images(
+    progress: Progress, *, split: str | None = None, images: int | None = None, begin: bool = True
+) -> dict[str, Any]:
+    """Open the campaign's images, of a split or all, up to `images`; with `begin`, let people in after that.
+
+    The result is `campaigns.Opened`. Images that are open stay as they are.
+    """
+    if progress.campaign is None:
+        raise JobError("an open_images job is of a campaign, and none was given")
+    progress.advance(0.0, phase="opening images")
+    done = campaigns.open_images(
+        campaign=progress.campaign,
+        split=split,
+        images=images,
+        actor=progress.actor,
+        progress=lambda done, total: progress.advance(done / max(1, total)),
+    )
+    if begin:
+        campaigns.begin(campaign=progress.campaign, actor=progress.actor)
+    return asdict(done)
