@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -91,6 +92,12 @@ def test_a_turn_that_is_under_way_is_not_begun_again(monkeypatch):
     with exclusive_folder(f"periodic.{name}", busy="under way"):
         assert not periodic.do(name)
     assert periodic.do(name)
+
+
+def test_the_operators_page_has_the_table():
+    text = (REPOSITORY / "docs" / "operation.md").read_text()
+    told = re.findall(r"^\| `(\w+)` \| (\d+) s \|", text, re.M)
+    assert dict(told) == {name: str(entry.every) for name, entry in PERIODIC.items()}
 
 
 CLOCK = """

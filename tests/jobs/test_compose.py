@@ -1,0 +1,54 @@
+"""The workers of docker-compose.yml, as it starts them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+import redis
+
+from annotation import jobs
+from annotation.models import Job
+from config.celery import app
+from tests.house.product import REPOSITORY
+from tests.jobs.workers import started, wait_for, wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def service(name: str) -> tuple[list[str], str]:
+    """A service's command, and the worker that its health check asks."""
+    text = (REPOSITORY / "docker-compose.yml").read_text()
+    section = re.search(rf"^  {name}:\n((?:    .*\n|\n)+)", text, re.M)
+    assert section
+    command = re.search(r"command: (\[.*\])", section[1])
+    asked = re.search(r"inspect ping --destination (\S+)\"", section[1])
+    assert command and asked
+    return json.loads(command[1]), asked[1].replace("$$HOSTNAME", socket.gethostname())
+
+
+def test_worker_and_clock_share_the_work_and_answer_their_health_checks(
+    tmp_path: Path, broker: redis.Redis, redis_url: str
+):
+    queues = {}
+    with contextlib.ExitStack() as stack:
+        for name in ("worker", "beat"):
+            command, asked = service(name)
+            assert command.pop(0) == "celery"
+            command = [part.replace("/data", str(tmp_path)) for part in command]
+            stack.enter_context(
+                started([sys.executable, "-m", "celery", *command], tmp_path / name, REDIS_URL=redis_url)
+            )
+            queues[asked] = "jobs" if name == "worker" else "periodic"
+        wait_until(lambda: len(app.control.ping(timeout=1)) == 2, "both to answer")
+        found = app.control.inspect(timeout=5).active_queues()
+        assert {name: [queue["name"] for queue in of] for name, of in found.items()} == {
+            name: [queue] for name, queue in queues.items()
+        }
+        job = jobs.enqueue(kind="export_dataset", arguments={"corpus": "none", "format": "entities"})
+        assert wait_for(job, Job.FAILED).error == "unknown corpus 'none'; known: none"
