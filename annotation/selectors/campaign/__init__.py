@@ -4,10 +4,10 @@
 campaign are kept for a minute (`kept`); everything else is read from a bounded number of rows.
 """
 
-from annotation.selectors.campaign.agreement import Agreement, agreement
 from annotation.selectors.campaign.cost import Cost, Earned, cost, earned, in_hand, money, paid, spent
 from annotation.selectors.campaign.crowd import KindRow, WorkerRow, workers
-from annotation.selectors.campaign.overview import Overview, overview
+from annotation.selectors.campaign.double_checks import Agreement, agreement
+from annotation.selectors.campaign.glance import Overview, overview
 from annotation.selectors.campaign.progress import (
     Funnel,
     Pace,

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from annotation.models import Campaign
 from annotation.protocol.work import PaySettings
-from annotation.selectors.campaign.agreement import Agreement, agreement
 from annotation.selectors.campaign.cost import Cost, cost
+from annotation.selectors.campaign.double_checks import Agreement, agreement
 from annotation.selectors.campaign.progress import Funnel, Pace, TaskCounts, funnel, pace, tasks
 
 

@@ -1,0 +1,44 @@
+"""Each test counts anew: figures are kept for a minute, by ids that databases of tests use again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from django.core.cache import cache
+from django.utils import timezone
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> Iterator[None]:
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path: Path, settings) -> Path:
+    settings.DATA_DIR = tmp_path / "data"
+    return settings.DATA_DIR
+
+
+class Clock:
+    """The queue's time, which a test turns on by hand."""
+
+    def __init__(self) -> None:
+        self.at = timezone.now()
+
+    def __call__(self) -> datetime:
+        return self.at
+
+    def turn(self, **later: float) -> None:
+        self.at += timedelta(**later)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    turned = Clock()
+    monkeypatch.setattr("annotation.sql.now", turned)
+    return turned

@@ -1,0 +1,186 @@
+"""What the campaign page warns of, and when it stops doing so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from django.core.cache import cache
+
+from annotation import campaigns, leases, running
+from annotation.controls import KnownItem, add
+from annotation.models import Campaign, Image, OpenImage, Standing
+from annotation.protocol import questions as q
+from annotation.submission import Answer
+from tests.factories import a_corpus, some_images
+from tests.queue.world import TRUSTING, World
+
+pytestmark = pytest.mark.django_db
+
+
+def alarms(campaign: Campaign, *codes: str) -> list[running.Alarm]:
+    cache.clear()
+    found = running.alarms(campaign)
+    return [alarm for alarm in found if alarm.code in codes] if codes else found
+
+
+def codes(campaign: Campaign) -> set[str]:
+    return {alarm.code for alarm in alarms(campaign)} - {"no_pictures"}
+
+
+def known(world: World, count: int) -> None:
+    """Known links about the world's first images, as control items."""
+    images = Image.objects.filter(corpus=world.corpus).order_by("position")[:count]
+    items = [KnownItem(q.COREF_LINK, "control", image.key, ("0:0-2", "1:0-1"), "yes") for image in images]
+    add(campaign=world.campaign, items=list(enumerate(items, 1)), source="page")
+
+
+def test_every_alarm_says_what_helps():
+    a_corpus("photos", some_images(2))
+    found = alarms(campaigns.open_campaign(name="c", corpus="photos", tasks="entities"))
+    assert len(found) == 12 and all(alarm.text and alarm.remedy for alarm in found)
+
+
+def test_a_campaign_at_rest_has_no_alarm_of_work_and_a_closed_one_none():
+    world = World()
+    campaigns.close(campaign=world.campaign)
+    assert alarms(world.campaign) == []
+
+
+def test_a_draft_says_that_it_is_one():
+    a_corpus("photos", some_images(1))
+    draft = campaigns.create(name="c", corpus="photos", tasks="entities", settings=TRUSTING)
+    assert codes(draft) == {"draft"}
+
+
+def test_open_questions_that_nobody_answers_are_told(clock):
+    world = World(some_images(2))
+    world.campaign.opened_at = clock.at
+    world.campaign.save()
+    clock.turn(minutes=61)
+    (stalled,) = alarms(world.campaign, "stalled")
+    assert "6 questions are open" in stalled.text
+    world.submit(0, world.held(0), then=False)
+    assert "stalled" not in codes(world.campaign)
+    clock.turn(minutes=61)
+    assert "stalled" in codes(world.campaign)
+
+
+def test_a_complete_campaign_is_not_stalled_but_done():
+    world = World(some_images(1))
+    world.work()
+    assert codes(world.campaign) == {"complete"}
+
+
+def test_too_small_a_crowd_is_told_once_it_works():
+    world = World(workers=5)
+    assert "few_workers" not in codes(world.campaign)
+    for worker in range(3):
+        world.submit(worker, world.held(worker, q.BOX_DRAWING if worker else q.COREF_LINK), then=False)
+    (few,) = alarms(world.campaign, "few_workers")
+    assert few.text.startswith("3 workers")
+    world.submit(3, world.held(3, q.BOX_REQUIREMENT), then=False)
+    assert "few_workers" not in codes(world.campaign)
+
+
+def test_questions_that_every_active_worker_had_are_told():
+    world = World(some_images(1), workers=2)
+    world.submit(0, world.held(0, q.BOX_DRAWING), then=False)
+    world.submit(1, world.held(1, q.COREF_LINK), then=False)
+    assert q.BOX_QUALITY not in {alarm.kind for alarm in alarms(world.campaign, "no_worker")}
+    # 0 drew the box and may not judge it; 1 gives the question back, and then there is nobody.
+    lease = world.held(1, q.BOX_QUALITY)
+    leases.give_back(worker=world.workers[1], assignment=lease.id)
+    found = {alarm.kind: alarm.text for alarm in alarms(world.campaign, "no_worker")}
+    assert "no eligible worker for 1 of the first 1 open questions of box_quality" in found[q.BOX_QUALITY]
+
+
+def test_a_task_that_ran_out_in_a_workers_hands_is_not_out_of_reach(clock):
+    world = World(some_images(1), workers=1)
+    world.submit(0, world.held(0, q.COREF_LINK), then=False)
+    world.held(0, q.BOX_DRAWING)
+    clock.turn(minutes=21)
+    leases.expire()
+    assert q.BOX_DRAWING not in {alarm.kind for alarm in alarms(world.campaign, "no_worker")}
+
+
+def test_a_kind_that_no_active_worker_is_admitted_to_is_told():
+    world = World(some_images(5), workers=4)
+    for worker in range(4):
+        world.submit(worker, world.held(worker, q.BOX_DRAWING if worker else q.COREF_LINK), then=False)
+    Standing.objects.filter(kind=q.COREF_LINK).update(blocked=True)
+    for worker in world.workers[1:]:
+        Standing.objects.update_or_create(
+            campaign=world.campaign,
+            worker_id=worker,
+            kind=q.COREF_LINK,
+            defaults={"state": "suspended", "changed_at": "2026-01-01T00:00:00Z"},
+        )
+    found = {alarm.kind: alarm.text for alarm in alarms(world.campaign, "no_worker")}
+    assert "no active worker is admitted" in found[q.COREF_LINK]
+
+
+def test_leases_that_nobody_sweeps_are_told(clock):
+    world = World()
+    world.held(0)
+    clock.turn(minutes=24)
+    assert "sweep" not in codes(world.campaign)
+    clock.turn(minutes=2)
+    (late,) = alarms(world.campaign, "sweep")
+    assert late.text.startswith("1 leases ran out more than 5 minutes ago")
+    leases.expire()
+    assert "sweep" not in codes(world.campaign)
+
+
+def test_a_campaign_whose_leases_run_out_is_told(clock):
+    world = World(some_images(30))
+    for worker in range(4):
+        for kind in (q.COREF_LINK, q.BOX_DRAWING, q.BOX_REQUIREMENT):
+            holding: Sequence[int] = ()
+            for _ in range(2):
+                holding = (*holding, world.held(worker, kind, holding).id)
+    clock.turn(minutes=25)
+    leases.expire()
+    (lost,) = alarms(world.campaign, "leases_lost")
+    assert lost.text.startswith("24 of 24 leases")
+    clock.turn(minutes=61)
+    assert "leases_lost" not in codes(world.campaign)
+
+
+def test_images_in_review_are_told_paused_or_not():
+    world = World()
+    OpenImage.objects.filter(pk=world.images()[0].pk).update(in_review=1)
+    campaigns.pause(campaign=world.campaign, reason="lunch")
+    (review,) = alarms(world.campaign, "review")
+    assert review.text.startswith("1 images") and review.remedy == "manage.py review_queue work"
+
+
+def test_a_kind_without_control_items_is_told_unless_none_are_wanted():
+    assert "no_controls" not in codes(World().campaign)
+    watchful = {"trust": {"qualification": False}}
+    world = World(name="watchful", settings=watchful)
+    kinds = {alarm.kind for alarm in alarms(world.campaign, "no_controls")}
+    assert kinds == set(q.QUESTIONS) - {q.BOX_DRAWING}  # a drawer is measured on the boxes they draw
+    known(world, 1)
+    assert q.COREF_LINK not in {alarm.kind for alarm in alarms(world.campaign, "no_controls")}
+
+
+def test_control_items_that_run_out_are_told():
+    # On probation, every item is a known one.
+    trust = {"qualification": False, "probation_items": 5, "probation_known": 5}
+    world = World(some_images(5), settings={"trust": trust})
+    known(world, 5)
+    for _ in range(3):
+        world.submit(0, world.held(0), Answer("yes"), then=False)
+    assert alarms(world.campaign, "controls_low", "controls_used_up") == []
+    world.submit(0, world.held(0), Answer("yes"), then=False)
+    (low,) = alarms(world.campaign, "controls_low", "controls_used_up")
+    assert (low.code, low.kind) == ("controls_low", q.COREF_LINK) and "has met 4 of the 5" in low.text
+    world.submit(0, world.held(0), Answer("yes"), then=False)
+    (ended,) = alarms(world.campaign, "controls_low", "controls_used_up")
+    assert ended.code == "controls_used_up" and ended.text.startswith("1 active workers have met all 5")
+
+
+def test_pictures_that_are_missing_are_told():
+    (bare,) = alarms(World().campaign, "no_pictures")
+    assert bare.text.startswith("2 open images have no picture")

@@ -1,0 +1,232 @@
+"""From a corpus to questions that people can answer."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from annotation import campaigns, instructions, leases, refold
+from annotation.campaigns import CampaignError, opening
+from annotation.models import AuditEntry, Campaign, Corpus, Instructions, Item, OpenImage, Task, Worker
+from annotation.protocol.contents import plain_mention
+from annotation.protocol.image import Fold
+from annotation.protocol.mentions import find_mentions
+from annotation.selectors.records import stream_records
+from tests.factories import a_corpus, some_images
+
+pytestmark = pytest.mark.django_db
+
+
+def opened(name: str = "c", corpus: str = "photos", **how) -> Campaign:
+    return campaigns.open_campaign(name=name, corpus=corpus, tasks="entities", **how)
+
+
+def keys(campaign: Campaign) -> list[str]:
+    rows = OpenImage.objects.filter(campaign=campaign).order_by("place")
+    return list(rows.values_list("image__key", flat=True))
+
+
+def test_an_open_campaign_asks_what_the_fold_asks_of_every_image():
+    corpus = a_corpus("photos", some_images(3))
+    campaign = opened()
+    assert campaign.state == Campaign.OPEN and campaign.opened_at is not None
+    records = stream_records(corpus=corpus, layer=corpus.layers.get(name="import"))
+    for row, record in zip(OpenImage.objects.order_by("place"), records, strict=True):
+        assert record.layer is not None
+        assert row.mentions == [plain_mention(mention) for mention in record.layer.mentions]
+        asked = {question.key for question in Fold(record.layer.mentions)(()).questions}
+        assert set(row.tasks.values_list("key", flat=True)) == asked
+        assert Item.objects.filter(task__image=row).count() == len(asked)
+
+
+def test_captions_without_mentions_are_chunked():
+    corpus = a_corpus("photos", some_images(2, layered=False))
+    opened()
+    for row, record in zip(OpenImage.objects.order_by("place"), stream_records(corpus=corpus), strict=True):
+        found = find_mentions([caption.words for caption in record.captions])
+        assert found and row.mentions == [plain_mention(mention) for mention in found]
+
+
+def test_images_that_gold_does_not_cover_are_left_out_and_counted():
+    records = some_images(4)
+    a_corpus("photos", [replace(r, layer=None) if n in (0, 2) else r for n, r in enumerate(records)])
+    campaign = campaigns.create(name="c", corpus="photos", tasks="entities")
+    assert campaigns.open_images(campaign=campaign) == campaigns.Opened(2, 0, 2)
+    assert keys(campaign) == ["1001", "1003"]
+
+
+def test_what_died_half_way_is_finished_by_asking_for_the_same_again(monkeypatch):
+    monkeypatch.setattr(opening, "CHUNK", 3)
+    a_corpus("photos", some_images(8))
+    told = []
+
+    def dying(done: int, total: int) -> None:
+        told.append((done, total))
+        if done == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        opened(progress=dying)
+    campaign = Campaign.objects.get()
+    assert told == [(3, 8), (6, 8)]
+    assert campaign.state == Campaign.DRAFT and len(keys(campaign)) == 6
+    nothing = leases.take(
+        worker=Worker.objects.create(pseudonym="early").pk, campaign=campaign, kind="box_drawing"
+    )
+    assert isinstance(nothing, leases.Nothing) and nothing.code == "draft"
+    before = set(Task.objects.values_list("pk", flat=True))
+    told.clear()
+    assert opened(progress=lambda done, total: told.append((done, total))) == campaign
+    assert told == [(2, 2)] and len(keys(campaign)) == len(set(keys(campaign))) == 8
+    assert before < set(Task.objects.values_list("pk", flat=True))
+
+
+def test_a_chunk_is_written_whole_or_not_at_all(monkeypatch):
+    monkeypatch.setattr(opening, "CHUNK", 3)
+    a_corpus("photos", some_images(6))
+    write = refold.open_images
+
+    def breaking(*, campaign, images, settings):
+        count = write(campaign=campaign, images=images, settings=settings)
+        if images[0][0].position:
+            raise RuntimeError("the power went")
+        return count
+
+    monkeypatch.setattr(refold, "open_images", breaking)
+    with pytest.raises(RuntimeError):
+        opened()
+    assert OpenImage.objects.count() == 3
+    assert not Task.objects.exclude(image__place__lt=3).exists()
+
+
+def test_opening_again_changes_nothing():
+    a_corpus("photos", some_images(3))
+    campaign = opened()
+    tasks = list(Task.objects.order_by("pk").values())
+    audit = AuditEntry.objects.count()
+    assert opened() == campaign
+    assert campaigns.open_images(campaign=campaign) == campaigns.Opened(0, 3, 0)
+    assert list(Task.objects.order_by("pk").values()) == tasks and AuditEntry.objects.count() == audit
+    assert Campaign.objects.get().revision == campaign.revision
+
+
+def test_some_images_are_opened_first_and_more_later():
+    a_corpus("photos", some_images(6))
+    campaign = opened(images=2)
+    assert keys(campaign) == ["1000", "1001"] and campaign.state == Campaign.OPEN
+    opened(images=2)
+    assert len(keys(campaign)) == 2
+    opened(images=3, split="test")
+    assert keys(campaign) == ["1000", "1001", "1002"]
+    opened()
+    assert len(keys(campaign)) == 6
+
+
+def test_only_the_images_of_a_split_are_opened():
+    a_corpus("photos", some_images(6))
+    campaign = opened(split="train")
+    assert keys(campaign) == ["1001", "1003", "1005"]
+
+
+def test_a_campaign_without_images_is_not_opened():
+    records = some_images(4)
+    a_corpus("photos", [replace(r, layer=None) if n % 2 else r for n, r in enumerate(records)])
+    with pytest.raises(CampaignError, match="no image to ask about"):
+        opened(split="train")
+    assert Campaign.objects.get().state == Campaign.DRAFT
+
+
+def test_a_draft_is_written_down_and_opened_later():
+    a_corpus("photos", some_images(2))
+    campaign = opened(draft=True)
+    assert campaign.state == Campaign.DRAFT and not OpenImage.objects.exists()
+    assert opened() == campaign and Campaign.objects.get().state == Campaign.OPEN
+
+
+def test_a_closed_campaign_is_not_opened_again():
+    a_corpus("photos", some_images(2))
+    campaigns.close(campaign=opened(images=1))
+    with pytest.raises(CampaignError, match="is closed; open another"):
+        opened()
+    assert OpenImage.objects.count() == 1
+
+
+def test_a_paused_campaign_stays_paused_when_images_are_added():
+    a_corpus("photos", some_images(3))
+    campaign = opened(images=1)
+    campaigns.pause(campaign=campaign, reason="lunch")
+    opened()
+    campaign.refresh_from_db()
+    assert (campaign.state, campaign.reason) == (Campaign.PAUSED, "lunch") and len(keys(campaign)) == 3
+
+
+def test_what_workers_are_told_is_frozen_on_opening():
+    a_corpus("photos", some_images(1))
+    campaign = opened(draft=True)
+    instructions.publish(campaign=campaign, kind="box_quality", text="Is it tight?")
+    opened()
+    rows = {row.kind: row for row in Instructions.objects.filter(campaign=campaign)}
+    assert set(rows) == set(instructions.KINDS) and {row.version for row in rows.values()} == {1}
+    assert rows["box_quality"].text == "Is it tight?"
+    assert rows["coref_link"].text == instructions.built_in("coref_link").text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_open_at_once_open_every_image_once(monkeypatch):
+    monkeypatch.setattr(opening, "CHUNK", 2)
+    a_corpus("photos", some_images(8))
+    campaign = campaigns.create(name="c", corpus="photos", tasks="entities")
+    together = threading.Barrier(2)
+    counts, errors = [], []
+
+    def work():
+        try:
+            together.wait(10)
+            counts.append(campaigns.open_images(campaign=campaign).opened)
+        except Exception as error:  # told to the test, which is in another thread
+            errors.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not errors and sum(counts) == 8
+    assert len(keys(campaign)) == len(set(keys(campaign))) == 8
+
+
+def test_the_command_warns_where_nobody_can_pass_a_test_that_does_not_exist():
+    a_corpus("photos", some_images(2))
+    out = StringIO()
+    call_command("open_campaign", "c", corpus="photos", tasks="entities", stdout=out)
+    text = out.getvalue()
+    assert "nobody can begin coref_link: it has no qualification items" in text
+    assert "manage.py add_controls c" in text and "4 workers at least" in text
+    assert "2 images opened now, 0 before" in text
+
+
+def test_the_command_does_not_warn_of_tests_that_are_switched_off(tmp_path):
+    a_corpus("photos", some_images(2))
+    config = tmp_path / "c.toml"
+    config.write_text("[trust]\nqualification = false\ncontrol_share = 0.0\n")
+    out = StringIO()
+    call_command("open_campaign", "c", "--json", corpus="photos", tasks="entities", config=config, stdout=out)
+    report = json.loads(out.getvalue().splitlines()[-1])
+    assert (report["state"], report["images_opened"]) == ("open", 2)
+    assert {alarm["code"] for alarm in report["alarms"]} == {"no_pictures"}
+
+
+def test_the_command_says_that_a_draft_is_one():
+    a_corpus("photos", some_images(2))
+    out = StringIO()
+    call_command("open_campaign", "c", "--draft", corpus="photos", tasks="entities", stdout=out)
+    assert "it is a draft" in out.getvalue() and not OpenImage.objects.exists()
+    assert Corpus.objects.get().campaigns.get().state == Campaign.DRAFT

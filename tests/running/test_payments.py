@@ -1,0 +1,178 @@
+"""What workers are due, what they were paid, and the ledger."""
+
+from __future__ import annotations
+
+import csv
+import io
+import threading
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+
+from annotation import payments
+from annotation.models import AuditEntry, Payout
+from annotation.payments import PaymentError
+from annotation.protocol import questions as q
+from annotation.selectors.campaign import money
+from tests.factories import some_images
+from tests.queue.world import TRUSTING, World
+
+pytestmark = pytest.mark.django_db
+
+RATES = {q.COREF_LINK: 0.02, q.BOX_DRAWING: 0.05, q.BOX_REQUIREMENT: 0.01}
+BY_ITEM = {**TRUSTING, "pay": {"basis": "item", "currency": "EUR", "per_item": RATES}}
+BY_HOUR = {**TRUSTING, "pay": {"basis": "hour", "hourly": 12.0, "idle_after": 30.0}}
+
+
+def answered(settings=BY_ITEM, *, seconds: float = 9.0) -> World:
+    """Worker 0 linked and drew, worker 1 drew."""
+    world = World(some_images(3), settings=settings)
+    world.submit(0, world.held(0), seconds=seconds, then=False)
+    world.submit(0, world.held(0, q.BOX_DRAWING), seconds=seconds, then=False)
+    world.submit(1, world.held(1, q.BOX_DRAWING), seconds=seconds, then=False)
+    return world
+
+
+def due(world: World) -> dict[int, int]:
+    return {account.worker: account.due for account in payments.due(campaign=world.campaign)}
+
+
+def test_by_item_an_account_is_the_sum_of_its_answers():
+    world = answered()
+    first, second = payments.due(campaign=world.campaign)
+    assert (first.worker, first.answers, first.earned, first.due) == (world.workers[0], 2, 70_000, 70_000)
+    assert {kind: of.earned for kind, of in first.kinds.items()} == {
+        q.COREF_LINK: 20_000,
+        q.BOX_DRAWING: 50_000,
+    }
+    assert (second.worker, second.due) == (world.workers[1], 50_000)
+    assert payments.due(campaign=world.campaign, worker=world.workers[1]) == [second]
+
+
+def test_the_hourly_rate_is_told_over_idle_trimmed_seconds(clock):
+    world = World(settings=BY_HOUR)
+    for seconds in (10.0, None):
+        lease = world.held(0, q.BOX_DRAWING if seconds else q.COREF_LINK)
+        clock.turn(minutes=15)
+        world.submit(0, lease, seconds=seconds, then=False)
+    (account,) = payments.due(campaign=world.campaign)
+    # Fifteen minutes without a report of activity count as the thirty seconds of idle_after.
+    assert account.seconds == 40.0 and account.earned == 33_333 + 100_000
+    assert account.hourly == pytest.approx(12_000_000, rel=1e-4)
+    assert account.kinds[q.BOX_DRAWING].seconds == 10.0
+
+
+def test_time_that_was_not_counted_has_no_rate():
+    world = answered(BY_ITEM, seconds=0.0)
+    assert payments.due(campaign=world.campaign)[0].hourly is None
+
+
+def test_what_is_paid_is_due_no_more():
+    world = answered()
+    payout = payments.pay(worker=world.workers[0], campaign=world.campaign, amount=60_000, reference="march")
+    assert (payout.amount, payout.reference) == (60_000, "march")
+    assert due(world) == {world.workers[0]: 10_000, world.workers[1]: 50_000}
+    entry = AuditEntry.objects.get(act="pay_worker")
+    assert entry.about == {"worker": world.workers[0], "amount": 60_000, "reference": "march"}
+
+
+@pytest.mark.parametrize("amount", [70_001, 0, -1])
+def test_nobody_is_paid_more_than_is_due_or_nothing(amount):
+    world = answered()
+    with pytest.raises(PaymentError, match="0.07 EUR is due to this worker in campaign 'work'"):
+        payments.pay(worker=world.workers[0], campaign=world.campaign, amount=amount)
+    assert not Payout.objects.exists()
+
+
+def test_the_same_reference_is_the_same_payment():
+    world = answered()
+    how = {"worker": world.workers[0], "campaign": world.campaign, "reference": "march"}
+    assert payments.pay(amount=30_000, **how) == payments.pay(amount=30_000, **how)
+    assert Payout.objects.count() == 1
+    with pytest.raises(PaymentError, match="'march' stands for 0.03 EUR paid before, not 0.04 EUR"):
+        payments.pay(amount=40_000, **how)
+    payments.pay(worker=world.workers[1], campaign=world.campaign, amount=40_000, reference="march")
+    assert Payout.objects.count() == 2
+
+
+def test_everybody_is_paid_once_under_a_reference():
+    world = answered()
+    assert [p.amount for p in payments.pay_everybody(campaign=world.campaign, reference="march")] == [
+        70_000,
+        50_000,
+    ]
+    assert set(due(world).values()) == {0}
+    world.submit(0, world.held(0, q.BOX_REQUIREMENT), then=False)
+    assert payments.pay_everybody(campaign=world.campaign, reference="march") == []
+    assert len(payments.pay_everybody(campaign=world.campaign, reference="april")) == 1
+    with pytest.raises(PaymentError, match="needs a reference"):
+        payments.pay_everybody(campaign=world.campaign, reference="")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_pay_at_once_pay_once():
+    world = answered()
+    together = threading.Barrier(2)
+    results: list[str] = []
+
+    def work():
+        try:
+            together.wait(10)
+            payments.pay(worker=world.workers[0], campaign=world.campaign, amount=70_000)
+            results.append("paid")
+        except PaymentError:
+            results.append("refused")
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(results) == ["paid", "refused"] and due(world)[world.workers[0]] == 0
+
+
+def test_a_campaign_that_owes_nothing_is_not_among_those_that_owe():
+    world = answered()
+    other = World(name="other", settings=BY_ITEM)
+    assert [(c.name, a) for c, a in payments.unpaid(worker=world.workers[0])] == [("work", 70_000)]
+    assert payments.unpaid(worker=other.workers[0]) == []
+
+
+def test_the_ledger_adds_up_to_what_is_due(monkeypatch):
+    monkeypatch.setattr(payments, "PAGE", 1)
+    world = answered()
+    payments.pay(worker=world.workers[0], campaign=world.campaign, amount=60_000, reference="=march")
+    file = io.StringIO()
+    assert payments.write_ledger(world.campaign, file) == 4
+    lines = list(csv.DictReader(io.StringIO(file.getvalue())))
+    assert [line["entry"] for line in lines] == ["answer", "answer", "answer", "payout"]
+    sums: dict[str, Decimal] = {}
+    for line in lines:
+        sums[line["worker"]] = sums.get(line["worker"], Decimal()) + Decimal(line["amount"])
+    assert sums == {"work-w0": Decimal("0.01"), "work-w1": Decimal("0.05")}
+    assert lines[0]["kind"] == q.COREF_LINK and lines[0]["role"] == q.VOTE and lines[0]["currency"] == "EUR"
+    assert lines[0]["at"].endswith("+00:00")
+
+
+@pytest.mark.parametrize(
+    ("text", "micros"), [("12.50", 12_500_000), ("0.000001", 1), ("3", 3_000_000), ("1e1", 10_000_000)]
+)
+def test_amounts_are_read_exactly(text, micros):
+    assert payments.micros_of(text) == micros
+
+
+@pytest.mark.parametrize("text", ["", "ten", "0.0000001", "nan", "inf"])
+def test_what_is_no_amount_is_refused(text):
+    with pytest.raises(PaymentError, match="expected a number"):
+        payments.micros_of(text)
+
+
+@pytest.mark.parametrize(
+    ("micros", "text"),
+    [(0, "0.00"), (12_500_000, "12.50"), (1, "0.000001"), (2_125_000, "2.125"), (-50_000, "-0.05")],
+)
+def test_amounts_are_written_without_loss(micros, text):
+    assert money(micros, "USD") == f"{text} USD"

@@ -1,0 +1,272 @@
+"""The figures of the campaign page, against a plain count of the same rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from statistics import median
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from annotation import refold, running
+from annotation.campaign_settings import settings_of
+from annotation.models import Assignment, Campaign, Judgment, OpenImage, Task
+from annotation.protocol import questions as q
+from annotation.selectors import campaign as figures
+from annotation.selectors.campaign import crowd, double_checks, progress
+from annotation.selectors.campaign.double_checks import measured
+from annotation.submission import Answer
+from tests.factories import some_images
+from tests.queue.world import TRUSTING, World
+
+pytestmark = pytest.mark.django_db
+
+PAY = {"basis": "item", "per_item": dict.fromkeys(q.QUESTIONS, 0.01)}
+PAID: dict[str, Any] = {**TRUSTING, "pay": PAY}
+
+
+def twice(share: float = 1.0) -> dict[str, Any]:
+    return {**PAID, "trust": {**TRUSTING["trust"], "double_check_share": share}}
+
+
+def pay_of(campaign: Campaign):
+    return settings_of(campaign.settings).pay
+
+
+def test_chains_are_counted_by_the_stage_that_their_fold_gives_them():
+    world = World(some_images(6))
+    for worker in range(4):
+        for kind in q.QUESTIONS:
+            found = world.take(worker, kind)
+            if hasattr(found, "content"):
+                world.submit(worker, found, then=False)
+    stages = Counter(chain.stage for row in world.images() for chain in refold.state_of(row).chains)
+    funnel = figures.funnel(world.campaign)
+    assert {stage: n for stage, n in funnel.chains.items() if n} == stages and len(stages) > 3
+    assert list(funnel.chains) == list(progress.CHAIN_STAGES)
+
+
+def test_images_are_counted_from_untouched_to_complete():
+    world = World(some_images(5), settings=PAID)
+    first, second, third, *_ = world.images()
+    world.submit(0, world.held(0), then=False)
+    OpenImage.objects.filter(pk=first.pk).update(version=60, complete=True)
+    OpenImage.objects.filter(pk=second.pk).update(version=7, in_review=2)
+    OpenImage.objects.filter(pk=third.pk).update(version=0, complete=True)  # without mentions
+    funnel = figures.funnel(world.campaign, fresh=True)
+    assert (funnel.images, funnel.complete, funnel.finished, funnel.in_review) == (5, 2, 1, 1)
+    assert funnel.refolds_finished == 60 and funnel.refolds >= 7
+    assert figures.complete_images(world.campaign) == 2
+
+
+def test_open_tasks_are_counted_by_kind_with_what_they_want_and_what_is_held():
+    world = World(some_images(3))
+    held = world.held(0)
+    counts = figures.tasks(world.campaign)
+    assert list(counts) == list(q.QUESTIONS)
+    for kind, of in counts.items():
+        rows = Task.objects.filter(kind=kind, state=Task.OPEN)
+        assert of.open == rows.count() and of.wanting == sum(row.wanted - row.live for row in rows)
+        assert of.in_hand == (held.kind == kind)
+
+
+def test_tasks_that_wait_for_a_double_check_are_told_apart():
+    world = World(some_images(2), settings=twice())
+    world.submit(0, world.held(0), then=False)
+    of = figures.tasks(world.campaign)[q.COREF_LINK]
+    assert (of.open, of.double_checks) == (2, 1)
+
+
+def test_the_pace_counts_answers_on_tasks_of_the_last_hour_and_day(clock):
+    world = World(some_images(4))
+    world.campaign.opened_at = clock.at
+    world.submit(0, world.held(0), then=False)
+    clock.turn(hours=5)
+    for worker in (0, 1):
+        world.submit(worker, world.held(worker, q.BOX_DRAWING), then=False)
+    now = figures.pace(world.campaign, at=clock.at)
+    assert (now.last_hour, now.per_hour, now.newest_at) == (2, 3 / 5, clock.at)
+    clock.turn(hours=24)
+    later = figures.pace(world.campaign, at=clock.at - timedelta(minutes=1))
+    assert later.per_hour == 2 / 24
+    assert figures.pace(World(name="new").campaign).newest_at is None
+
+
+def test_the_end_is_told_from_what_finished_images_took(monkeypatch, clock):
+    monkeypatch.setattr(progress, "TELLING", 2)
+    world = World(some_images(10))
+    world.campaign.opened_at = clock.at - timedelta(hours=10)
+    rows = world.images()
+    OpenImage.objects.filter(pk=rows[0].pk).update(version=20, complete=True)
+    assert figures.pace(world.campaign, fresh=True).to_come is None
+    OpenImage.objects.filter(pk=rows[1].pk).update(version=40, complete=True)
+    OpenImage.objects.filter(pk=rows[2].pk).update(version=25)
+    for worker in (0, 1):
+        world.submit(worker, world.held(worker, q.BOX_REQUIREMENT), then=False)
+    now = figures.pace(world.campaign, at=clock.at, fresh=True)
+    assert now.to_come == 30 * 8 - 25 - 2
+    assert now.ends_at == clock.at + timedelta(hours=213 / (2 / 10))
+
+
+def test_what_is_open_is_the_least_that_is_to_come(monkeypatch):
+    monkeypatch.setattr(progress, "TELLING", 1)
+    world = World(some_images(3))
+    OpenImage.objects.filter(pk=world.images()[0].pk).update(version=1, complete=True)
+    counts = figures.tasks(world.campaign)
+    assert figures.pace(world.campaign).to_come == sum(of.wanting for of in counts.values()) > 2
+
+
+def test_a_complete_campaign_has_nothing_to_come():
+    world = World(some_images(2), settings=PAID)
+    world.work()
+    overview = figures.overview(world.campaign, pay_of(world.campaign), fresh=True)
+    assert overview.pace.to_come == 0 and overview.pay_to_come == 0
+    assert overview.funnel.complete == 2 and overview.funnel.chains["BOXED"] == 4
+
+
+def test_cost_adds_up_by_kind_and_says_what_is_to_come(monkeypatch):
+    monkeypatch.setattr(progress, "TELLING", 1)
+    world = World(some_images(4), settings=twice(0.5))
+    while figures.complete_images(world.campaign) < 2:
+        for worker in range(4):
+            for kind in q.QUESTIONS:
+                found = world.take(worker, kind)
+                if hasattr(found, "content"):
+                    world.submit(worker, found, seconds=0.0, then=False)
+    world.held(0, q.BOX_DRAWING) if figures.tasks(world.campaign)[q.BOX_DRAWING].wanting else None
+    cost = figures.cost(world.campaign, pay_of(world.campaign), fresh=True)
+    done = Assignment.objects.filter(state=Assignment.SUBMITTED)
+    assert cost.answers == done.count() and cost.earned == 10_000 * cost.answers
+    assert cost.due == cost.earned and cost.hourly is None
+    held = Assignment.objects.filter(state=Assignment.LEASED).count()
+    assert cost.in_hand == 10_000 * held
+    assert {k: of.answers for k, of in cost.kinds.items()} == Counter(done.values_list("kind", flat=True))
+    checks = done.filter(role="double_check").count()
+    assert sum(of.double_checks for of in cost.kinds.values()) == checks > 0
+    overview = figures.overview(world.campaign, pay_of(world.campaign), fresh=True)
+    assert overview.pace.to_come and overview.pay_to_come == 10_000 * overview.pace.to_come
+
+
+def test_agreement_is_that_of_the_first_vote_and_the_double_check():
+    world = World(some_images(4), settings=twice())
+    for turn in range(4):
+        lease = world.held(turn % 2)
+        world.submit(turn % 2, lease, Answer("yes"), then=False)
+    checks = [w for w in (2, 3) for _ in range(2)]
+    given = 0
+    for worker in checks:
+        found = world.take(worker)
+        if hasattr(found, "content"):
+            given += 1
+            world.submit(worker, found, Answer("no" if given == 1 else "yes"), then=False)
+    assert Judgment.objects.filter(role="double_check").count() == given == 4
+    agreement = figures.agreement(world.campaign)[q.COREF_LINK]
+    assert (agreement.pairs, agreement.equal, agreement.iou) == (4, 0.75, None)
+    Judgment.objects.filter(role="double_check", answer="no").update(void=True)
+    again = figures.agreement(world.campaign, fresh=True)[q.COREF_LINK]
+    assert (again.pairs, again.equal, again.kappa) == (3, 1.0, None)
+
+
+def test_drawings_agree_by_the_overlap_of_their_boxes():
+    world = World(some_images(1), settings=twice())
+    world.submit(0, world.held(0, q.BOX_DRAWING), then=False)
+    world.submit(1, world.held(1, q.BOX_DRAWING), then=False)
+    agreement = figures.agreement(world.campaign)[q.BOX_DRAWING]
+    assert (agreement.pairs, agreement.equal, agreement.iou) == (1, 1.0, 1.0)
+
+
+def test_only_the_newest_double_checks_are_looked_at(monkeypatch):
+    monkeypatch.setattr(double_checks, "NEWEST", 1)
+    world = World(some_images(2), settings=twice())
+    world.submit(0, world.held(0), Answer("yes"), then=False)
+    world.submit(0, world.held(0), Answer("yes"), then=False)
+    for answer in ("no", "yes"):
+        world.submit(2, world.held(2), Answer(answer), then=False)
+    assert figures.agreement(world.campaign)[q.COREF_LINK].equal == 1.0
+
+
+def test_kappa_is_that_of_the_worked_example():
+    # Two readers of 50 proposals: both yes 20, both no 15, 5 and 10 apart; kappa is 0.4.
+    pairs = [("yes", "yes")] * 20 + [("no", "no")] * 15 + [("yes", "no")] * 5 + [("no", "yes")] * 10
+    found = measured([(a, b, None) for a, b in pairs])
+    assert found.pairs == 50 and found.equal == 0.7 and found.kappa == pytest.approx(0.4)
+    assert measured([("yes", "yes", None)] * 3).kappa is None
+
+
+def test_the_worker_table_says_what_a_plain_count_says():
+    world = World(some_images(5), settings=PAID)
+    for turn in range(8):
+        for kind in (q.COREF_LINK, q.BOX_DRAWING, q.BOX_REQUIREMENT):
+            found = world.take(turn % 4, kind)
+            if hasattr(found, "content"):
+                world.submit(turn % 4, found, seconds=0.0, then=False)
+    for row, seconds in zip(Assignment.objects.order_by("pk"), range(1, 100), strict=False):
+        Assignment.objects.filter(pk=row.pk).update(seconds=float(seconds**2))
+    rows = figures.workers(world.campaign)
+    assert [row.id for row in rows] == world.workers
+    for row in rows:
+        mine = Assignment.objects.filter(worker=row.id, state=Assignment.SUBMITTED)
+        assert row.answers == mine.count() and row.earned == row.due == 10_000 * row.answers
+        assert row.hourly == round(row.earned * 3600 / sum(mine.values_list("seconds", flat=True)))
+        assert [k.kind for k in row.kinds] == [k for k in q.QUESTIONS if k in {k.kind for k in row.kinds}]
+        for kind in row.kinds:
+            times = list(mine.filter(kind=kind.kind).values_list("seconds", flat=True))
+            assert kind.answers == len(times) and kind.state == "probation"
+            assert kind.median_seconds == (median(times) if times else None)
+
+
+def test_accuracy_is_over_the_newest_known_answers():
+    world = World()
+    world.take(0)
+    standing = world.campaign.standings.get()
+    standing.known, standing.right, standing.last = 30, 20, "10110"
+    standing.save()
+    (kind,) = figures.workers(world.campaign)[0].kinds
+    assert (kind.known, kind.right, kind.accuracy) == (30, 20, 0.6)
+
+
+def test_workers_come_page_by_page_and_by_standing():
+    world = World(some_images(3), workers=5)
+    for worker in range(5):
+        world.take(worker)
+    world.campaign.standings.filter(worker=world.workers[3]).update(state="suspended")
+    first = figures.workers(world.campaign, limit=2)
+    second = figures.workers(world.campaign, limit=2, after=first[-1].id)
+    assert [row.id for row in first + second] == world.workers[:4]
+    assert [row.id for row in figures.workers(world.campaign, state="suspended")] == [world.workers[3]]
+    assert [row.id for row in figures.workers(world.campaign, only=world.workers[1:3])] == world.workers[1:3]
+
+
+def test_medians_are_told_for_more_workers_than_one_statement_takes(monkeypatch):
+    monkeypatch.setattr(crowd, "TOGETHER", 2)
+    world = World(some_images(5), workers=5)
+    for worker in range(5):
+        world.submit(worker, world.held(worker), seconds=0.0, then=False)
+    assert [row.kinds[0].median_seconds for row in figures.workers(world.campaign)] == [0.0] * 5
+
+
+def test_figures_over_the_whole_campaign_are_kept_a_minute():
+    world = World(some_images(2))
+    before = figures.funnel(world.campaign)
+    world.submit(0, world.held(0), then=False)
+    assert figures.funnel(world.campaign) == before
+    assert figures.funnel(world.campaign, fresh=True) != before
+
+
+@pytest.mark.parametrize("images", [1, 6])
+def test_the_number_of_queries_does_not_depend_on_the_size(images):
+    world = World(some_images(images))
+    for worker in range(images if images < 4 else 4):
+        world.submit(worker, world.held(worker), then=False)
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        figures.overview(world.campaign, pay_of(world.campaign))
+        figures.workers(world.campaign)
+    assert len(queries) <= 16
+    with CaptureQueriesContext(connection) as queries:
+        running.tick(world.campaign)
+    assert len(queries) <= 13

@@ -1,0 +1,183 @@
+"""Pausing, resuming, closing, and the rules by which a campaign stops itself."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from annotation import campaigns, leases, running
+from annotation.campaigns import CampaignError
+from annotation.models import Account, Assignment, AuditEntry, Campaign, OpenImage
+from annotation.protocol import questions as q
+from tests.factories import a_corpus, some_images
+from tests.queue.world import TRUSTING, World
+
+pytestmark = pytest.mark.django_db
+
+PAID = {**TRUSTING, "pay": {"basis": "item", "per_item": {q.BOX_DRAWING: 0.25}}}
+
+
+def stopping(**stop) -> World:
+    return World(settings={**PAID, "stop": stop})
+
+
+def acts() -> list[str]:
+    return list(AuditEntry.objects.order_by("pk").values_list("act", flat=True))
+
+
+def test_a_paused_campaign_hands_out_nothing_and_says_why():
+    world = World()
+    campaigns.pause(campaign=world.campaign, reason="the pictures of Tuesday are wrong")
+    nothing = world.take(0)
+    assert isinstance(nothing, leases.Nothing) and nothing.code == "paused"
+    assert "the pictures of Tuesday are wrong" in nothing.text
+    campaigns.resume(campaign=world.campaign)
+    assert isinstance(world.take(0), leases.Lease) and world.campaign.reason == ""
+
+
+@pytest.mark.parametrize("stop", [campaigns.close, lambda **c: campaigns.pause(**c, reason="x")])
+def test_what_is_in_hand_when_a_campaign_stops_is_taken_and_paid(stop):
+    world = World(settings=PAID)
+    lease = world.held(0, q.BOX_DRAWING)
+    stop(campaign=world.campaign)
+    receipt = world.submit(0, lease)
+    assert receipt.counted and isinstance(receipt.next, leases.Nothing)
+    assert Assignment.objects.get(pk=lease.id).pay == 250_000
+
+
+def test_every_act_is_on_record_with_who_did_it():
+    world = World()
+    account = Account.objects.create(username="rita")
+    before = world.campaign.revision
+    campaigns.pause(campaign=world.campaign, reason="lunch", actor=account)
+    campaigns.resume(campaign=world.campaign, actor=account)
+    campaigns.set_stop_rules(campaign=world.campaign, rules={"images": 5}, actor=account)
+    campaigns.close(campaign=world.campaign, reason="done", actor=account)
+    assert acts() == ["pause_campaign", "resume_campaign", "set_stop_rules", "close_campaign"]
+    assert set(AuditEntry.objects.values_list("actor__username", flat=True)) == {"rita"}
+    assert AuditEntry.objects.first().about == {"reason": "lunch"}
+    assert world.campaign.revision == before + 4
+    assert world.campaign.state == Campaign.CLOSED and world.campaign.ended_at is not None
+
+
+def test_the_same_act_again_is_no_act():
+    world = World()
+    for _ in range(2):
+        campaigns.resume(campaign=world.campaign)
+        campaigns.pause(campaign=world.campaign, reason="lunch")
+        campaigns.pause(campaign=world.campaign, reason="lunch")
+        campaigns.set_stop_rules(campaign=world.campaign, rules={"images": None})
+        campaigns.resume(campaign=world.campaign)
+    campaigns.close(campaign=world.campaign)
+    ended = world.campaign.ended_at
+    campaigns.close(campaign=world.campaign)
+    assert acts() == ["pause_campaign", "resume_campaign"] * 2 + ["close_campaign"]
+    assert world.campaign.ended_at == ended
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda c: campaigns.pause(campaign=c, reason=""), "is closed; only an open one"),
+        (lambda c: campaigns.resume(campaign=c), "is closed; only a paused one"),
+        (lambda c: campaigns.set_stop_rules(campaign=c, rules={"images": 1}), "is closed; its stop rules"),
+    ],
+)
+def test_nothing_leads_out_of_closed(act, message):
+    world = World()
+    campaigns.close(campaign=world.campaign)
+    with pytest.raises(CampaignError, match=message):
+        act(world.campaign)
+
+
+def test_a_draft_is_neither_paused_nor_resumed():
+    a_corpus("photos", some_images(1))
+    draft = campaigns.create(name="c", corpus="photos", tasks="entities")
+    for act in (lambda: campaigns.pause(campaign=draft, reason=""), lambda: campaigns.resume(campaign=draft)):
+        with pytest.raises(CampaignError, match="is a draft"):
+            act()
+
+
+def test_a_long_reason_is_cut_rather_than_refused():
+    world = World()
+    campaigns.pause(campaign=world.campaign, reason="because\n" * 100)
+    assert world.campaign.reason.startswith("because because") and world.campaign.reason.endswith("…")
+    assert len(world.campaign.reason) == 200
+
+
+def test_a_spent_budget_pauses_and_what_is_in_hand_counts():
+    world = stopping(budget=0.5)
+    world.submit(0, world.held(0, q.BOX_DRAWING), then=False)
+    assert running.tick(world.campaign).stopped is None
+    lease = world.held(1, q.BOX_DRAWING)
+    tick = running.tick(world.campaign)
+    assert tick.stopped is not None and tick.stopped.rule == "budget"
+    assert (tick.state, world.campaign.reason) == (
+        Campaign.PAUSED,
+        "the budget of 0.50 USD is spent or in hand",
+    )
+    assert AuditEntry.objects.get(act="pause_campaign").about["rule"] == "budget"
+    assert world.submit(1, lease).counted
+
+
+def test_by_the_hour_a_task_in_hand_counts_as_long_as_its_kind_takes():
+    world = World(settings={**TRUSTING, "pay": {"basis": "hour", "hourly": 36.0, "idle_after": 60.0}})
+    lease = world.held(0, q.BOX_DRAWING)
+    pay = campaigns.states.settings_of(world.campaign.settings).pay
+    assert campaigns.states.spent(world.campaign, pay) == 600_000  # a minute, as long as nothing is known
+    world.submit(0, lease, seconds=0.0, then=False)
+    world.held(0, q.BOX_DRAWING)
+    assert campaigns.states.spent(world.campaign, pay) == 0
+
+
+def test_a_campaign_stops_at_the_end_of_its_last_day(clock):
+    clock.at = datetime(2027, 3, 1, 23, 59, tzinfo=UTC)
+    world = stopping(until="2027-03-01")
+    assert running.tick(world.campaign).stopped is None
+    clock.turn(minutes=2)
+    stopped = running.tick(world.campaign).stopped
+    assert stopped is not None and stopped.text == "its last day, 2027-03-01, is over"
+
+
+def test_a_campaign_stops_when_enough_images_are_complete():
+    world = stopping(images=1)
+    assert running.tick(world.campaign).stopped is None
+    OpenImage.objects.filter(pk=world.images()[0].pk).update(complete=True)
+    stopped = running.tick(world.campaign).stopped
+    assert stopped is not None and stopped.rule == "images"
+
+
+def test_a_stopped_campaign_goes_on_only_under_a_new_rule():
+    world = stopping(images=0)
+    running.tick(world.campaign)
+    with pytest.raises(CampaignError, match="pause_campaign work --resume --images VALUE"):
+        campaigns.resume(campaign=world.campaign)
+    campaigns.set_stop_rules(campaign=world.campaign, rules={"images": None, "budget": 100})
+    campaigns.resume(campaign=world.campaign)
+    assert running.tick(world.campaign).stopped is None
+    assert world.campaign.settings["stop"] == {"budget": 100, "until": None, "images": None}
+
+
+def test_a_tick_leaves_alone_what_a_person_paused():
+    world = stopping(images=0)
+    campaigns.pause(campaign=world.campaign, reason="lunch")
+    tick = running.tick(world.campaign)
+    assert (tick.stopped, tick.state, world.campaign.reason) == (None, Campaign.PAUSED, "lunch")
+
+
+def test_a_tick_sees_what_another_process_wrote():
+    world = stopping(images=0)
+    stale = Campaign.objects.get(pk=world.campaign.pk)
+    campaigns.pause(campaign=world.campaign, reason="lunch")
+    assert running.tick(stale).state == Campaign.PAUSED and stale.reason == "lunch"
+
+
+@pytest.mark.parametrize("day", ["2026-02-30", "soon"])
+def test_a_last_day_that_does_not_exist_is_refused(day):
+    a_corpus("photos", some_images(1))
+    with pytest.raises(CampaignError, match="stop"):
+        campaigns.create(name="c", corpus="photos", tasks="entities", settings={"stop": {"until": day}})
+    world = World(name="other")
+    with pytest.raises(CampaignError, match="stop"):
+        campaigns.set_stop_rules(campaign=world.campaign, rules={"until": day})

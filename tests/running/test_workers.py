@@ -1,0 +1,199 @@
+"""Pseudonyms, and how a person is forgotten."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.test import Client
+
+from annotation import payments, workers
+from annotation.models import Account, Assignment, AuditEntry, Flag, Identity, Judgment, RoleGrant, Worker
+from annotation.protocol import questions as q
+from annotation.refold import state_of
+from annotation.submission import Answer
+from annotation.workers import CannotErase
+from tests.factories import some_images
+from tests.queue.world import TRUSTING, World
+
+pytestmark = pytest.mark.django_db
+
+PAID = {**TRUSTING, "pay": {"basis": "item", "per_item": {q.COREF_LINK: 0.5}}}
+
+
+def someone(name: str = "anna") -> Account:
+    return Account.objects.create_user(name, email=f"{name}@example.org", password="x")
+
+
+def at_work(settings=TRUSTING) -> tuple[World, Account, Worker]:
+    """A world whose first worker is Anna, who has answered a link and holds a drawing."""
+    world = World(some_images(3), settings=settings)
+    account = someone()
+    worker = workers.worker_of(account)
+    world.workers[0] = worker.pk
+    world.submit(0, world.held(0), then=False)
+    world.held(0, q.BOX_DRAWING)
+    return world, account, worker
+
+
+def restored(worker: Worker) -> Account:
+    """What an older backup brings back: the person behind a worker who was erased."""
+    account = someone()
+    Identity.objects.create(worker=worker, account=account)
+    Worker.objects.filter(pk=worker.pk).update(erased_at=None)
+    return account
+
+
+def test_an_account_is_one_worker_for_good():
+    anna, ben = someone("anna"), someone("ben")
+    assert workers.worker_of(anna) == workers.worker_of(anna) != workers.worker_of(ben)
+    assert Worker.objects.count() == Identity.objects.count() == 2
+
+
+def test_nothing_about_an_account_leads_to_its_pseudonym():
+    pseudonyms = set()
+    for _ in range(20):
+        account = someone()
+        pseudonyms.add(workers.worker_of(account).pseudonym)
+        Worker.objects.all().delete()
+        account.delete()
+    assert len(pseudonyms) == 20
+    assert all(len(name) == 12 and name.startswith("w-") and "anna" not in name for name in pseudonyms)
+
+
+def test_a_pseudonym_that_is_taken_is_drawn_again(monkeypatch):
+    draws = iter("a" * 10 + "a" * 10 + "b" * 10)
+    monkeypatch.setattr("annotation.workers.secrets.choice", lambda letters: next(draws))
+    assert [workers.new_worker().pseudonym for _ in range(2)] == ["w-aaaaaaaaaa", "w-bbbbbbbbbb"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_tabs_that_come_first_at_once_are_one_worker():
+    account = someone()
+    together = threading.Barrier(4)
+    found: list[int] = []
+
+    def work():
+        try:
+            together.wait(10)
+            found.append(workers.worker_of(account).pk)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(found) == 4 and len(set(found)) == 1 and Worker.objects.count() == 1
+
+
+def test_a_worker_is_found_by_pseudonym_and_by_account():
+    account = someone()
+    worker = workers.worker_of(account)
+    assert workers.worker_called("anna") == workers.worker_called(worker.pseudonym) == worker
+    with pytest.raises(CannotErase, match="no worker 'nobody'"):
+        workers.worker_called("nobody")
+
+
+def test_erasing_deletes_the_person_and_keeps_the_answers():
+    world, account, worker = at_work()
+    flagged = world.held(0, q.BOX_REQUIREMENT)
+    world.submit(0, flagged, Answer(flag="offensive", comment="my cousin Jo, 5 High Street"), then=False)
+    layers = [state_of(image).layer for image in world.images()]
+    judgments = list(Judgment.objects.order_by("pk").values())
+    client, other = Client(), Client()
+    client.force_login(account)
+    other.force_login(someone("ben"))
+    done = workers.erase(worker=worker)
+    assert (done.account, done.sessions, done.comments, done.already) == (True, 1, 1, False)
+    worker.refresh_from_db()
+    assert worker.erased_at is not None and not Identity.objects.filter(worker=worker).exists()
+    assert not Account.objects.filter(username="anna").exists()
+    assert Session.objects.count() == 1 and Flag.objects.get().comment == ""
+    assert list(Judgment.objects.order_by("pk").values()) == judgments
+    assert [state_of(image).layer for image in world.images()] == layers
+    assert AuditEntry.objects.get(act="erase_worker").about["worker"] == worker.pseudonym
+
+
+def test_what_an_erased_worker_held_goes_to_others():
+    world, _, worker = at_work()
+    held = Assignment.objects.get(worker=worker, state=Assignment.LEASED)
+    workers.erase(worker=worker)
+    held.refresh_from_db()
+    assert held.state == Assignment.RETURNED and held.task is not None and held.task.live == 0
+
+
+def test_nobody_is_erased_while_payment_is_due():
+    world, account, worker = at_work(PAID)
+    with pytest.raises(
+        CannotErase, match="still due 0.50 USD in campaign 'work'; pay them first: pay_workers"
+    ):
+        workers.erase(worker=worker)
+    assert Account.objects.filter(pk=account.pk).exists() and not workers.erasures_file().exists()
+    assert Assignment.objects.filter(worker=worker, state=Assignment.LEASED).exists()
+    payments.pay(worker=worker.pk, campaign=world.campaign, amount=500_000)
+    assert workers.erase(worker=worker).account
+
+
+@pytest.mark.parametrize("role", ["reviewer", "superuser"])
+def test_an_account_of_staff_is_not_erased_as_a_worker(role):
+    account = someone()
+    worker = workers.worker_of(account)
+    RoleGrant.objects.create(account=account, role="annotator")
+    if role == "superuser":
+        Account.objects.update(is_superuser=True)
+    else:
+        RoleGrant.objects.create(account=account, role=role)
+    with pytest.raises(CannotErase, match="a role of staff"):
+        workers.erase(worker=worker)
+    RoleGrant.objects.exclude(role="annotator").delete()
+    Account.objects.update(is_superuser=False)
+    assert workers.erase(worker=Worker.objects.get()).account
+
+
+def test_erasing_twice_finds_nothing_to_do():
+    _, _, worker = at_work()
+    workers.erase(worker=worker)
+    assert workers.erase(worker=worker).already
+    assert list(workers.erasures()) == [worker.pseudonym]
+
+
+def test_a_restored_backup_is_run_against_the_list_of_erasures():
+    world, _, worker = at_work(PAID)
+    payments.pay(worker=worker.pk, campaign=world.campaign, amount=500_000)
+    workers.erase(worker=worker)
+    assert workers.erase_again() == []
+    restored(worker)
+    # The backup is older than the payment as well: that must not keep the person.
+    world.campaign.payouts.all().delete()
+    bystander = workers.worker_of(someone("ben"))
+    (done,) = workers.erase_again()
+    assert done.pseudonym == worker.pseudonym and done.account
+    worker.refresh_from_db()
+    bystander.refresh_from_db()
+    assert worker.erased_at is not None and bystander.erased_at is None
+    assert list(Account.objects.values_list("username", flat=True)) == ["ben"]
+    assert list(workers.erasures()) == [worker.pseudonym] and workers.erase_again() == []
+
+
+def test_the_list_of_erasures_names_no_person():
+    _, _, worker = at_work()
+    workers.erase(worker=worker)
+    text = workers.erasures_file().read_text()
+    assert text.startswith(worker.pseudonym) and "anna" not in text
+    assert workers.erasures_file().stat().st_mode & 0o077 == 0
+
+
+def test_the_list_is_written_before_the_person_is_gone(monkeypatch):
+    _, account, worker = at_work()
+
+    def full(worker):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(workers, "_note", full)
+    with pytest.raises(OSError, match="No space"):
+        workers.erase(worker=worker)
+    assert Account.objects.filter(pk=account.pk).exists() and Identity.objects.filter(worker=worker).exists()
