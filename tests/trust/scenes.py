@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from annotation.models import Campaign, Layer
+from annotation.leases import Lease
+from annotation.models import Campaign, Layer, Worker
+from annotation.protocol import questions as q
+from annotation.protocol.contents import question_from
 from annotation.sample.generate import generate
+from annotation.simulation.workers import PRESETS
+from annotation.simulation.workers import Worker as Simulated
+from annotation.submission import Answer
 from tests.queue.world import World
 
 #: Everybody is let in; known items come as the rules have it.
@@ -23,3 +29,32 @@ def scenes(
 
 def gold(campaign: Campaign) -> Layer:
     return campaign.corpus.layers.get(name="import")
+
+
+def crowd_works(world: World, presets: Sequence[str], *, seed: int = 1, items: int = 10**9) -> int:
+    """Let simulated workers of these presets answer by turns until nobody gets anything, or so many `items`.
+
+    Returns how many answers that took. A worker answers as the simulator's of their pseudonym.
+    """
+    people = [
+        Simulated(pseudonym, PRESETS[preset], seed)
+        for pseudonym, preset in zip(_pseudonyms(world), presets, strict=True)
+    ]
+    given = 0
+    idle = False
+    while not idle and given < items:
+        idle = True
+        for place, person in enumerate(people):
+            for kind in q.QUESTIONS:
+                lease = world.take(place, kind)
+                if isinstance(lease, Lease):
+                    question = question_from(lease.kind, lease.key, lease.content)
+                    answer, box = person.answer(question, world.truths[lease.image])
+                    world.submit(place, lease, Answer(answer, box), then=False)
+                    given, idle = given + 1, False
+    return given
+
+
+def _pseudonyms(world: World) -> list[str]:
+    names = dict(Worker.objects.values_list("pk", "pseudonym"))
+    return [names[pk] for pk in world.workers]

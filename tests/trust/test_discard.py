@@ -1,0 +1,362 @@
+"""Discarding and restoring a worker; suspension and reinstatement by a researcher."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotation import controls, discard, refold, replay, standings
+from annotation.campaign_settings import settings_of
+from annotation.discard import CannotDo
+from annotation.leases import Lease, Nothing
+from annotation.models import Assignment, AuditEntry, Control, Judgment, Standing, Task
+from annotation.protocol import questions as q
+from annotation.protocol.contents import mention_from
+from annotation.protocol.image import Fold
+from annotation.protocol.terms import Box
+from annotation.protocol.trust import PROBATION, SUSPENDED
+from annotation.simulation.dice import Dice
+from annotation.submission import Answer
+from tests.factories import some_images
+from tests.queue.world import TRUSTING, World
+from tests.trust.scenes import crowd_works, gold, scenes
+
+pytestmark = pytest.mark.django_db
+
+
+def picture(world: World) -> list[Any]:
+    """All that the queue holds of a campaign's images, without ids of rows and versions."""
+    images = []
+    for image in world.images():
+        tasks = Task.objects.filter(image=image).exclude(state="void").order_by("key")
+        state = refold.state_of(image)
+        images.append(
+            (
+                image.image.key,
+                image.complete,
+                image.in_review,
+                sorted(image.state["open"]),
+                image.state["chains"],
+                image.state["merged"],
+                state,
+                [(t.key, t.role, t.wanted, t.live) for t in tasks if t.state == "open"],
+            )
+        )
+    return images
+
+
+def counters_hold(world: World) -> None:
+    """No task has more answers and leases than it wants, and each counts what there is."""
+    for task in Task.objects.filter(campaign=world.campaign, state="open", role="vote"):
+        valid = Judgment.objects.filter(image=task.image, key=task.key, role="vote", void=False).count()
+        leased = Assignment.objects.filter(task=task, state=Assignment.LEASED).count()
+        assert task.live == valid + leased <= task.wanted, task
+
+
+@pytest.fixture
+def spoilt() -> World:
+    """Three images answered by four careful workers, and one, number 4, who says yes to everything."""
+    world = scenes(3, settings=TRUSTING, workers=5)
+    crowd_works(world, ["careful"] * 4 + ["always_yes"])
+    return world
+
+
+# Discard
+
+
+def test_discarded_judgments_are_void_and_everything_else_stays(spoilt):
+    mine = Judgment.objects.filter(worker=spoilt.workers[4])
+    given = mine.count()
+    done = discard.discard(campaign=spoilt.campaign, worker=spoilt.workers[4])
+    assert done.judgments == given == mine.filter(void=True).count() > 0
+    assert not Judgment.objects.exclude(worker=spoilt.workers[4]).filter(void=True).exists()
+    assert Assignment.objects.filter(worker=spoilt.workers[4], state="submitted").count() == given
+    counters_hold(spoilt)
+
+
+def test_the_images_are_what_the_others_judgments_say(spoilt):
+    discard.discard(campaign=spoilt.campaign, worker=spoilt.workers[4])
+    for image in spoilt.images():
+        fold = Fold([mention_from(mention) for mention in image.mentions], settings_of(TRUSTING).protocol)
+        others = Judgment.objects.filter(image=image).exclude(worker=spoilt.workers[4]).order_by("id")
+        assert refold.state_of(image) == fold(map(pure, others.select_related("worker")))
+
+
+def pure(row: Judgment) -> q.Judgment:
+    """A judgment's row as the fold takes it."""
+    corners = (row.xmin, row.ymin, row.xmax, row.ymax)
+    box = Box(*corners) if row.xmin is not None else None  # type: ignore[arg-type]
+    return q.Judgment(row.name, row.key, row.worker.pseudonym, row.answer, box, row.flag, row.role)
+
+
+def test_one_kind_only_is_discarded_where_one_is_named(spoilt):
+    done = discard.discard(campaign=spoilt.campaign, worker=spoilt.workers[4], kind=q.COREF_LINK)
+    assert done.kinds == (q.COREF_LINK,)
+    void = Judgment.objects.filter(void=True)
+    assert set(void.values_list("kind", flat=True)) == {q.COREF_LINK} and void.count() == done.judgments
+    assert refused(spoilt, 4, q.COREF_LINK) == "blocked"
+    assert refused(spoilt, 4, q.BOX_DRAWING) != "blocked"
+
+
+def test_after_discard_an_image_is_the_same_whatever_the_worker_had_answered(spoilt):
+    bad = spoilt.workers[4]
+    discard.discard(campaign=spoilt.campaign, worker=bad)
+    before = picture(spoilt)
+    for seed in range(3):
+        discard.restore(campaign=spoilt.campaign, worker=bad)
+        _answer_otherwise(spoilt, bad, seed)
+        assert picture(spoilt) != before
+        discard.discard(campaign=spoilt.campaign, worker=bad)
+        assert picture(spoilt) == before
+        counters_hold(spoilt)
+
+
+@pytest.mark.parametrize("bad", ["always_yes", "random", "sloppy"])
+def test_what_errorless_workers_make_of_it_after_discard_is_gold_whoever_was_discarded(bad):
+    world = scenes(2, settings=TRUSTING, workers=6)
+    crowd_works(world, ["perfect"] * 4 + [bad, bad])
+    for worker in world.workers[4:]:
+        discard.discard(campaign=world.campaign, worker=worker)
+    crowd_works(world, ["perfect"] * 4 + [bad, bad])
+    for image in world.images():
+        assert image.complete
+        truth = world.truths[image.image_id]
+        found = refold.state_of(image).layer
+        chains = {
+            (frozenset(m.id for m in chain.mentions), frozenset(found.boxes_of(chain.id)))
+            for chain in found.chains
+        }
+        names = set(truth.chain_of.values())
+        assert chains == {
+            (frozenset(m for m, c in truth.chain_of.items() if c == name), frozenset(truth.boxes[name]))
+            for name in names
+        }
+
+
+def test_questions_that_lack_answers_are_open_again_and_never_for_the_discarded(spoilt):
+    assert not Task.objects.filter(state="open").exists()
+    discard.discard(campaign=spoilt.campaign, worker=spoilt.workers[4])
+    opened = Task.objects.filter(state="open").count()
+    assert opened > 0
+    assert {refused(spoilt, 4, kind) for kind in q.QUESTIONS} == {"blocked"}
+    crowd_works(spoilt, ["careful"] * 4 + ["always_yes"])
+    assert not Judgment.objects.filter(worker=spoilt.workers[4], void=False).exists()
+    assert Task.objects.filter(state="open").count() < opened
+
+
+def test_what_was_in_hand_goes_back_and_what_is_handed_in_late_is_void():
+    world = World(settings=TRUSTING)
+    lease = world.held(0)
+    discard.discard(campaign=world.campaign, worker=world.workers[0])
+    assert Assignment.objects.get(pk=lease.id).state == Assignment.RETURNED
+    assert world.held(1, holding=()) is not None
+    receipt = world.submit(0, lease)
+    assert not receipt.counted and isinstance(receipt.next, Nothing) and receipt.next.code == "blocked"
+    assert Judgment.objects.get(worker=world.workers[0]).void
+    counters_hold(world)
+
+
+def test_an_answer_that_comes_while_the_worker_is_being_withdrawn_frees_its_place():
+    world = World(some_images(1), settings=TRUSTING)
+    lease = world.held(0)
+    Standing.objects.filter(worker=world.workers[0]).update(withdrawn_at="2026-01-01T00:00Z", blocked=True)
+    assert not world.submit(0, lease).counted
+    assert Judgment.objects.get().void and Task.objects.filter(key=lease.key, live=0).exists()
+    assert world.held(1).task == lease.task
+
+
+def test_known_answers_stay_graded_when_a_worker_is_discarded():
+    world = scenes(6, workers=1)
+    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    crowd_works(world, ["careful"], items=200)
+    before = Standing.objects.get(kind=q.COREF_LINK)
+    assert before.known > 0
+    discard.discard(campaign=world.campaign, worker=world.workers[0])
+    assert not Judgment.objects.filter(role="control", void=True).exists()
+    after = Standing.objects.get(kind=q.COREF_LINK)
+    assert (after.known, after.right, after.blocked) == (before.known, before.right, True)
+
+
+# Interrupted, repeated, undone
+
+
+class Killed(Exception):
+    pass
+
+
+def dies_after(images: int) -> Any:
+    def progress(done: int, total: int) -> None:
+        if done == images:
+            raise Killed
+
+    return progress
+
+
+@pytest.mark.parametrize("images", [1, 2])
+def test_a_discard_that_died_is_finished_by_asking_again_and_audited_once(spoilt, images):
+    bad = spoilt.workers[4]
+    with pytest.raises(Killed):
+        discard.discard(campaign=spoilt.campaign, worker=bad, progress=dies_after(images))
+    half = Judgment.objects.filter(worker=bad, void=True).count()
+    assert 0 < half < Judgment.objects.filter(worker=bad).count()
+    assert refused(spoilt, 4, q.COREF_LINK) == "blocked"
+    told: list[tuple[int, int]] = []
+    discard.discard(campaign=spoilt.campaign, worker=bad, progress=lambda *share: told.append(share))
+    assert told[-1] == (3 - images, 3 - images)
+    assert not Judgment.objects.filter(worker=bad, void=False).exists()
+    assert AuditEntry.objects.filter(act="discard_worker").count() == 1
+    once_more = discard.discard(campaign=spoilt.campaign, worker=bad)
+    assert (once_more.judgments, once_more.images, once_more.drawers) == (0, 0, 0)
+
+
+def test_restoring_brings_back_what_was_there(spoilt):
+    before, rows = picture(spoilt), _standings()
+    discard.discard(campaign=spoilt.campaign, worker=spoilt.workers[4], reason="guessing")
+    assert picture(spoilt) != before
+    with pytest.raises(Killed):
+        discard.restore(campaign=spoilt.campaign, worker=spoilt.workers[4], progress=dies_after(2))
+    discard.restore(campaign=spoilt.campaign, worker=spoilt.workers[4])
+    assert picture(spoilt) == before and _standings() == rows
+    assert not Judgment.objects.filter(void=True).exists()
+    acts = list(AuditEntry.objects.order_by("id").values_list("act", flat=True))
+    assert acts == ["discard_worker", "restore_worker"]
+
+
+def test_the_audit_says_whom_what_and_why(spoilt):
+    discard.discard(campaign=spoilt.campaign, worker=spoilt.workers[4], kind=q.BOX_QUALITY, reason="clicks")
+    about = AuditEntry.objects.get().about
+    assert about == {"worker": "scenes-w4", "kinds": [q.BOX_QUALITY], "reason": "clicks"}
+
+
+# Drawers and promoted items
+
+
+def drawn_and_judged(verdict: str, boxes: int) -> World:
+    """Worker 0 draws the first box of many images, and worker 1 judges each so."""
+    world = World(some_images(boxes), settings={"trust": {**TRUSTING["trust"], "probation_items": 30}})
+    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
+    while not isinstance(world.take(0, q.BOX_DRAWING), Nothing):
+        lease = world.held(0, q.BOX_DRAWING)
+        world.submit(0, lease, then=False)
+        judged = world.held(1, q.BOX_QUALITY)
+        world.submit(1, judged, Answer(verdict), then=False)
+    return world
+
+
+def drawer(world: World) -> Standing:
+    return Standing.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING)
+
+
+def test_a_drawer_whom_discarded_verdicts_had_suspended_is_back_and_goes_when_they_are_restored():
+    world = drawn_and_judged("bad", 8)
+    assert drawer(world).state == SUSPENDED
+    done = discard.discard(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
+    assert done.drawers == 1
+    row = drawer(world)
+    assert (row.state, row.known, row.items) == (PROBATION, 0, row.items) and row.items >= 12
+    assert isinstance(world.take(0, q.BOX_DRAWING), Lease)
+    discard.restore(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
+    assert drawer(world).state == SUSPENDED
+
+
+def test_a_verdict_given_anew_after_discard_counts_once():
+    world = drawn_and_judged("bad", 4)
+    assert drawer(world).right == 0 < drawer(world).known
+    discard.discard(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
+    while not isinstance(lease := world.take(2, q.BOX_QUALITY), Nothing):
+        world.submit(2, lease, Answer("good"), then=False)
+    row = drawer(world)
+    assert row.known == row.right > 0
+    assert standings.pure(row) == replay.replayed(row, settings_of(world.campaign.settings).trust)
+
+
+def test_known_items_promoted_with_a_discarded_vote_are_retired():
+    world = World(some_images(1), settings={**TRUSTING, "link_votes": 5}, workers=5)
+    for worker in range(3):
+        world.submit(worker, world.held(worker), Answer("no"), then=False)
+    controls.promote(campaign=world.campaign, kind=q.COREF_LINK)
+    revision = world.campaign.revision
+    other = discard.discard(campaign=world.campaign, worker=world.workers[4])
+    assert other.retired == 0 and Control.objects.get().active
+    done = discard.discard(campaign=world.campaign, worker=world.workers[2])
+    assert done.retired == 1 and not Control.objects.get().active
+    world.campaign.refresh_from_db()
+    assert world.campaign.revision == revision + 1
+
+
+# Suspension and reinstatement
+
+
+def test_a_suspended_worker_gets_nothing_and_reads_why_and_what_is_in_hand_counts():
+    world = World(settings=TRUSTING)
+    lease = world.held(0)
+    assert discard.suspend(campaign=world.campaign, worker=world.workers[0], reason="too fast") == q.QUESTIONS
+    assert world.submit(0, lease, then=False).counted
+    found = world.take(0)
+    assert isinstance(found, Nothing) and found.code == "blocked" and "too fast" in found.text
+    assert discard.suspend(campaign=world.campaign, worker=world.workers[0]) == ()
+    assert discard.reinstate(campaign=world.campaign, worker=world.workers[0]) == q.QUESTIONS
+    assert world.held(0)
+    acts = list(AuditEntry.objects.order_by("id").values_list("act", flat=True))
+    assert acts == ["suspend_worker", "reinstate_worker"]
+
+
+def test_one_kind_only_is_suspended_where_one_is_named():
+    world = World(settings=TRUSTING)
+    discard.suspend(campaign=world.campaign, worker=world.workers[0], kind=q.COREF_LINK)
+    assert refused(world, 0, q.COREF_LINK) == "blocked" and refused(world, 0, q.BOX_QUALITY) == "none_open"
+
+
+def test_whom_the_rules_suspended_begins_anew_when_reinstated():
+    world = scenes(8, workers=1)
+    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    crowd_works(world, ["always_yes"])
+    row = Standing.objects.get(kind=q.COREF_LINK)
+    assert row.state == SUSPENDED and row.known >= 12
+    changed = discard.reinstate(campaign=world.campaign, worker=world.workers[0], kind=q.COREF_LINK)
+    assert changed == (q.COREF_LINK,)
+    row.refresh_from_db()
+    assert (row.state, row.items, row.known, row.last) == (PROBATION, 0, 0, "")
+    crowd_works(world, ["perfect"], items=20)
+    row.refresh_from_db()
+    assert row.items > 0 and row.known == row.right
+    assert standings.pure(row) == replay.replayed(row, settings_of(world.campaign.settings).trust)
+
+
+def test_nobody_is_reinstated_whose_judgments_are_withdrawn(spoilt):
+    discard.discard(campaign=spoilt.campaign, worker=spoilt.workers[4], kind=q.COREF_LINK)
+    with pytest.raises(CannotDo, match="restore them first"):
+        discard.reinstate(campaign=spoilt.campaign, worker=spoilt.workers[4])
+
+
+def test_an_unknown_kind_is_refused_with_the_known_ones():
+    world = World(settings=TRUSTING)
+    with pytest.raises(CannotDo, match="unknown kind 'links'; known: coref_link, chain_verification"):
+        discard.discard(campaign=world.campaign, worker=world.workers[0], kind="links")
+
+
+def refused(world: World, worker: int, kind: str) -> str:
+    found = world.take(worker, kind)
+    return found.code if isinstance(found, Nothing) else ""
+
+
+def _standings() -> list[Any]:
+    return [
+        (row.worker_id, row.kind, row.blocked, row.withdrawn_at, standings.pure(row))
+        for row in Standing.objects.order_by("worker", "kind")
+    ]
+
+
+def _answer_otherwise(world: World, worker: int, seed: int) -> None:
+    """Rewrite what a worker had answered to other legal answers, as if given so, and fold anew."""
+    for row in Judgment.objects.filter(worker=worker, image__isnull=False):
+        dice = Dice("otherwise", seed, row.name)
+        row.answer = dice.choice(q.ANSWERS[row.kind])
+        left, top = 1 + dice.below(200), 1 + dice.below(200)
+        box = Box(left, top, left + dice.below(99), top + dice.below(99)) if row.answer == "drawn" else None
+        for side in ("xmin", "ymin", "xmax", "ymax"):
+            setattr(row, side, getattr(box, side) if box else None)
+        row.save()
+    for image in world.images():
+        refold.refold(image.pk)

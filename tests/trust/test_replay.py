@@ -1,0 +1,30 @@
+"""A standing told again from stored rows is the one that work had led to."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation import controls, replay, standings
+from annotation.campaign_settings import settings_of
+from annotation.models import Standing
+from annotation.protocol.trust import SUSPENDED
+from tests.trust.scenes import crowd_works, gold, scenes
+
+pytestmark = pytest.mark.django_db
+
+
+def told(row: Standing):
+    campaign = row.campaign
+    return replay.replayed(row, settings_of(campaign.settings).trust)
+
+
+def test_every_standing_of_a_crowd_is_told_again_as_it_is():
+    world = scenes(5, workers=5)
+    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    crowd_works(world, ["careful", "average", "sloppy", "random", "always_yes"])
+    rows = list(Standing.objects.all())
+    assert len(rows) == 5 * 6
+    assert {told(row) == standings.pure(row) for row in rows} == {True}
+    states = {row.state for row in rows}
+    assert SUSPENDED in states and "probation" in states
+    assert replay.retell([row.pk for row in rows]) == []
