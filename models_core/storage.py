@@ -1,0 +1,134 @@
+"""Fitted models on disk: arrays as safetensors beside a JSON manifest; nothing is ever unpickled.
+
+A model is a folder with `arrays.safetensors` and `manifest.json`. It is written next to its place and
+moved there whole, so a folder by that name is complete. The manifest names the kind of model, its
+settings, the versions of the packages that made it, facts of whoever saved it (a corpus's hash, a
+seed), and each array's type and shape beside the SHA-256 of the file, all of which loading checks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import tempfile
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+FORMAT = "phrasebox-model"
+FORMAT_VERSION = 1
+ARRAYS, MANIFEST = "arrays.safetensors", "manifest.json"
+
+_PACKAGES = ("numpy", "scipy", "safetensors")
+
+
+class BadModel(ValueError):
+    """A folder is no model of ours, or is damaged; the message names the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What was read: arrays by name, the settings they were made with, and the whole manifest."""
+
+    arrays: dict[str, NDArray[Any]]
+    settings: dict[str, Any]
+    manifest: dict[str, Any]
+
+
+def save(
+    folder: Path,
+    kind: str,
+    arrays: dict[str, NDArray[Any]],
+    settings: dict[str, Any],
+    facts: dict[str, Any] | None = None,
+) -> None:
+    """Write a model to `folder`, which must not exist (FileExistsError); settings and facts must fit JSON."""
+    if folder.exists():
+        raise FileExistsError(f"{folder} exists already; choose another name, or remove it first")
+    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        save_file(plain, scratch / ARRAYS)
+        manifest = {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "kind": kind,
+            "settings": settings,
+            "facts": facts or {},
+            "made_with": {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
+            "arrays": {name: _description(array) for name, array in sorted(plain.items())},
+            "sha256": digest(scratch / ARRAYS),
+        }
+        text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        (scratch / MANIFEST).write_text(text, encoding="utf-8")
+        for name in (ARRAYS, MANIFEST):
+            _to_disk(scratch / name)
+        scratch.chmod(0o755)
+        scratch.rename(folder)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+
+
+def load(folder: Path, kind: str | None = None) -> Stored:
+    """Read a model, and check that it is whole, and of the `kind` wanted. Raises BadModel."""
+    manifest = read_manifest(folder)
+    if kind is not None and manifest["kind"] != kind:
+        raise BadModel(f"{folder} holds a model of kind {manifest['kind']!r}; expected {kind!r}")
+    file = folder / ARRAYS
+    if not file.is_file():
+        raise BadModel(f"{file} is missing; the model must be made anew")
+    if digest(file) != manifest["sha256"]:
+        raise BadModel(f"{file} is damaged (its SHA-256 is not the manifest's); the model must be made anew")
+    try:
+        arrays = load_file(file)
+    except SafetensorError as reason:
+        raise BadModel(f"{file} is no safetensors file: {reason}") from reason
+    for name, described in manifest["arrays"].items():
+        if name not in arrays or _description(arrays[name]) != described:
+            raise BadModel(f"{file} does not hold the array {name!r} that its manifest describes")
+    return Stored(arrays, manifest["settings"], manifest)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest alone, which is small. Raises BadModel."""
+    file = folder / MANIFEST
+    try:
+        manifest = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadModel(f"{folder} holds no model: {MANIFEST} is missing") from None
+    except ValueError as reason:
+        raise BadModel(f"{file} is no JSON: {reason}") from reason
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise BadModel(f"{file} is no manifest of a model (format {FORMAT!r})")
+    if manifest.get("version") != FORMAT_VERSION:
+        raise BadModel(f"{file} has version {manifest.get('version')!r}; this program reads {FORMAT_VERSION}")
+    missing = {"kind", "settings", "arrays", "sha256"} - manifest.keys()
+    if missing:
+        raise BadModel(f"{file} lacks {', '.join(sorted(missing))}")
+    return manifest
+
+
+def digest(file: Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _description(array: NDArray[Any]) -> dict[str, Any]:
+    return {"dtype": str(array.dtype), "shape": list(array.shape)}
+
+
+def _to_disk(file: Path) -> None:
+    with file.open("rb") as stream:
+        os.fsync(stream.fileno())
