@@ -6,6 +6,7 @@ import csv
 import io
 import threading
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -87,7 +88,7 @@ def test_nobody_is_paid_more_than_is_due_or_nothing(amount):
 
 def test_the_same_reference_is_the_same_payment():
     world = answered()
-    how = {"worker": world.workers[0], "campaign": world.campaign, "reference": "march"}
+    how: dict[str, Any] = {"worker": world.workers[0], "campaign": world.campaign, "reference": "march"}
     assert payments.pay(amount=30_000, **how) == payments.pay(amount=30_000, **how)
     assert Payout.objects.count() == 1
     with pytest.raises(PaymentError, match="'march' stands for 0.03 EUR paid before, not 0.04 EUR"):

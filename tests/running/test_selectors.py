@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation import refold, running
 from annotation.campaign_settings import settings_of
+from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Judgment, OpenImage, Task
 from annotation.protocol import questions as q
 from annotation.selectors import campaign as figures
@@ -41,7 +42,7 @@ def test_chains_are_counted_by_the_stage_that_their_fold_gives_them():
     for worker in range(4):
         for kind in q.QUESTIONS:
             found = world.take(worker, kind)
-            if hasattr(found, "content"):
+            if isinstance(found, Lease):
                 world.submit(worker, found, then=False)
     stages = Counter(chain.stage for row in world.images() for chain in refold.state_of(row).chains)
     funnel = figures.funnel(world.campaign)
@@ -134,7 +135,7 @@ def test_cost_adds_up_by_kind_and_says_what_is_to_come(monkeypatch):
         for worker in range(4):
             for kind in q.QUESTIONS:
                 found = world.take(worker, kind)
-                if hasattr(found, "content"):
+                if isinstance(found, Lease):
                     world.submit(worker, found, seconds=0.0, then=False)
     world.held(0, q.BOX_DRAWING) if figures.tasks(world.campaign)[q.BOX_DRAWING].wanting else None
     cost = figures.cost(world.campaign, pay_of(world.campaign), fresh=True)
@@ -159,7 +160,7 @@ def test_agreement_is_that_of_the_first_vote_and_the_double_check():
     given = 0
     for worker in checks:
         found = world.take(worker)
-        if hasattr(found, "content"):
+        if isinstance(found, Lease):
             given += 1
             world.submit(worker, found, Answer("no" if given == 1 else "yes"), then=False)
     assert Judgment.objects.filter(role="double_check").count() == given == 4
@@ -201,10 +202,10 @@ def test_the_worker_table_says_what_a_plain_count_says():
     for turn in range(8):
         for kind in (q.COREF_LINK, q.BOX_DRAWING, q.BOX_REQUIREMENT):
             found = world.take(turn % 4, kind)
-            if hasattr(found, "content"):
+            if isinstance(found, Lease):
                 world.submit(turn % 4, found, seconds=0.0, then=False)
-    for row, seconds in zip(Assignment.objects.order_by("pk"), range(1, 100), strict=False):
-        Assignment.objects.filter(pk=row.pk).update(seconds=float(seconds**2))
+    for n, line in enumerate(Assignment.objects.order_by("pk")):
+        Assignment.objects.filter(pk=line.pk).update(seconds=float((n + 1) ** 2))
     rows = figures.workers(world.campaign)
     assert [row.id for row in rows] == world.workers
     for row in rows:
@@ -212,10 +213,10 @@ def test_the_worker_table_says_what_a_plain_count_says():
         assert row.answers == mine.count() and row.earned == row.due == 10_000 * row.answers
         assert row.hourly == round(row.earned * 3600 / sum(mine.values_list("seconds", flat=True)))
         assert [k.kind for k in row.kinds] == [k for k in q.QUESTIONS if k in {k.kind for k in row.kinds}]
-        for kind in row.kinds:
-            times = list(mine.filter(kind=kind.kind).values_list("seconds", flat=True))
-            assert kind.answers == len(times) and kind.state == "probation"
-            assert kind.median_seconds == (median(times) if times else None)
+        for at in row.kinds:
+            times = list(mine.filter(kind=at.kind).values_list("seconds", flat=True))
+            assert at.answers == len(times) and at.state == "probation"
+            assert at.median_seconds == (median(times) if times else None)
 
 
 def test_accuracy_is_over_the_newest_known_answers():

@@ -13,6 +13,7 @@ from annotation import running
 from annotation.campaign_settings import CampaignError, settings_of
 from annotation.campaigns import campaign_named
 from annotation.management.base import ReportCommand, table
+from annotation.models import Campaign
 from annotation.running import Alarm
 from annotation.selectors.campaign import money, overview, workers
 from annotation.selectors.campaign.crowd import PAGE, WorkerRow
@@ -129,9 +130,9 @@ def _pace(pace: dict[str, Any]) -> str:
     return text + f"; {pace['to_come']} to come{end}"
 
 
-def _all_workers(campaign: Any) -> Iterable[WorkerRow]:
+def _all_workers(campaign: Campaign) -> Iterable[WorkerRow]:
     after = 0
-    while page := workers(campaign, after=after):
+    while page := workers(campaign, after=after, limit=PAGE):
         yield from page
         after = page[-1].id
         if len(page) < PAGE:

@@ -1,0 +1,192 @@
+"""The commands by which a campaign is watched, stopped, paid and told about."""
+
+from __future__ import annotations
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation import campaigns, instructions, workers
+from annotation.models import Account, Campaign, Identity, Payout, Worker
+from annotation.protocol import questions as q
+from tests.factories import some_images
+from tests.queue.world import TRUSTING, World
+
+pytestmark = pytest.mark.django_db
+
+PAID = {**TRUSTING, "pay": {"basis": "item", "per_item": {q.COREF_LINK: 0.5, q.BOX_DRAWING: 0.25}}}
+
+
+def said(*command: Any, **options: Any) -> str:
+    out = StringIO()
+    call_command(*command, stdout=out, **options)
+    return out.getvalue()
+
+
+def told(*command: Any, **options: Any) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads(said(*command, "--json", **options).splitlines()[-1])
+    return report
+
+
+def at_work() -> World:
+    world = World(some_images(3), settings=PAID)
+    world.submit(0, world.held(0), seconds=0.0, then=False)
+    world.submit(1, world.held(1, q.BOX_DRAWING), seconds=0.0, then=False)
+    return world
+
+
+def test_the_status_tells_images_chains_pace_cost_and_alarms():
+    world = at_work()
+    begun = sum(image.version > 0 for image in world.images())
+    text = said("campaign_status", "work")
+    assert "campaign 'work' over corpus 'work': open" in text
+    assert f"images 3: begun {begun}, complete 0, waiting for a reviewer 0" in text
+    assert "earned 0.75 USD, paid 0.00 USD, due 0.75 USD, in hand 0.00 USD" in text
+    assert "ALARM: 2 workers were active" in text and "work-w0" not in text
+    assert "too few images are finished" in text
+
+
+def test_the_status_lists_workers_on_request():
+    at_work()
+    lines = said("campaign_status", "work", "--workers").splitlines()
+    (line,) = (line for line in lines if line.startswith("work-w1"))
+    assert "box_drawing" in line and "probation" in line and line.endswith("0.25 USD")
+    report = told("campaign_status", "work", "--workers")
+    assert [row["due"] for row in report["workers"]] == [500_000, 250_000]
+    assert told("campaign_status", "work")["workers"] is None
+
+
+def test_the_status_lists_more_workers_than_a_page(monkeypatch):
+    monkeypatch.setattr("annotation.management.commands.campaign_status.PAGE", 2)
+    world = World(some_images(3), workers=5)
+    for worker in range(5):
+        world.take(worker)
+    rows = told("campaign_status", "work", "--workers")["workers"]
+    assert [row["id"] for row in rows] == world.workers
+
+
+def test_a_campaign_is_paused_resumed_and_closed_by_command():
+    at_work()
+    assert "is paused: lunch" in said("pause_campaign", "work", reason="lunch")
+    assert "'work' is open\n" in said("pause_campaign", "work", "--resume")
+    report = told("pause_campaign", "work", "--close", reason="done")
+    assert (report["state"], report["reason"], report["in_hand"]) == (Campaign.CLOSED, "done", 0)
+
+
+def test_a_stopped_campaign_goes_on_with_new_rules_by_command():
+    world = World(settings={**PAID, "stop": {"images": 0, "until": "2001-01-01"}})
+    campaigns.pause(campaign=world.campaign, reason="stopped")
+    with pytest.raises(CommandError, match="--resume --until VALUE"):
+        said("pause_campaign", "work", "--resume")
+    report = told("pause_campaign", "work", "--resume", "--images", "none", "--until", "none", "--budget=9.5")
+    assert report["state"] == Campaign.OPEN
+    assert report["stop"] == {"budget": 9.5, "until": None, "images": None}
+
+
+def test_what_is_due_is_told_and_only_recorded_on_request():
+    at_work()
+    assert "due in all: 0.75 USD" in said("pay_workers", "work")
+    assert not Payout.objects.exists()
+    assert "paid 0.50 USD to work-w0, reference march" in said(
+        "pay_workers", "work", "--record", "--reference=march"
+    )
+    assert told("pay_workers", "work", "--record", "--reference=march")["payouts"] == []
+    assert Payout.objects.count() == 2 and "due in all: 0.00 USD" in said("pay_workers", "work")
+
+
+def test_one_worker_is_paid_in_part_and_the_same_again_changes_nothing():
+    at_work()
+    how = ["--worker", "work-w0", "--record", "--reference=a"]
+    for _ in range(2):
+        report = told("pay_workers", "work", *how, "--amount", "0.30")
+        assert report["payouts"] == [{"worker": "work-w0", "amount": 300_000, "reference": "a"}]
+    for _ in range(2):
+        report = told("pay_workers", "work", "--worker", "work-w0", "--record", "--reference=b")
+        assert report["payouts"][0]["amount"] == 200_000 and report["workers"][0]["due"] == 0
+    assert Payout.objects.count() == 2
+
+
+def test_the_ledger_is_written_whole(tmp_path, monkeypatch):
+    at_work()
+    path = tmp_path / "ledger.csv"
+    assert "2 lines of the ledger written" in said("pay_workers", "work", csv=path)
+    assert [line["amount"] for line in csv.DictReader(path.open())] == ["0.5", "0.25"]
+    path.write_text("an earlier one\n")
+
+    def breaking(campaign: Campaign, file: Any) -> int:
+        file.write("half")
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("annotation.payments.write_ledger", breaking)
+    with pytest.raises(CommandError, match="No space left"):
+        said("pay_workers", "work", csv=path)
+    assert path.read_text() == "an earlier one\n" and [p.name for p in tmp_path.glob("*.csv*")] == [
+        "ledger.csv"
+    ]
+    assert not list(tmp_path.glob("tmp*"))
+
+
+def test_a_worker_is_erased_by_command_and_again_after_a_restore():
+    account = Account.objects.create_user("anna")
+    worker = workers.worker_of(account)
+    text = said("erase_worker", "anna")
+    assert f"worker {worker.pseudonym} is erased: account deleted, sessions 0, comments 0" in text
+    assert "was erased before" in said("erase_worker", worker.pseudonym)
+    assert "nobody on the list" in said("erase_worker", "--again")
+    Identity.objects.create(worker=worker, account=Account.objects.create_user("anna"))
+    assert told("erase_worker", "--again")["erased"][0]["account"] is True
+    assert not Account.objects.exists() and Worker.objects.get().erased_at is not None
+
+
+def test_instructions_are_printed_and_set_by_command(tmp_path):
+    world = at_work()
+    assert "the built-in text" in said("set_instructions", "work", q.BOX_QUALITY)
+    file = tmp_path / "text.txt"
+    file.write_text("Is it tight?\n", encoding="utf-8")
+    for changed in (True, False):
+        report = told("set_instructions", "work", q.BOX_QUALITY, str(file))
+        assert (report["version"], report["changed"]) == (1, changed)
+    assert instructions.current(campaign=world.campaign, kind=q.BOX_QUALITY).text == "Is it tight?"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["campaign_status", "none"], "there is no campaign 'none'; open one"),
+        (["pause_campaign", "work", "--budget", "3"], "--budget goes with --resume"),
+        (["pause_campaign", "work", "--resume", "--reason", "x"], "--reason goes with pausing"),
+        (["pause_campaign", "work", "--resume", "--budget", "much"], "invalid float value: 'much'"),
+        (["pause_campaign", "work", "--resume", "--budget", "-1"], "budget is -1"),
+        (["pause_campaign", "work", "--resume", "--until", "2026-02-30"], "there is no such day"),
+        (["pay_workers", "work", "--amount", "1"], "--amount goes with"),
+        (["pay_workers", "work", "--record"], "needs a reference"),
+        (["pay_workers", "work", "--worker", "zoe"], "no worker 'zoe'"),
+        (["pay_workers", "work", "--worker", "work-w0", "--record", "--amount", "9"], "0.50 USD is due"),
+        (["pay_workers", "work", "--worker", "work-w2", "--record"], "0.00 USD is due"),
+        (["pay_workers", "work", "--csv", "/no/such/folder/file.csv"], "No such file"),
+        (["erase_worker"], "one of the two"),
+        (["erase_worker", "work-w0", "--again"], "one of the two"),
+        (["erase_worker", "work-w0"], "still due 0.50 USD"),
+        (["set_instructions", "work", "poetry"], "no instructions of 'poetry'"),
+        (["set_instructions", "work", q.BOX_QUALITY, "/no/such/file"], "No such file"),
+        (["open_campaign", "x", "--corpus", "work", "--tasks", "entities", "--images", "0"], "0 images"),
+        (["open_campaign", "x", "--corpus", "work", "--tasks", "entities", "--split", "z"], "split 'z'"),
+    ],
+)
+def test_commands_refuse_in_one_line(command, message):
+    at_work()
+    with pytest.raises(CommandError, match=message) as caught:
+        said(*command)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_text_that_is_no_text_is_refused(tmp_path: Path):
+    at_work()
+    (tmp_path / "t.txt").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(CommandError, match="utf-8"):
+        said("set_instructions", "work", q.BOX_QUALITY, str(tmp_path / "t.txt"))
