@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from annotation.protocol.contents import question_from
-from annotation.protocol.questions import FLAGS, QUESTIONS
-from annotation.protocol.terms import Box
+from annotation.protocol.questions import FLAGS, QUESTIONS, Answer
 from annotation.simulation.dice import Dice
 from annotation.simulation.truth import Truth
 from annotation.simulation.workers import SECONDS, Worker
+
+#: What the queue says to those whom a test would help.
+NEED_A_TEST = ("no_test", "test_failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,12 @@ USUAL = Conduct(clicked_twice=0.02, answered_twice=0.01, kept=0.01, returned=0.0
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """A task in a worker's hands. `expires` is in seconds of the clock that drives the visits."""
+    """A task in a worker's hands. `image` is the key of the image; `expires` is in seconds of the
+    clock that the visits go by."""
 
     id: int
     kind: str
-    image: int
+    image: str
     content: Mapping[str, Any]
     expires: float
 
@@ -58,15 +61,6 @@ class Refused:
 
     code: str
     again: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What `answer` is sent as: a word, with a box where it is "drawn"; or a flag."""
-
-    answer: str = ""
-    box: Box | None = None
-    flag: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +83,17 @@ class Gone(Exception):
 class Desk(Protocol):
     """Where one worker works."""
 
+    @property
+    def lost(self) -> int:
+        """Trips that had to be made again."""
+        ...
+
     def take(self, kind: str, holding: Sequence[int]) -> Handed | Refused: ...
 
     def submit(
         self,
         task: Handed,
-        reply: Reply,
+        reply: Answer,
         *,
         token: str,
         seconds: float,
@@ -105,6 +104,10 @@ class Desk(Protocol):
         ...
 
     def give_back(self, task: Handed) -> bool: ...
+
+    def begin_test(self, kind: str) -> bool:
+        """Begin the test that the kind asks for; False where there is none to be had."""
+        ...
 
 
 @dataclass(slots=True)
@@ -120,6 +123,7 @@ class Tally:
     flagged: int = 0
     gone: int = 0
     left: int = 0
+    lost: int = 0
     nothing: Counter[str] = field(default_factory=Counter)
     amiss: list[str] = field(default_factory=list)
 
@@ -150,7 +154,7 @@ class Visit:
         self,
         worker: Worker,
         desk: Desk,
-        truth: Callable[[int], Truth],
+        truth: Callable[[str], Truth],
         *,
         conduct: Conduct = ORDERLY,
         kinds: Sequence[str] = QUESTIONS,
@@ -168,9 +172,15 @@ class Visit:
         self._conduct = conduct
         self._clock = clock
         self._patience = patience
+        self._met: Counter[tuple[str, str, str]] = Counter()
         start = Dice(worker.seed, worker.name, "first kind").below(len(kinds))
         self._kinds = [*kinds[start:], *kinds[:start]]
         self._stays = worker.leaves_after()
+
+    def account(self) -> Tally:
+        """What became of it so far."""
+        self.tally.lost = self.desk.lost
+        return self.tally
 
     @property
     def wakes(self) -> float | None:
@@ -189,7 +199,10 @@ class Visit:
         if self.in_hand is None:
             return self._look()
         task, self.in_hand = self.in_hand, None
-        chance = Dice(self.worker.seed, self.worker.name, task.image, _about(task), "conduct")
+        # A returned item of a test comes again, and must not be returned for ever.
+        shown = (task.kind, task.image, _about(task))
+        self._met[shown] += 1
+        chance = Dice(self.worker.seed, self.worker.name, *shown, "conduct", self._met[shown])
         if chance.chance(self._conduct.returned):
             self.tally.returned += self.desk.give_back(task)
         elif chance.chance(self._conduct.kept) and task.expires - self._clock() <= self._patience:
@@ -202,7 +215,10 @@ class Visit:
         """Ask for something of each kind, the one last worked on first."""
         self.again = None
         for kind in list(self._kinds):
-            found = self.desk.take(kind, [task.id for task in self.kept])
+            holding = [task.id for task in self.kept]
+            found = self.desk.take(kind, holding)
+            if isinstance(found, Refused) and found.code in NEED_A_TEST and self.desk.begin_test(kind):
+                found = self.desk.take(kind, holding)
             if isinstance(found, Handed):
                 self._hold(found)
                 return True
@@ -252,14 +268,14 @@ class Visit:
             self.left, self.in_hand, self.kept = True, None, []
             self.tally.left += 1
 
-    def _send(self, task: Handed, reply: Reply, token: str, *, more: bool) -> Taken:
+    def _send(self, task: Handed, reply: Answer, token: str, *, more: bool) -> Taken:
         holding = [other.id for other in (*self.kept, *([self.in_hand] if self.in_hand else []))]
         seconds = SECONDS.get(task.kind, 0.0)
         return self.desk.submit(
             task, reply, token=f"{task.id}-{token}", seconds=seconds, holding=holding, more=more
         )
 
-    def _click_again(self, task: Handed, reply: Reply) -> None:
+    def _click_again(self, task: Handed, reply: Answer) -> None:
         try:
             repeated = self._send(task, reply, "a", more=False).repeated
         except (Gone, TwiceAnswered) as error:
@@ -267,7 +283,7 @@ class Visit:
             self.tally.amiss.append(f"{self.worker.name}: {task.id} clicked twice raised {error!r}")
         self.tally.repeated += repeated
 
-    def _answer_again(self, task: Handed, reply: Reply) -> None:
+    def _answer_again(self, task: Handed, reply: Answer) -> None:
         try:
             self._send(task, reply, "b", more=False)
         except (Gone, TwiceAnswered):
@@ -275,12 +291,12 @@ class Visit:
         else:
             self.tally.amiss.append(f"{self.worker.name}: {task.id} was answered under two tokens")
 
-    def _reply(self, task: Handed, chance: Dice | None) -> Reply:
+    def _reply(self, task: Handed, chance: Dice | None) -> Answer:
         question = question_from(task.kind, f"{task.kind}|{_about(task)}", task.content)
         if chance is not None and chance.chance(self._conduct.flagged):
-            return Reply(flag=chance.choice(FLAGS))
+            return Answer(flag=chance.choice(FLAGS))
         answer, box = self.worker.answer(question, self._truth(task.image))
-        return Reply(answer, box)
+        return Answer(answer, box)
 
 
 def _about(task: Handed) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -16,11 +17,18 @@ from annotation.exclusive import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, progress, table
 from annotation.management.resources import peak_mib
+from annotation.models import Campaign
 from annotation.protocol.questions import QUESTIONS
+from annotation.protocol.scores import Scores
 from annotation.rebuild import LayerError
 from annotation.registry import UnknownName
-from annotation.rehearsal import mix_of, simulate_campaign
+from annotation.rehearsal import HTTP, PATIENCE, QUEUE, mix_of, rehearse, simulate_campaign
+from annotation.simulation.visits import ORDERLY, USUAL
 from annotation.simulation.workers import PRESETS
+
+PROTOCOL = "protocol"
+#: Lines about what should not have happened that are shown in full.
+TOLD = 5
 
 
 def parse_mix(text: str) -> dict[str, float]:
@@ -41,9 +49,10 @@ def parse_mix(text: str) -> dict[str, float]:
 
 class Command(ReportCommand):
     help = (
-        "Answer every question of a campaign by a seeded crowd of error models, on the pure protocol, "
-        "and write the layer named after the campaign. Answers come from the corpus's gold layer, or "
-        "from a seeded stand-in over chunked mentions where it has none."
+        "Answer every question of a campaign by a seeded crowd of error models, and write the layer named "
+        "after the campaign. Through the protocol: quick, without rows of the queue. Through the queue: "
+        "with leases, refusals and misconduct, in this process or over HTTP against a running server. "
+        "Answers come from the corpus's gold layer, or from a seeded stand-in where it has none."
     )
     refusals = (UnknownName, CampaignError, LayerError, FormatError, Busy, OSError)
 
@@ -53,6 +62,19 @@ class Command(ReportCommand):
         parser.add_argument("--workers", type=int, default=20, help="How many come (default 20)")
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--mix", metavar="KIND=SHARE,...", help="Who comes; kinds: " + ", ".join(PRESETS))
+        parser.add_argument("--through", choices=[PROTOCOL, QUEUE, HTTP], default=PROTOCOL)
+        parser.add_argument("--url", default="", help="Server of --through http: http://127.0.0.1:8000")
+        parser.add_argument(
+            "--processes", type=int, default=1, help="Processes of the crowd (queue, http; default 1)"
+        )
+        parser.add_argument(
+            "--patience",
+            type=float,
+            default=PATIENCE,
+            metavar="SECONDS",
+            help=f"How long to wait for leases to run out (queue, http; default {PATIENCE:.0f})",
+        )
+        parser.add_argument("--orderly", action="store_true", help="No misconduct (queue, http)")
         parser.add_argument("--gold", metavar="LAYER", help="The layer to answer from")
         parser.add_argument("--chunked", action="store_true", help="Chunk mentions although gold has some")
         parser.add_argument("--trust-everyone", action="store_true", help="No control items, no suspension")
@@ -64,6 +86,49 @@ class Command(ReportCommand):
         campaign = campaign_named(options["campaign"])
         mix = parse_mix(options["mix"]) if options["mix"] else None
         people = mix_of(options["workers"], mix) if mix else mix_of(options["workers"])
+        if options["processes"] < 1:
+            raise CampaignError(f"--processes {options['processes']}: expected 1 or more")
+        if options["through"] == PROTOCOL:
+            _only(options, "queue or http", url="", processes=1, orderly=False)
+            return self._through_protocol(campaign, people, options)
+        _only(options, "protocol", chunked=False, trust_everyone=False, judgments=None)
+        return self._through_queue(campaign, people, options)
+
+    def _through_queue(
+        self, campaign: Campaign, people: Mapping[str, int], options: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        done = rehearse(
+            campaign=campaign,
+            mix=people,
+            seed=options["seed"],
+            through=options["through"],
+            url=options["url"],
+            processes=options["processes"],
+            gold=options["gold"],
+            conduct=ORDERLY if options["orderly"] else USUAL,
+            patience=options["patience"],
+        )
+        return {
+            "campaign": campaign.name,
+            "corpus": campaign.corpus.name,
+            "layer": done.layer.name if done.layer else None,
+            "through": options["through"],
+            "crowd": dict(people),
+            "seed": options["seed"],
+            "cost": dict(done.cost),
+            "quality": done.scores and quality_of(done.scores),
+            "suspended": dict(done.suspended),
+            "visits": done.tally.as_dict(),
+            "left": {"open_tasks": done.open_tasks, "leased": done.leased},
+            "violations": dict(done.violations),
+            "seconds": done.seconds,
+            "judgments_per_second": done.tally.answered.total() / done.seconds,
+            "peak_memory_mib": peak_mib(),
+        }
+
+    def _through_protocol(
+        self, campaign: Campaign, people: Mapping[str, int], options: Mapping[str, Any]
+    ) -> dict[str, Any]:
         started = perf_counter()
         done = simulate_campaign(
             campaign=campaign,
@@ -77,24 +142,15 @@ class Command(ReportCommand):
         )
         seconds = perf_counter() - started
         given = done.cost.total + sum(done.cost.double_checks.values())
-        scores = done.scores
         return {
             "campaign": campaign.name,
             "corpus": campaign.corpus.name,
             "layer": done.layer.name,
-            "crowd": people,
+            "through": PROTOCOL,
+            "crowd": dict(people),
             "seed": options["seed"],
             "cost": done.cost.as_dict(),
-            "quality": None
-            if scores is None
-            else {
-                "chain_precision": scores.precision,
-                "chain_recall": scores.recall,
-                "chain_f1": scores.f1,
-                "box_iou": scores.iou,
-                "kind_accuracy": scores.kind_accuracy,
-                "mentions_with_boxes": scores.boxed,
-            },
+            "quality": done.scores and quality_of(done.scores),
             "images_without_gold": done.uncovered,
             "suspended": done.suspended,
             "seconds": seconds,
@@ -103,15 +159,15 @@ class Command(ReportCommand):
         }
 
     def show(self, report: dict[str, Any]) -> str:
-        cost, quality = report["cost"], report["quality"]
-        images = max(cost["images"], 1)
+        cost = report["cost"]
+        images = max(cost.get("images", 0), 1)
         rows = [
             [
                 kind,
-                cost["judgments"].get(kind, 0),
-                cost["judgments"].get(kind, 0) / images,
-                cost["controls"].get(kind, 0),
-                cost["double_checks"].get(kind, 0),
+                cost.get("judgments", {}).get(kind, 0),
+                cost.get("judgments", {}).get(kind, 0) / images,
+                cost.get("controls", {}).get(kind, 0),
+                cost.get("double_checks", {}).get(kind, 0),
                 len(report["suspended"].get(kind, ())),
             ]
             for kind in QUESTIONS
@@ -119,31 +175,87 @@ class Command(ReportCommand):
         head = ["question", "judgments", "per image", "controls", "asked twice", "suspended"]
         crowd = ", ".join(f"{count} {kind}" for kind, count in report["crowd"].items())
         lines = [
-            f"{cost['images']} images, {cost['mentions']} mentions; crowd: {crowd}; seed {report['seed']}",
+            (
+                f"{cost.get('images', 0)} images, {cost.get('mentions', 0)} mentions; crowd: {crowd}; "
+                f"seed {report['seed']}; through {report['through']}"
+            ),
             table(head, rows),
             (
-                f"reviewer's rulings {cost['rulings']}, moot judgments {cost['moot']}, "
-                f"images left unfinished {cost['unfinished']}"
+                f"reviewer's rulings {cost.get('rulings', 0)}, "
+                + (f"moot judgments {cost['moot']}, " if "moot" in cost else "")
+                + f"images left unfinished {cost.get('unfinished', 0)}"
             ),
         ]
-        if report["images_without_gold"]:
+        if report.get("images_without_gold"):
             lines.append(
                 f"images left out because the gold layer does not cover them: {report['images_without_gold']}"
             )
-        if quality is None:
-            lines.append("no gold: answers came from a seeded stand-in and say nothing about the pictures")
-        else:
-            boxes = (
-                f"box IoU {quality['box_iou']:.3f}, boxed/scene/none right {quality['kind_accuracy']:.3f}"
-                if quality["mentions_with_boxes"]
-                else "no boxes in gold to compare with"
-            )
-            lines.append(
-                f"against gold: B-cubed chain F1 {quality['chain_f1']:.3f} "
-                f"(precision {quality['chain_precision']:.3f}, recall {quality['chain_recall']:.3f}), {boxes}"
-            )
+        if "visits" in report:
+            lines += visits_of(report)
+        lines.append(told_quality(report["quality"]))
         lines.append(
-            f"{report['seconds']:.1f} s, {report['judgments_per_second']:.0f} judgments/s, "
-            f"peak memory {report['peak_memory_mib']:.0f} MiB; layer {report['layer']!r} is written"
+            f"{report['seconds']:.1f} s, {report['judgments_per_second']:.0f} judgments/s, peak memory "
+            f"{report['peak_memory_mib']:.0f} MiB"
+            + (f"; layer {report['layer']!r} is written" if report["layer"] else "")
         )
         return "\n".join(lines)
+
+
+def _only(options: Mapping[str, Any], way: str, **usual: Any) -> None:
+    """Raise CampaignError where an option is given that belongs to another way."""
+    for name, value in usual.items():
+        if options[name] != value:
+            raise CampaignError(f"--{name.replace('_', '-')} goes with --through {way}; leave it out")
+
+
+def quality_of(scores: Scores) -> dict[str, Any]:
+    """Scores against gold as plain data."""
+    return {
+        "chain_precision": scores.precision,
+        "chain_recall": scores.recall,
+        "chain_f1": scores.f1,
+        "box_iou": scores.iou,
+        "kind_accuracy": scores.kind_accuracy,
+        "mentions_with_boxes": scores.boxed,
+    }
+
+
+def told_quality(quality: Mapping[str, Any] | None) -> str:
+    """One line about the layer against gold."""
+    if quality is None:
+        return "no gold: answers came from a seeded stand-in and say nothing about the pictures"
+    boxes = (
+        f"box IoU {quality['box_iou']:.3f}, boxed/scene/none right {quality['kind_accuracy']:.3f}"
+        if quality["mentions_with_boxes"]
+        else "no boxes in gold to compare with"
+    )
+    return (
+        f"against gold: B-cubed chain F1 {quality['chain_f1']:.3f} "
+        f"(precision {quality['chain_precision']:.3f}, recall {quality['chain_recall']:.3f}), {boxes}"
+    )
+
+
+def visits_of(report: Mapping[str, Any]) -> list[str]:
+    """What workers did beside answering, and what is left and wrong, in a line each."""
+    visits, left = report["visits"], report["left"]
+    acts = {
+        "clicked twice": "repeated",
+        "second answers refused": "refused_twice",
+        "late and counted": "late_counted",
+        "late and surplus": "late_surplus",
+        "returned": "returned",
+        "workers who left": "left",
+        "trips made again": "lost",
+    }
+    lines = [", ".join(f"{words} {visits[name]}" for words, name in acts.items())]
+    if left["open_tasks"]:
+        lines.append(
+            f"left over: {left['open_tasks']} open tasks, {left['leased']} of them leased; what workers were "
+            f"told: {', '.join(f'{code} {count}' for code, count in visits['nothing'].items())}"
+        )
+    wrong = [f"{what}: {count}" for what, count in report["violations"].items() if count]
+    wrong += visits["amiss"][:TOLD]
+    if len(visits["amiss"]) > TOLD:
+        wrong.append(f"and {len(visits['amiss']) - TOLD} more like these")
+    lines.append("; ".join(wrong) or "nothing over-assigned, lost or doubled")
+    return lines

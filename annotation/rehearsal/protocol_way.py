@@ -1,7 +1,4 @@
-"""Rehearsals: a campaign answered by a simulated crowd, through the pure protocol.
-
-The layer that comes out is written like any other.
-"""
+"""A rehearsal through the pure protocol. The layer that comes out is written like any other."""
 
 from __future__ import annotations
 
@@ -15,23 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from annotation.campaign_settings import CampaignError, settings_of
-from annotation.campaigns import SMALLEST_CROWD, gold_layer
+from annotation.campaigns import gold_layer
 from annotation.models import Campaign, Corpus, Layer
-from annotation.protocol.mentions import find_mentions
 from annotation.protocol.scores import Scores, compare
-from annotation.protocol.terms import ImageRecord, LayerRecord, Mention
+from annotation.protocol.terms import ImageRecord
 from annotation.rebuild import Share, stages_of, write_layer
+from annotation.rehearsal.people import check_mix
+from annotation.rehearsal.truths import gold_of, truth_of
 from annotation.selectors.records import stream_records
 from annotation.simulation.driver import Cost, Crowd, Simulated, numbered, simulate_image
 from annotation.simulation.gate import Gate, Gold, known_items
-from annotation.simulation.standin import stand_in
-from annotation.simulation.truth import Truth
-from annotation.simulation.workers import PRESETS, crowd
+from annotation.simulation.workers import crowd
 
 #: The source of layers that simulations write, and may replace.
 SIMULATION = "simulation"
-#: Who comes to a campaign that names no crowd, as shares of the workers.
-USUAL_MIX: Mapping[str, float] = {"careful": 0.6, "average": 0.3, "sloppy": 0.1}
 #: Images whose gold becomes control items.
 CONTROL_IMAGES = 30
 
@@ -52,22 +46,6 @@ class SimulationReport:
     uncovered: int
 
 
-def mix_of(workers: int, shares: Mapping[str, float] = USUAL_MIX) -> dict[str, int]:
-    """`workers` people divided by `shares`, the largest remainders rounded up."""
-    if workers < SMALLEST_CROWD:
-        raise CampaignError(
-            f"{workers} workers are too few: nobody judges a question twice or their own box, so "
-            f"{SMALLEST_CROWD} are the least"
-        )
-    total = sum(shares.values())
-    exact = {name: workers * share / total for name, share in shares.items()}
-    mix = {name: int(number) for name, number in exact.items()}
-    by_remainder = sorted(exact, key=lambda name: mix[name] - exact[name])
-    for name in by_remainder[: workers - sum(mix.values())]:
-        mix[name] += 1
-    return {name: count for name, count in mix.items() if count}
-
-
 def simulate_campaign(
     *,
     campaign: Campaign,
@@ -86,9 +64,12 @@ def simulate_campaign(
     although gold has them; answers then come from a stand-in too. Every judgment is written as
     a line of JSON to `judgments`. A layer of the campaign's name is replaced.
     """
-    unknown = sorted(set(mix) - set(PRESETS))
-    if unknown:
-        raise CampaignError(f"unknown kind of worker {unknown[0]!r}; known: {', '.join(PRESETS)}")
+    check_mix(mix)
+    if campaign.judgments.exists():
+        raise CampaignError(
+            f"people have answered in campaign {campaign.name!r}, and its layer must not be replaced by a "
+            "simulation's: send the crowd through the queue (--through queue), or open another campaign"
+        )
     if chunked and gold:
         raise CampaignError(
             "gold mentions cannot be both chunked anew and answered from; name one of the two"
@@ -117,7 +98,7 @@ def simulate_campaign(
             if source is not None and record.layer is None:
                 uncovered += 1
                 continue
-            truth = _truth(record, seed)
+            truth = truth_of(record, seed=seed)
             mentions = tuple(truth.mentions.values())
             simulated = simulate_image(mentions, truth, people, settings.protocol)
             cost.add(simulated.cost)
@@ -157,18 +138,6 @@ def _written_whole(path: Path | None) -> Iterator[Callable[[str], object] | None
             os.unlink(file.name)
             raise
     os.replace(file.name, path)
-
-
-def gold_of(record: ImageRecord, *, seed: int) -> LayerRecord:
-    """An image's gold; without any, a stand-in over the mentions the chunker finds in its captions."""
-    if record.layer is not None:
-        return record.layer
-    mentions: Sequence[Mention] = find_mentions([caption.words for caption in record.captions])
-    return stand_in(mentions, size=(record.width, record.height), seed=seed, image=record.id)
-
-
-def _truth(record: ImageRecord, seed: int) -> Truth:
-    return Truth(gold_of(record, seed=seed), image=record.id, size=(record.width, record.height))
 
 
 def _controls(corpus: Corpus, source: Layer | None, seed: int) -> dict[str, Any]:

@@ -1,0 +1,71 @@
+"""The queue as a desk for simulated workers, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from annotation import leases, qualification, submission
+from annotation.leases import Lease, Nothing
+from annotation.models import Campaign
+from annotation.protocol.questions import Answer
+from annotation.rehearsal.truths import Truths
+from annotation.simulation.visits import Gone, Handed, Refused, Taken, TwiceAnswered
+
+
+def begin_test(campaign: Campaign, worker: int, kind: str) -> bool:
+    """Begin the worker's test of a kind, or go on with it; False where there is none to be had."""
+    return isinstance(qualification.begin(worker=worker, campaign=campaign, kind=kind), qualification.Test)
+
+
+class QueueDesk:
+    """Where one worker (a row's id) works on one campaign."""
+
+    lost = 0  # Nothing is, within a process.
+
+    def __init__(self, campaign: Campaign, worker: int, truths: Truths) -> None:
+        self._campaign = campaign
+        self._worker = worker
+        self._truths = truths
+
+    def take(self, kind: str, holding: Sequence[int]) -> Handed | Refused:
+        found = leases.take(worker=self._worker, campaign=self._campaign, kind=kind, holding=holding)
+        return self._handed(found)
+
+    def submit(
+        self,
+        task: Handed,
+        reply: Answer,
+        *,
+        token: str,
+        seconds: float,
+        holding: Sequence[int],
+        more: bool,
+    ) -> Taken:
+        try:
+            receipt = submission.submit(
+                worker=self._worker,
+                assignment=task.id,
+                answer=reply,
+                token=token,
+                seconds=seconds,
+                holding=holding,
+                then=more,
+            )
+        except submission.Conflict as error:
+            raise TwiceAnswered from error
+        except submission.NotYours as error:
+            raise Gone from error
+        following = None if receipt.next is None else self._handed(receipt.next)
+        return Taken(receipt.repeated, receipt.counted, following)
+
+    def give_back(self, task: Handed) -> bool:
+        return leases.give_back(worker=self._worker, assignment=task.id)
+
+    def begin_test(self, kind: str) -> bool:
+        return begin_test(self._campaign, self._worker, kind)
+
+    def _handed(self, found: Lease | Nothing) -> Handed | Refused:
+        if isinstance(found, Nothing):
+            return Refused(found.code, found.again_at.timestamp() if found.again_at else None)
+        image = self._truths.key(found.image)
+        return Handed(found.id, found.kind, image, found.content, found.expires_at.timestamp())

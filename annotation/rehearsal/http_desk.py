@@ -1,0 +1,192 @@
+"""The queue as a desk for simulated workers, over HTTP: the API of docs/annotators.md.
+
+A worker signs in like anybody and keeps a session; several share a connection that stays open. What
+is lost on the way is sent again under the same token, until the server has answered or patience ends.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from http.cookies import SimpleCookie
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from annotation.campaign_settings import CampaignError
+from annotation.protocol.contents import corners
+from annotation.protocol.questions import Answer
+from annotation.simulation.visits import Gone, Handed, Refused, Taken, TwiceAnswered
+
+#: Seconds to wait for an answer, and in all for a server that does not give one.
+TIMEOUT, PATIENCE = 60.0, 90.0
+#: What a server or its proxy says that is not there just now.
+_AWAY = (500, 502, 503, 504)
+
+
+class Unreachable(CampaignError):
+    """The server gave no answer for as long as anybody would wait."""
+
+
+class Refusal(Exception):
+    """The API refused: a status, and the code of its problem details."""
+
+    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
+        super().__init__(f"{status} {problem.get('code')}: {problem.get('detail')}")
+        self.status = status
+
+
+class Connection:
+    """One connection to the server at `url`, opened again whenever it breaks. Not for two threads."""
+
+    def __init__(self, url: str, *, patience: float = PATIENCE) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise CampaignError(f"--url {url!r} is no address; expected http://HOST:PORT")
+        self.origin = f"{parts.scheme}://{parts.netloc}"
+        self._open = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._place = (parts.hostname, parts.port)
+        self._patience = patience
+        self._line: http.client.HTTPConnection | None = None
+
+    def request(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[http.client.HTTPResponse, bytes, int]:
+        """The response, its body, and how often it was sent again for want of one. Raises Unreachable."""
+        started, pause, again = time.monotonic(), 0.05, 0
+        while True:
+            try:
+                if self._line is None:
+                    self._line = self._open(*self._place, timeout=TIMEOUT)
+                self._line.request(method, path, body, dict(headers))
+                response = self._line.getresponse()
+                answer = response.read()
+                if response.status not in _AWAY:
+                    return response, answer, again
+                what = f"{response.status} {response.reason}"
+            except (OSError, http.client.HTTPException) as error:
+                what = f"{type(error).__name__}: {error}"
+                self.close()
+            if time.monotonic() - started > self._patience:
+                raise Unreachable(
+                    f"{self.origin}{path} gave no answer for {self._patience:.0f} s ({what}); is it served?"
+                )
+            again += 1
+            time.sleep(pause)
+            pause = min(2 * pause, 2.0)
+
+    def close(self) -> None:
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+
+
+class Session:
+    """Somebody who is signed in."""
+
+    def __init__(self, connection: Connection, username: str, password: str) -> None:
+        self._connection = connection
+        self._cookies: dict[str, str] = {}
+        self.lost = 0
+        self._send("GET", "/sign-in/", None, {})
+        form = urlencode({"username": username, "password": password}).encode()
+        kind = {"Content-Type": "application/x-www-form-urlencoded"}
+        response, _ = self._send("POST", "/sign-in/", form, kind)
+        if response.status != 302:
+            raise CampaignError(
+                f"{connection.origin} did not let simulated worker {username!r} in ({response.status}); "
+                "does it serve the database that this command uses?"
+            )
+
+    def post(self, path: str, data: Mapping[str, Any]) -> dict[str, Any]:
+        """The API's answer as JSON. Raises Refusal."""
+        kind = {"Content-Type": "application/json"}
+        response, body = self._send("POST", path, json.dumps(data).encode(), kind)
+        answer: dict[str, Any] = json.loads(body) if body else {}
+        if response.status >= 300:
+            raise Refusal(response.status, answer)
+        return answer
+
+    def _send(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        if self._cookies:
+            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
+        if method == "POST":
+            csrf = next((value for name, value in self._cookies.items() if name.endswith("csrf")), "")
+            headers |= {"X-CSRFToken": csrf, "Referer": f"{self._connection.origin}/"}
+        response, answer, again = self._connection.request(method, path, body, headers)
+        self.lost += again
+        for line in response.headers.get_all("Set-Cookie", []):
+            for name, morsel in SimpleCookie(line).items():
+                self._cookies[name] = morsel.value
+        return response, answer
+
+
+class HttpDesk:
+    """Where one signed-in worker works on the campaign of this name.
+
+    Tests begin on a page, by a button; `test` presses it, given the kind.
+    """
+
+    def __init__(self, session: Session, campaign: str, test: Callable[[str], bool]) -> None:
+        self._session = session
+        self._campaign = campaign
+        self.begin_test = test
+
+    @property
+    def lost(self) -> int:
+        return self._session.lost
+
+    def take(self, kind: str, holding: Sequence[int]) -> Handed | Refused:
+        asked = {"campaign": self._campaign, "kind": kind, "holding": list(holding)}
+        return _handed(self._session.post("/api/tasks/next", asked))
+
+    def submit(
+        self,
+        task: Handed,
+        reply: Answer,
+        *,
+        token: str,
+        seconds: float,
+        holding: Sequence[int],
+        more: bool,
+    ) -> Taken:
+        data: dict[str, Any] = {
+            "token": token,
+            "seconds": seconds,
+            "holding": list(holding),
+            "next": more,
+        }
+        if reply.flag:
+            data |= {"flag": reply.flag, "comment": "simulated"}
+        else:
+            data |= {"answer": reply.answer, "box": corners(reply.box) if reply.box else None}
+        try:
+            taken = self._session.post(f"/api/assignments/{task.id}/answer", data)
+        except Refusal as refusal:
+            if refusal.status == 409:
+                raise TwiceAnswered from refusal
+            if refusal.status == 410:
+                raise Gone from refusal
+            raise
+        following = None if taken["next"] is None else _handed(taken["next"])
+        return Taken(taken["repeated"], taken["counted"], following)
+
+    def give_back(self, task: Handed) -> bool:
+        return bool(self._session.post(f"/api/assignments/{task.id}/return", {})["returned"])
+
+
+def _handed(data: Mapping[str, Any]) -> Handed | Refused:
+    if "nothing" in data:
+        again = data.get("again_at")
+        return Refused(data["nothing"], datetime.fromisoformat(again).timestamp() if again else None)
+    content = {
+        "mentions": [mention["id"] for mention in data["mentions"]],
+        "boxes": data["boxes"],
+        "pending": data["pending"],
+    }
+    expires = datetime.fromisoformat(data["expires_at"]).timestamp()
+    return Handed(data["id"], data["kind"], data["image"]["key"], content, expires)

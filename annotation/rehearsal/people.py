@@ -1,0 +1,88 @@
+"""Who comes to a rehearsal: how many of which kind, and their rows."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.hashers import make_password
+
+from annotation import sql
+from annotation.campaign_settings import CampaignError
+from annotation.campaigns import SMALLEST_CROWD
+from annotation.models import Account, Identity, RoleGrant
+from annotation.models import Worker as WorkerRow
+from annotation.models.crowd import ANNOTATOR
+from annotation.simulation.workers import PRESETS, Worker
+
+#: Who comes to a campaign that names no crowd, as shares of the workers.
+USUAL_MIX: Mapping[str, float] = {"careful": 0.6, "average": 0.3, "sloppy": 0.1}
+#: What an identity of theirs says that they come from.
+PROVIDER = "simulated"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A simulated worker with a row, and the name and password of the account they sign in with, if any."""
+
+    worker: Worker
+    row: int
+    username: str = ""
+    password: str = ""
+
+
+def mix_of(workers: int, shares: Mapping[str, float] = USUAL_MIX) -> dict[str, int]:
+    """`workers` people divided by `shares`, the largest remainders rounded up."""
+    if workers < SMALLEST_CROWD:
+        raise CampaignError(
+            f"{workers} workers are too few: nobody judges a question twice or their own box, so "
+            f"{SMALLEST_CROWD} are the least"
+        )
+    total = sum(shares.values())
+    exact = {name: workers * share / total for name, share in shares.items()}
+    mix = {name: int(number) for name, number in exact.items()}
+    by_remainder = sorted(exact, key=lambda name: mix[name] - exact[name])
+    for name in by_remainder[: workers - sum(mix.values())]:
+        mix[name] += 1
+    return {name: count for name, count in mix.items() if count}
+
+
+def check_mix(mix: Mapping[str, int]) -> None:
+    """Raise CampaignError on a kind of worker that there is not."""
+    unknown = sorted(set(mix) - set(PRESETS))
+    if unknown:
+        raise CampaignError(f"unknown kind of worker {unknown[0]!r}; known: {', '.join(PRESETS)}")
+
+
+def enrol(workers: Sequence[Worker], *, accounts: bool) -> list[Person]:
+    """Rows for simulated workers, made on first sight; with `accounts` that they can sign in with.
+
+    The same worker of the same seed is the same person, whatever the campaign. All of a rehearsal
+    share a password that is drawn for it and kept nowhere.
+    """
+    password = secrets.token_urlsafe(24) if accounts else ""
+    hashed = make_password(password) if accounts else ""
+    people = []
+    for worker in workers:
+        name = f"sim{worker.seed}-{worker.name}"
+        with sql.writing():
+            row, _ = WorkerRow.objects.get_or_create(pseudonym=name)
+            identity, _ = Identity.objects.get_or_create(
+                worker=row, defaults={"provider": PROVIDER, "external_id": name}
+            )
+            if accounts:
+                account, _ = Account.objects.update_or_create(username=name, defaults={"password": hashed})
+                RoleGrant.objects.get_or_create(account=account, role=ANNOTATOR)
+                if identity.account_id != account.pk:
+                    Identity.objects.filter(account=account).delete()
+                    Identity.objects.filter(pk=identity.pk).update(account=account)
+        people.append(Person(worker, row.pk, name if accounts else "", password))
+    return people
+
+
+def withdraw_passwords(people: Sequence[Person]) -> None:
+    """Nobody can sign in with these accounts any more."""
+    names = [person.username for person in people if person.username]
+    with sql.writing():
+        Account.objects.filter(username__in=names).update(password=make_password(None))

@@ -1,0 +1,49 @@
+"""What may never be in a queue, said in SQL: counted after rehearsals, benchmarks and accidents.
+
+Constraints keep rows from some of it; what spans rows is looked for here. It holds whenever no
+transaction is under way, whatever workers did and whichever process died.
+"""
+
+from __future__ import annotations
+
+from django.db import connection
+
+from annotation.models import Campaign
+
+#: What it would mean -> the rows that would be it, of the campaign %s.
+NEVER: dict[str, str] = {
+    "tasks given to more workers than they want": """
+        SELECT t.id FROM annotation_task t WHERE t.campaign_id = %s AND (t.live > t.wanted OR t.wanted <
+            (SELECT count(*) FROM annotation_assignment a
+             LEFT JOIN annotation_judgment j ON j.assignment_id = a.id
+             WHERE a.task_id = t.id AND (a.state = 'leased' OR
+                 (j.role = 'vote' AND NOT j.void AND j.created_at <= a.expires_at))))""",
+    "open tasks that miscount their leases and votes": """
+        SELECT t.id FROM annotation_task t WHERE t.campaign_id = %s AND t.state = 'open' AND t.live <>
+              (SELECT count(*) FROM annotation_assignment a WHERE a.task_id = t.id AND a.state = 'leased')
+            + (SELECT count(*) FROM annotation_judgment j
+               WHERE j.image_id = t.image_id AND j.key = t.key AND j.role = 'vote' AND NOT j.void)""",
+    "keys judged twice by one worker": """
+        SELECT min(j.id) FROM annotation_judgment j WHERE j.campaign_id = %s AND j.image_id IS NOT NULL
+        GROUP BY j.image_id, j.worker_id, j.key HAVING count(*) > 1""",
+    "answers without their judgment, or with several": """
+        SELECT a.id FROM annotation_assignment a LEFT JOIN annotation_judgment j ON j.assignment_id = a.id
+        WHERE a.campaign_id = %s AND a.state = 'submitted' GROUP BY a.id HAVING count(j.id) <> 1""",
+    "judgments on what was not handed in": """
+        SELECT j.id FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
+        WHERE j.campaign_id = %s AND a.state <> 'submitted'""",
+    "boxes judged by who drew them": """
+        SELECT j.id FROM annotation_judgment j
+        JOIN annotation_task t ON t.image_id = j.image_id AND t.key = j.key
+        WHERE j.campaign_id = %s AND t.kind = 'box_quality' AND t.barred_id = j.worker_id""",
+}
+
+
+def violations(campaign: Campaign) -> dict[str, int]:
+    """How many rows of the campaign are what they never may be, by what it would mean."""
+    found = {}
+    with connection.cursor() as cursor:
+        for what, statement in NEVER.items():
+            cursor.execute(f"SELECT count(*) FROM ({statement}) AS found", [campaign.pk])
+            found[what] = int(cursor.fetchone()[0])
+    return found
