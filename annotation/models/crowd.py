@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.utils.functional import cached_property
 
 ANNOTATOR = "annotator"
 REVIEWER = "reviewer"
@@ -21,8 +22,12 @@ class Account(AbstractUser):
             return False
         if self.is_superuser:
             return True
-        granted = set(self.roles.values_list("role", flat=True))
-        return ADMIN in granted or bool(granted.intersection(roles))
+        return ADMIN in self.granted or bool(self.granted.intersection(roles))
+
+    @cached_property
+    def granted(self) -> frozenset[str]:
+        """The roles that were granted when this object was first asked; requests each have their own."""
+        return frozenset(self.roles.values_list("role", flat=True))
 
 
 class RoleGrant(models.Model):

@@ -2,7 +2,8 @@
 //
 // Inside [data-light], whatever bears data-chains="2" (or "2 5": a box of two chains) belongs to
 // those chains. Pointing at it, or focusing it by keyboard, lights them while it lasts. A click or
-// a tap keeps one lit, and the address bar says which; Escape, or another click, lets go.
+// a tap keeps one lit, and the address bar says which; Escape, or another click, lets go. A link
+// with data-follow lights its chain too, and is followed.
 
 for (const room of document.querySelectorAll("[data-light]")) {
   const parts = [...room.querySelectorAll("[data-chains]")];
@@ -50,7 +51,7 @@ for (const room of document.querySelectorAll("[data-light]")) {
   room.addEventListener("click", (event) => {
     if (event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const part = partAt(event.target);
-    if (!part) return;
+    if (!part || part.hasAttribute("data-follow")) return;
     event.preventDefault();
     keep(nextOf(chainsOf(part)));
   });

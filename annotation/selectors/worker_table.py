@@ -1,0 +1,136 @@
+"""The order of a campaign's workers by what a researcher asks for, and one page of them.
+
+A table is sorted over the whole crowd, so all of it is read, as few columns of each: what was
+earned is a minute old at most (`campaign.kept_earned`). Pages go by key: the worker after whom the
+next one begins.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from annotation.models import Campaign, Standing
+from annotation.selectors.campaign import WorkerRow, workers
+from annotation.selectors.campaign.cost import QUALIFICATION, kept_earned, paid
+
+#: What the table can be sorted by.
+SORTS = ("worker", "answers", "accuracy", "seconds", "earned", "due")
+#: How workers stand, as the table can be filtered.
+STATES = ("qualification", "probation", "trusted", "suspended", "blocked", "withdrawn")
+PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which workers, in which order; empty fields ask for all. `after`: the last one of the page before."""
+
+    sort: str = "answers"
+    up: bool = False
+    kind: str = ""
+    state: str = ""
+    find: str = ""
+    after: int = 0
+
+
+@dataclass(slots=True)
+class Figures:
+    """What a worker is sorted by: of one kind of question or of all, but for what they are due.
+
+    `known` and `right` are of one kind the newest known answers, by which the worker is judged.
+    """
+
+    name: str = ""
+    answers: int = 0
+    seconds: float = 0.0
+    earned: int = 0
+    due: int = 0
+    known: int = 0
+    right: int = 0
+    states: set[str] = field(default_factory=set)
+
+    @property
+    def accuracy(self) -> float | None:
+        return self.right / self.known if self.known else None
+
+    @property
+    def each(self) -> float | None:
+        """Seconds that an answer took on average."""
+        return self.seconds / self.answers if self.answers else None
+
+    def value(self, sort: str) -> float | str | None:
+        """What they are sorted by; None where it is not known."""
+        match sort:
+            case "worker":
+                return self.name
+            case "accuracy":
+                return self.accuracy
+            case "seconds":
+                return self.each
+            case _:
+                return float(getattr(self, sort))
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the table, and the worker to go on after, None at the end; `total` are all that match."""
+
+    rows: list[tuple[WorkerRow, Figures]]
+    after: int | None
+    total: int
+
+
+def worker_page(campaign: Campaign, asked: Asked, *, size: int = PAGE) -> Page:
+    """The workers of a campaign that are asked for, from the one after `asked.after` on."""
+    found = _matching(campaign, asked)
+    ids = _sorted(found, asked)
+    start = ids.index(asked.after) + 1 if asked.after in found else 0
+    page = ids[start : start + size]
+    rows = {row.id: row for row in workers(campaign, only=page, limit=size)} if page else {}
+    return Page(
+        rows=[(rows[worker], found[worker]) for worker in page],
+        after=page[-1] if start + size < len(ids) else None,
+        total=len(ids),
+    )
+
+
+def _matching(campaign: Campaign, asked: Asked) -> dict[int, Figures]:
+    found: dict[int, Figures] = defaultdict(Figures)
+    rows = Standing.objects.filter(campaign=campaign)
+    if asked.kind:
+        rows = rows.filter(kind=asked.kind)
+    for worker, name, state, known, right, last, blocked, withdrawn in rows.values_list(
+        "worker", "worker__pseudonym", "state", "known", "right", "last", "blocked", "withdrawn_at"
+    ):
+        one = found[worker]
+        one.name = name
+        one.states |= {state} | ({"blocked"} if blocked else set()) | ({"withdrawn"} if withdrawn else set())
+        one.known += len(last) if asked.kind else known
+        one.right += last.count("1") if asked.kind else right
+    for line in kept_earned(campaign):
+        if line.worker not in found:
+            continue
+        one = found[line.worker]
+        one.due += line.pay
+        if asked.kind in ("", line.kind) and line.role != QUALIFICATION:
+            one.answers += line.answers
+            one.seconds += line.seconds
+        if asked.kind in ("", line.kind):
+            one.earned += line.pay
+    for worker, amount in paid(campaign).items():
+        if worker in found:
+            found[worker].due -= amount
+    return {
+        worker: one
+        for worker, one in found.items()
+        if asked.state in ("", *one.states) and asked.find.casefold() in one.name.casefold()
+    }
+
+
+def _sorted(found: dict[int, Figures], asked: Asked) -> list[int]:
+    """The workers in order; those of whom it is not known come last, whichever way one sorts."""
+    values = {worker: (one.value(asked.sort), one.name) for worker, one in found.items()}
+    told = [worker for worker, (value, _name) in values.items() if value is not None]
+    rest = [worker for worker, (value, _name) in values.items() if value is None]
+    told.sort(key=values.__getitem__, reverse=not asked.up)
+    return told + sorted(rest, key=lambda worker: values[worker][1])

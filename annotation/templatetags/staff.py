@@ -1,0 +1,54 @@
+"""What the header and the templates of campaigns need: where one may go, and shares as percentages."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from django import template
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from annotation.models.crowd import ANNOTATOR
+from annotation.web.access import BROWSING
+
+register = template.Library()
+
+
+class Place(NamedTuple):
+    """A part of the site, as the header links it; `here` where the page is part of it."""
+
+    name: str
+    address: str
+    here: bool
+
+
+@register.simple_tag(takes_context=True)
+def places(context: dict[str, Any]) -> list[Place]:
+    """The parts of the site that are open to whoever asks; none where there is only one."""
+    request = context["request"]
+    account = request.user
+    found = []
+    if account.has_role(*BROWSING):
+        found += [
+            (_("Corpora"), reverse("home"), "corpora"),
+            (_("Campaigns"), reverse("campaigns"), "campaign"),
+        ]
+    if account.has_role(ANNOTATOR):
+        found.append((_("Tasks"), reverse("tasks"), "tasks"))
+    part = request.path.strip("/").split("/")[0].removeprefix("open-")
+    return (
+        [Place(name, address, (part or "corpora").startswith(key)) for name, address, key in found]
+        if len(found) > 1
+        else []
+    )
+
+
+@register.filter
+def percent(share: float) -> str:
+    """0.947 as 95 %, with a space that does not break; never 100 % or 0 % where it is not quite that."""
+    rounded = round(100 * share)
+    if rounded == 100 and share < 1:
+        rounded = 99
+    if rounded == 0 and share > 0:
+        rounded = 1
+    return f"{rounded}\N{NO-BREAK SPACE}%"

@@ -1,0 +1,92 @@
+"""A reviewer's form, read: one of its buttons makes one ruling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.utils.translation import gettext as _
+
+from annotation.protocol.contents import BadContent, ruling_from
+from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
+from annotation.protocol.terms import Box
+from annotation.reviewing import CannotRule
+
+#: Before the name of a mention: where it is to go.
+TO = "to:"
+#: Chains that a regrouping can begin, by the value of their choice.
+NEW = ("new1", "new2", "new3")
+
+
+def ruling_in(data: Mapping[str, str]) -> tuple[Ruling, list[tuple[str, ...]]]:
+    """The ruling that a form asks for, and the chains that its sender saw. Raises CannotRule.
+
+    `act` says which; `chain` is the chain's mention ids, separated by spaces.
+    """
+    chain = tuple(data.get("chain", "").split())
+    match data.get("act", ""):
+        case "keep":
+            return Partition((chain,)), [chain]
+        case "regroup":
+            return _regrouped(chain, data)
+        case "boxes":
+            return Boxes(chain, boxes_in(data.get("boxes", ""))), []
+        case "close":
+            if data.get("as", "") not in ("scene", "none", "excluded"):
+                raise CannotRule(_("Say why there is no box: a scene, nothing to box, or not to be used."))
+            return Closure(chain, data["as"]), []
+        case "resume":
+            return Resume(chain), []
+        case "apart":
+            return KeepApart(data.get("a", ""), data.get("b", "")), []
+        case _:
+            raise CannotRule(_("Nothing was chosen: use one of the buttons."))
+
+
+def boxes_in(text: str) -> tuple[Box, ...]:
+    """The boxes of a text, one to a line as xmin, ymin, xmax, ymax. Raises CannotRule naming the line."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            xmin, ymin, xmax, ymax = map(int, line.replace(",", " ").split())
+            found.append(Box(xmin, ymin, xmax, ymax))
+        except ValueError:
+            raise CannotRule(
+                _(
+                    "Line %(number)d, “%(line)s”, is no box: give four whole numbers, left, top, right and "
+                    "bottom, in pixels from 1."
+                )
+                % {"number": number, "line": line.strip()[:60]}
+            ) from None
+    if not found:
+        raise CannotRule(_("Give one box or more; where there is nothing to box, close the chain instead."))
+    return tuple(found)
+
+
+def _regrouped(chain: tuple[str, ...], data: Mapping[str, str]) -> tuple[Partition, list[tuple[str, ...]]]:
+    """The chain's mentions sent elsewhere: what stays, what joins others, what begins new chains.
+
+    Chains that get nothing are not part of the ruling.
+    """
+    moved: dict[tuple[str, ...], list[str]] = {}
+    stays = []
+    for mention in chain:
+        target = data.get(TO + mention, "")
+        if target == "":
+            stays.append(mention)
+        elif target in NEW:
+            moved.setdefault((target,), []).append(mention)
+        else:
+            moved.setdefault(tuple(target.split()), []).append(mention)
+    joined = [target for target in moved if target[0] not in NEW]
+    groups = [tuple(stays)] if stays else []
+    groups += [(*(target if target in joined else ()), *mentions) for target, mentions in moved.items()]
+    if not moved:
+        raise CannotRule(_("No mention was moved: choose where each one belongs, or keep the chain."))
+    try:
+        asked = ruling_from({"kind": "partition", "groups": groups})
+    except BadContent as error:
+        raise CannotRule(str(error)) from error
+    assert isinstance(asked, Partition)
+    return asked, [chain, *joined]

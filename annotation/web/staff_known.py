@@ -1,0 +1,207 @@
+"""Pages of a campaign's known items: what there is, adding some from files, layers or agreement, retiring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import controls, qualification
+from annotation.campaign_settings import settings_of
+from annotation.formats.base import FormatError
+from annotation.models import Campaign, Control
+from annotation.models.crowd import RESEARCHER
+from annotation.protocol import questions as q
+from annotation.protocol.contents import question_from
+from annotation.registry import UnknownName
+from annotation.selectors.browse import layers_of
+from annotation.selectors.controls import known_items
+from annotation.selectors.corpora import layer_named
+from annotation.tasktypes import shown_image
+from annotation.web.access import for_roles
+from annotation.web.filters import number_in
+from annotation.web.staff import account_of, campaign_at, framed, query, said
+from annotation.web.staff_words import ANSWERS, KINDS, PURPOSES, SOURCES
+
+#: Known items on a page.
+PAGE = 40
+#: Bytes of a file of known items, at most: some ten thousand of them.
+LARGEST = 4 * 2**20
+#: Images whose questions are looked at when known items are made from a layer.
+IMAGES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ShownItem:
+    """A known item as a line: the words it is about, and its answer."""
+
+    row: Control
+    kind: str
+    purpose: str
+    source: str
+    words: tuple[str, ...]
+    answer: str
+
+
+@require_safe
+@for_roles(RESEARCHER)
+def listing(request: HttpRequest, name: str) -> HttpResponse:
+    """What known items there are, counted and one by one, and the ways to add more."""
+    campaign = campaign_at(name)
+    kind, purpose = request.GET.get("kind", ""), request.GET.get("purpose", "")
+    kind = kind if kind in KINDS else ""
+    purpose = purpose if purpose in PURPOSES else ""
+    rows = Control.objects.filter(campaign=campaign, active=True).select_related("image")
+    if kind:
+        rows = rows.filter(kind=kind)
+    if purpose:
+        rows = rows.filter(purpose=purpose)
+    before = number_in(request.GET, "before")
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
+    found = list(rows.order_by("-pk")[: PAGE + 1])
+    settings = settings_of(campaign.settings)
+    return render(
+        request,
+        "annotation/staff/known.html",
+        framed(
+            request,
+            campaign,
+            "known",
+            counts=_counts(campaign),
+            warnings=[
+                *qualification.warnings(campaign=campaign, settings=settings).values(),
+                *controls.warnings(campaign=campaign, settings=settings.trust).values(),
+            ],
+            items=_shown(found[:PAGE]),
+            later=query(kind=kind, purpose=purpose, before=found[PAGE - 1].pk) if len(found) > PAGE else "",
+            first=(query(kind=kind, purpose=purpose) or "?") if before is not None else "",
+            kind=kind,
+            purpose=purpose,
+            kinds=KINDS.items(),
+            purposes=PURPOSES.items(),
+            promotable=[(each, KINDS[each]) for each in q.QUESTIONS if each != q.BOX_DRAWING],
+            layers=[layer for layer in layers_of(campaign.corpus) if layer.name != campaign.name],
+            images=IMAGES,
+        ),
+    )
+
+
+@require_POST
+@for_roles(RESEARCHER)
+def add(request: HttpRequest, name: str) -> HttpResponse:
+    """Add known items from a CSV file, from a layer, or from what workers agree on."""
+    campaign = campaign_at(name)
+    refusals = (
+        controls.BadItems,
+        controls.NoGold,
+        controls.CannotPromote,
+        FormatError,
+        UnknownName,
+        BadUpload,
+    )
+    with said(request, *refusals) as tell:
+        done = _added(request, campaign)
+        text = ngettext("%(n)d known item is added", "%(n)d known items are added", done.added)
+        there = ngettext("; %(n)d stood there already.", "; %(n)d stood there already.", done.there)
+        tell(text % {"n": done.added} + (there % {"n": done.there} if done.there else "."))
+    return redirect("known_items", name)
+
+
+@require_POST
+@for_roles(RESEARCHER)
+def retire(request: HttpRequest, name: str, item: int) -> HttpResponse:
+    """Take a known item out of use; answers given on it keep counting."""
+    campaign = campaign_at(name)
+    with said(request) as tell:
+        retired = controls.retire(campaign=campaign, controls=[item], actor=account_of(request))
+        tell(_("The item is not shown any more.") if retired else _("It was not in use: nothing changed."))
+    return redirect("known_items", name)
+
+
+class BadUpload(ValueError):
+    """A form without what it needs, or a file that cannot be taken."""
+
+
+def _added(request: HttpRequest, campaign: Campaign) -> controls.Added:
+    """What the form's button says, done."""
+    actor = account_of(request)
+    purpose = request.POST.get("purpose", "")
+    match request.POST.get("act", ""):
+        case "csv":
+            return _from_file(request.FILES.get("file"), campaign, actor)
+        case "promote":
+            least = number_in(request.POST, "at_least") or 3
+            return controls.promote(
+                campaign=campaign,
+                kind=request.POST.get("kind", ""),
+                at_least=least,
+                purpose=purpose if purpose in PURPOSES else Control.CONTROL,
+                actor=actor,
+            )
+        case "layer":
+            layer = layer_named(campaign.corpus, request.POST.get("layer", ""))
+            assert layer is not None  # A name was given.
+            return controls.from_gold(campaign=campaign, layer=layer, images=IMAGES, actor=actor)
+        case _other:
+            raise BadUpload(_("Nothing was chosen: use one of the buttons."))
+
+
+def _from_file(file: Any, campaign: Campaign, actor: Any) -> controls.Added:
+    """The items of an uploaded CSV file; messages name it as its sender does."""
+    if not isinstance(file, UploadedFile):
+        raise BadUpload(_("No file came: choose a CSV file first."))
+    if (file.size or 0) > LARGEST:
+        raise BadUpload(
+            _("The file has %(size)d MiB; the most is %(most)d.")
+            % {"size": (file.size or 0) // 2**20 + 1, "most": LARGEST // 2**20}
+        )
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "items.csv"
+        path.write_bytes(file.read())
+        try:
+            return controls.from_csv(campaign=campaign, file=path, actor=actor)
+        except FormatError as error:
+            raise BadUpload(str(error).replace(str(path), str(file.name))) from error
+
+
+def _counts(campaign: Campaign) -> list[tuple[str, list[str]]]:
+    """Kind -> for each purpose how many items there are of each answer, in words."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for (kind, purpose, answer), items in known_items(campaign).items():
+        of = found.setdefault(kind, {each: [] for each in PURPOSES})
+        of[purpose].append(f"{ANSWERS.get(answer, answer)} {items}")
+    return [(str(KINDS[kind]), [", ".join(told) for told in of.values()]) for kind, of in found.items()]
+
+
+def _shown(rows: list[Control]) -> list[ShownItem]:
+    found = []
+    for row in rows:
+        question = question_from(row.kind, row.key, row.content)
+        answer = row.stratum if row.kind != q.BOX_DRAWING else ("drawn" if row.known else "none")
+        found.append(
+            ShownItem(
+                row,
+                str(KINDS[row.kind]),
+                str(PURPOSES[row.purpose]),
+                str(SOURCES.get(row.source, row.source)),
+                tuple(_words(name, row.image_id) for name in question.mentions),
+                str(ANSWERS.get(answer, answer)),
+            )
+        )
+    return found
+
+
+def _words(mention: str, image: int) -> str:
+    """The words of a mention's id."""
+    number, _colon, span = mention.partition(":")
+    start, end = map(int, span.split("-"))
+    return " ".join(shown_image(image).captions[int(number)].words[start:end])

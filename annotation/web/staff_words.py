@@ -1,0 +1,130 @@
+"""What staff read of stages, kinds of questions, reasons, answers and reports."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy
+
+from annotation.protocol import boxes as loop
+from annotation.protocol import questions as q
+from annotation.protocol.state import LINKING, VERIFICATION
+
+#: Stages of a chain, in words.
+STAGES = {
+    LINKING: gettext_lazy("open: links"),
+    VERIFICATION: gettext_lazy("open: verification"),
+    loop.REQUIREMENT: gettext_lazy("open: requirement"),
+    loop.DRAWING: gettext_lazy("open: drawing"),
+    loop.QUALITY: gettext_lazy("open: quality"),
+    loop.COVERAGE: gettext_lazy("open: coverage"),
+    loop.REVIEW: gettext_lazy("in review"),
+    loop.BOXED: gettext_lazy("boxed"),
+    loop.NON_VISUAL: gettext_lazy("nothing to box"),
+    loop.EXCLUDED: gettext_lazy("excluded"),
+}
+#: The kinds of questions as nouns, for tables.
+KINDS = {
+    q.COREF_LINK: gettext_lazy("links"),
+    q.CHAIN_VERIFICATION: gettext_lazy("verification"),
+    q.BOX_REQUIREMENT: gettext_lazy("requirement"),
+    q.BOX_DRAWING: gettext_lazy("drawing"),
+    q.BOX_QUALITY: gettext_lazy("quality"),
+    q.BOX_COVERAGE: gettext_lazy("coverage"),
+}
+#: Why a chain is in review: a word for lists, and a sentence for whoever has to settle it.
+REASONS = {
+    "refused": gettext_lazy("refused"),
+    "flagged": gettext_lazy("reported"),
+    "fruitless": gettext_lazy("no box found"),
+    "crowded": gettext_lazy("too many boxes"),
+}
+WHY = {
+    "refused": gettext_lazy(
+        "A worker says that these mentions are not one thing, and all share one head noun, so that they "
+        "cannot be split by words. Keep them as one chain, or say which belong together."
+    ),
+    "flagged": gettext_lazy(
+        "Workers reported it instead of answering. Read what they said, then close it, draw its boxes, or "
+        "let it be asked again."
+    ),
+    "fruitless": gettext_lazy(
+        "Boxes were sought in vain, or refused, several times in a row. Draw its boxes, or say that there "
+        "is nothing to box."
+    ),
+    "crowded": gettext_lazy(
+        "It has as many boxes as one chain may have, and workers see more. Settle its boxes, or say that "
+        "it is too many to count."
+    ),
+}
+#: What was asked, and what was answered or reported, in words.
+QUESTIONS = {
+    q.COREF_LINK: gettext_lazy("same thing?"),
+    q.CHAIN_VERIFICATION: gettext_lazy("all one thing?"),
+    q.BOX_REQUIREMENT: gettext_lazy("needs a box?"),
+    q.BOX_DRAWING: gettext_lazy("draw a box"),
+    q.BOX_QUALITY: gettext_lazy("is the box good?"),
+    q.BOX_COVERAGE: gettext_lazy("are boxes missing?"),
+}
+ANSWERS = {
+    "yes": gettext_lazy("yes"),
+    "no": gettext_lazy("no"),
+    "true": gettext_lazy("yes"),
+    "false": gettext_lazy("no"),
+    "box": gettext_lazy("a box"),
+    "scene": gettext_lazy("scene, no box"),
+    "none": gettext_lazy("nothing"),
+    "drawn": gettext_lazy("drew a box"),
+    "good": gettext_lazy("good"),
+    "bad": gettext_lazy("bad"),
+    "more": gettext_lazy("more are missing"),
+    "complete": gettext_lazy("complete"),
+}
+FLAGS = {
+    "chunk_wrong": gettext_lazy("words marked wrongly"),
+    "image_missing": gettext_lazy("picture missing"),
+    "offensive": gettext_lazy("offensive"),
+}
+ROLES = {
+    q.DOUBLE_CHECK: gettext_lazy("second opinion"),
+    q.SURPLUS: gettext_lazy("came late"),
+}
+#: What staff did, as the audit names it.
+ACTS = {
+    "create_campaign": gettext_lazy("wrote it down"),
+    "open_images": gettext_lazy("opened images"),
+    "open_campaign": gettext_lazy("opened the campaign"),
+    "pause_campaign": gettext_lazy("paused the campaign"),
+    "resume_campaign": gettext_lazy("resumed the campaign"),
+    "close_campaign": gettext_lazy("closed the campaign"),
+    "set_stop_rules": gettext_lazy("changed the stop rules"),
+    "set_instructions": gettext_lazy("wrote a text anew"),
+    "add_known_items": gettext_lazy("added known items"),
+    "retire_known_items": gettext_lazy("retired known items"),
+    "rule": gettext_lazy("ruled"),
+    "withdraw_ruling": gettext_lazy("withdrew a ruling"),
+    "resolve_flag": gettext_lazy("saw to a report"),
+    "suspend_worker": gettext_lazy("suspended a worker"),
+    "reinstate_worker": gettext_lazy("let a worker back"),
+    "discard_worker": gettext_lazy("withdrew a worker's answers"),
+    "restore_worker": gettext_lazy("restored a worker's answers"),
+    "pay_worker": gettext_lazy("paid a worker"),
+    "cancel_job": gettext_lazy("cancelled a job"),
+    "resume_job": gettext_lazy("resumed a job"),
+}
+#: How a worker stands for a kind of question.
+STANDINGS = {
+    "qualification": gettext_lazy("not tested"),
+    "probation": gettext_lazy("on probation"),
+    "trusted": gettext_lazy("trusted"),
+    "suspended": gettext_lazy("suspended"),
+}
+#: What known items are for, and where they come from.
+PURPOSES = {
+    "control": gettext_lazy("mixed into the work"),
+    "qualification": gettext_lazy("for the test"),
+}
+SOURCES = {
+    "gold": gettext_lazy("a layer"),
+    "page": gettext_lazy("by page"),
+    "csv": gettext_lazy("a file"),
+    "promoted": gettext_lazy("agreement"),
+}

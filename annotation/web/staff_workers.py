@@ -1,0 +1,254 @@
+"""Pages of a campaign's workers: the table, one worker, and what a researcher does about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import discard, jobs, workers
+from annotation.campaign_settings import settings_of
+from annotation.discard import CannotDo
+from annotation.models import Campaign, Worker
+from annotation.models.crowd import ADMIN, RESEARCHER
+from annotation.protocol.questions import QUESTIONS
+from annotation.protocol.work import UNPAID
+from annotation.registry import UnknownName
+from annotation.selectors.campaign import KindRow, WorkerRow
+from annotation.selectors.campaign import workers as worker_rows
+from annotation.selectors.worker_table import SORTS, STATES, Asked, Figures, worker_page
+from annotation.web.access import for_roles
+from annotation.web.campaign_shapes import cents
+from annotation.web.staff import account_of, campaign_at, framed, query, said
+from annotation.web.staff_words import KINDS, STANDINGS
+from annotation.workers import CannotErase
+
+#: Heads of the table's columns, by what they sort by.
+HEADS = {
+    "worker": gettext_lazy("Worker"),
+    "answers": gettext_lazy("Answers"),
+    "accuracy": gettext_lazy("Known items right"),
+    "seconds": gettext_lazy("Seconds each"),
+    "earned": gettext_lazy("Earned"),
+    "due": gettext_lazy("Due"),
+}
+#: Standings as the table is filtered by them.
+FILTERS = {
+    **STANDINGS,
+    "blocked": gettext_lazy("taken off"),
+    "withdrawn": gettext_lazy("answers withdrawn"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A column's head: what it says, the address that sorts by it, and how it is sorted now."""
+
+    sort: str
+    name: str
+    address: str
+    way: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownWorker:
+    """A worker as a line of the table; of one kind of question where the table is of one."""
+
+    row: WorkerRow
+    figures: Figures
+    earned: str
+    due: str
+    standing: str
+    off: bool
+
+
+@require_safe
+@for_roles(RESEARCHER)
+def table(request: HttpRequest, name: str) -> HttpResponse:
+    """All workers of a campaign; sorted, filtered and paged by the address."""
+    campaign = campaign_at(name)
+    asked = asked_in(request.GET)
+    page = worker_page(campaign, asked)
+    pay = settings_of(campaign.settings).pay
+    return render(
+        request,
+        "annotation/staff/workers.html",
+        framed(
+            request,
+            campaign,
+            "workers",
+            rows=[shown(row, figures, asked.kind, pay.currency) for row, figures in page.rows],
+            total=page.total,
+            asked=asked,
+            heads=[
+                _head(asked, sort) for sort in SORTS if pay.basis != UNPAID or sort not in ("earned", "due")
+            ],
+            paid=pay.basis != UNPAID,
+            kinds=KINDS.items(),
+            states=FILTERS.items(),
+            later=as_query(replace(asked, after=page.after)) if page.after else "",
+            first=as_query(replace(asked, after=0)) or "?" if asked.after else "",
+        ),
+    )
+
+
+@require_safe
+@for_roles(RESEARCHER)
+def worker(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
+    """One worker of a campaign, by kind of question, with what can be done about them."""
+    campaign = campaign_at(name)
+    row = worker_rows(campaign, only=[_worker(campaign, pseudonym)], fresh=True)[0]
+    pay = settings_of(campaign.settings).pay
+    return render(
+        request,
+        "annotation/staff/worker.html",
+        framed(
+            request,
+            campaign,
+            "workers",
+            worker=row,
+            kinds=[(kind, KINDS.get(kind.kind, kind.kind), standing_of(kind)) for kind in row.kinds],
+            earned=cents(row.earned, pay.currency),
+            due=cents(row.due, pay.currency),
+            hourly=cents(row.hourly, pay.currency) if row.hourly is not None else "",
+            paid=pay.basis != UNPAID,
+        ),
+    )
+
+
+@require_POST
+@for_roles(RESEARCHER)
+def act(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
+    """Take a worker off a kind or all, let them back, withdraw their answers or restore them."""
+    campaign = campaign_at(name)
+    found, actor = _worker(campaign, pseudonym), account_of(request)
+    kind = request.POST.get("kind", "") or None
+    reason = request.POST.get("reason", "").strip()[:200]
+    with said(request, CannotDo, UnknownName, jobs.JobError) as tell:
+        if kind is not None and kind not in QUESTIONS:
+            raise CannotDo(_("“%(kind)s” is no kind of question.") % {"kind": kind[:60]})
+        match request.POST.get("act", ""):
+            case "suspend":
+                changed = discard.suspend(
+                    campaign=campaign, worker=found, kind=kind, reason=reason, actor=actor
+                )
+                tell(_changed(changed, _("Taken off: %(kinds)s."), _("They were taken off already.")))
+            case "reinstate":
+                changed = discard.reinstate(campaign=campaign, worker=found, kind=kind, actor=actor)
+                tell(_changed(changed, _("Let back: %(kinds)s."), _("They were not off: nothing changed.")))
+            case "discard":
+                arguments = {"worker": found, "kind": kind, "reason": reason}
+                jobs.enqueue(kind="discard", arguments=arguments, campaign=campaign, actor=actor)
+                tell(_("Their answers are being withdrawn; see Jobs for how far that is."))
+            case "restore":
+                arguments = {"worker": found, "kind": kind}
+                jobs.enqueue(kind="restore", arguments=arguments, campaign=campaign, actor=actor)
+                tell(_("Their answers are being restored; see Jobs for how far that is."))
+            case _other:
+                raise CannotDo(_("Nothing was chosen: use one of the buttons."))
+    return redirect("worker", name, pseudonym)
+
+
+@require_POST
+@for_roles(ADMIN)
+def erase(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
+    """Forget who a worker is; their answers stay under the pseudonym."""
+    campaign = campaign_at(name)
+    found = Worker.objects.get(pk=_worker(campaign, pseudonym))
+    with said(request, CannotErase) as tell:
+        if request.POST.get("sure") != "yes":
+            raise CannotErase(_("Erasing cannot be undone: tick the box to say that you mean it."))
+        workers.erase(worker=found, actor=account_of(request))
+        tell(_("This worker is erased: nothing leads from the pseudonym to a person any more."))
+    return redirect("worker", name, pseudonym)
+
+
+def shown(row: WorkerRow, figures: Figures, kind: str, currency: str) -> ShownWorker:
+    """A worker's line: all kinds together, or one of them."""
+    kinds = [each for each in row.kinds if kind in ("", each.kind)]
+    off = sorted({standing_of(each) for each in kinds if _off(each)})
+    trusted = sum(each.state == "trusted" and not _off(each) for each in kinds)
+    return ShownWorker(
+        row=row,
+        figures=figures,
+        earned=cents(figures.earned, currency),
+        due=cents(figures.due, currency),
+        standing=standing_of(kinds[0]) if len(kinds) == 1 else _together(len(kinds), trusted, off),
+        off=bool(off),
+    )
+
+
+def standing_of(kind: KindRow) -> str:
+    """How a worker stands for a kind, in a word or two."""
+    if kind.withdrawn_at:
+        return _("answers withdrawn")
+    if kind.blocked:
+        return _("taken off")
+    return str(STANDINGS.get(kind.state, kind.state))
+
+
+def asked_in(given: Mapping[str, str]) -> Asked:
+    """Which workers an address asks for; what it cannot mean is left out."""
+    sort, after = given.get("sort", ""), given.get("after", "")
+    kind, state = given.get("kind", ""), given.get("state", "")
+    return Asked(
+        sort=sort if sort in SORTS else "answers",
+        up=given.get("way", "") == "up",
+        kind=kind if kind in QUESTIONS else "",
+        state=state if state in STATES else "",
+        find=given.get("find", "").replace("\0", "").strip(),
+        after=int(after) if after.isascii() and after.isdigit() and len(after) < 18 else 0,
+    )
+
+
+def as_query(asked: Asked) -> str:
+    """The address of what is asked for."""
+    return query(
+        sort=asked.sort if asked.sort != "answers" else "",
+        way="up" if asked.up else "",
+        kind=asked.kind,
+        state=asked.state,
+        find=asked.find,
+        after=asked.after or "",
+    )
+
+
+def _head(asked: Asked, sort: str) -> Head:
+    """Sorting by another column begins with the most, by name with the first; again turns it round."""
+    now = asked.sort == sort
+    up = not asked.up if now else sort == "worker"
+    way = ("ascending" if asked.up else "descending") if now else ""
+    return Head(sort, str(HEADS[sort]), as_query(replace(asked, sort=sort, up=up, after=0)) or "?", way)
+
+
+def _off(kind: KindRow) -> bool:
+    return kind.blocked or kind.withdrawn_at is not None or kind.state == "suspended"
+
+
+def _together(kinds: int, trusted: int, off: list[str]) -> str:
+    """How a worker stands for several kinds."""
+    told = ngettext(
+        "trusted with %(trusted)d of %(kinds)d kind", "trusted with %(trusted)d of %(kinds)d kinds", kinds
+    )
+    return "; ".join([told % {"trusted": trusted, "kinds": kinds}, *off])
+
+
+def _changed(kinds: tuple[str, ...], text: str, nothing: str) -> str:
+    return text % {"kinds": ", ".join(str(KINDS[kind]) for kind in kinds)} if kinds else nothing
+
+
+def _worker(campaign: Campaign, pseudonym: str) -> int:
+    try:
+        if "\0" in pseudonym:
+            raise CannotDo(pseudonym)
+        return discard.worker_named(pseudonym, campaign)
+    except CannotDo:
+        raise Http404(
+            _("Campaign “%(campaign)s” has no worker “%(name)s”.")
+            % {"campaign": campaign.name, "name": pseudonym}
+        ) from None

@@ -1,0 +1,25 @@
+// Keeps a part of the page up to date: while [data-live] is "on", it is fetched anew every few seconds.
+//
+// The new part replaces the old one whole, unless somebody is about to press one of its buttons.
+
+const EVERY = 3000;
+
+const look = async () => {
+  const shown = document.querySelector('[data-live="on"]');
+  if (!shown) return;
+  if (!document.hidden && !shown.contains(document.activeElement)) {
+    try {
+      const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+      if (answer.ok && !answer.redirected) {
+        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const fresh = page.querySelector("[data-live]");
+        if (fresh) shown.replaceWith(document.adoptNode(fresh));
+      }
+    } catch {
+      // Without a network the page stays as it is, and is looked at again.
+    }
+  }
+  setTimeout(look, EVERY);
+};
+
+setTimeout(look, EVERY);
