@@ -88,6 +88,11 @@ class TaskType:
         return f"annotation/tasks/{self.key}.html"
 
     @property
+    def sign(self) -> str:
+        """The picture that stands for it, among the static files."""
+        return f"annotation/signs/{self.key}.svg"
+
+    @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of an answer: one of the question's words, or a flag with a comment."""
         answer: dict[str, Any] = {"answer": {"enum": list(ANSWERS[self.key])}}

@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotation.models import Corpus, Image, Layer
+from annotation.models.crowd import ANNOTATOR
 from annotation.pictures import picture_size
 from annotation.protocol.terms import CATEGORIES
 from annotation.selectors import browse
@@ -23,10 +24,14 @@ from annotation.web.inspection import inspect
 
 
 @require_safe
-@for_roles(*BROWSING)
+@for_roles(*BROWSING, ANNOTATOR)
 def home(request: HttpRequest) -> HttpResponse:
-    """All published corpora, each with a strip of its pictures."""
-    return render(request, "annotation/home.html", {"corpora": browse.published_corpora()})
+    """All published corpora, each with a strip of its pictures. Who only annotates goes to their tasks."""
+    account: Any = request.user
+    if not account.has_role(*BROWSING):
+        return redirect("tasks")
+    about = {"corpora": browse.published_corpora(), "works": account.has_role(ANNOTATOR)}
+    return render(request, "annotation/home.html", about)
 
 
 @require_safe
@@ -77,7 +82,7 @@ def image(request: HttpRequest, name: str, key: str) -> HttpResponse:
         shown,
         browse.captions_of(shown),
         browse.layer_rows(shown, layer) if layer else None,
-        size=_size(shown),
+        size=size_of(shown),
         lit=number_in(request.GET, "chain") or 0,
     )
     before, after = browse.neighbours(shown, layer, wanted)
@@ -150,7 +155,7 @@ def _dropping(wanted: Filter, layer: str) -> list[tuple[str, str]]:
     return [(said, as_query(replace(wanted, **change), layer) or "?") for said, change in drops]
 
 
-def _size(shown: Image) -> tuple[int, int] | None:
+def size_of(shown: Image) -> tuple[int, int] | None:
     """The picture's own size where its row does not tell it."""
     if not shown.picture or (shown.width and shown.height):
         return None

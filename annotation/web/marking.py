@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from annotation.models import Caption, Mention
 from annotation.web.palette import hue
 
 #: Punctuation that ends a stretch, with the space before it that tokenised captions have.
-_POINT = re.compile(r" ?[.,;:!?]+(?=\s|$)")
+POINT = re.compile(r" ?[.,;:!?]+(?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def mark(caption: Caption, mentions: Sequence[Mention], numbers: Mapping[int, in
             continue
         if start > told:
             pieces.append(Piece(text[told:start]))
-        point = _POINT.match(text, end)
+        point = POINT.match(text, end)
         pieces.append(replace(piece, tail=point[0]) if point else piece)
         told = point.end() if point else end
     if told < len(text):
@@ -71,7 +72,16 @@ def mark(caption: Caption, mentions: Sequence[Mention], numbers: Mapping[int, in
     return MarkedCaption(caption, pieces, beside)
 
 
-def laid_out(caption: Caption) -> tuple[str, list[tuple[int, int]]]:
+class Worded(Protocol):
+    """A text and its words."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def words(self) -> Sequence[str]: ...
+
+
+def laid_out(caption: Worded) -> tuple[str, list[tuple[int, int]]]:
     """A caption's text and where each of its words stands in it.
 
     The text as it was written, where the words are found in it one after the other; the words

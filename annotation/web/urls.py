@@ -1,6 +1,6 @@
 """The addresses of the annotation app's pages."""
 
-from django.urls import path
+from django.urls import include, path
 
 from annotation.web.addresses import picture
 from annotation.web.browse import corpus, home, image
@@ -10,7 +10,9 @@ urlpatterns = [
     path("", home, name="home"),
     path("sign-in/", SignIn.as_view(), name="sign_in"),
     path("sign-out/", SignOut.as_view(), name="sign_out"),
+    path("", include("annotation.web.campaign_urls")),
     path("corpora/<slug:name>/", corpus, name="corpus"),
     path("corpora/<slug:name>/images/<str:key>/", image, name="image"),
     path("pictures/<str:token>", picture, name="picture"),
+    path("tasks/", include("annotation.web.task_urls")),
 ]

@@ -58,7 +58,7 @@ def test_who_may_not_browse_gets_a_page_for_everybody(
     scenes: Corpus, open_page: Open, width: int, scheme: str
 ):
     page = open_page(width, color_scheme=scheme)
-    sign_in(page, "ann")
+    sign_in(page, "ann", then="/corpora/scenes/")
     expect(page.get_by_role("heading", level=1)).to_have_text("This page is not for your account")
     assert_accessible(page)
 

@@ -51,6 +51,8 @@ def test_a_page_is_open_to_those_who_may_browse(scenes: Corpus, route: str, kind
     elif kind in ("anonymous", "suspended"):
         assert answer.status_code == 302
         assert answer["Location"] == f"{reverse('sign_in')}?next={address}"
+    elif (kind, route) == ("annotator", "home"):
+        assert (answer.status_code, answer["Location"]) == (302, reverse("tasks"))
     else:
         assert answer.status_code == 403
 
@@ -64,12 +66,12 @@ def test_a_page_takes_no_post(scenes: Corpus, route: str, kind: str):
 
 @pytest.mark.parametrize("kind", ["nobody", "annotator"])
 def test_who_may_not_browse_is_told_why_and_what_next(scenes: Corpus, kind: str):
-    answer = visitor(kind).get(reverse("home"))
+    answer = visitor(kind).get(reverse("corpus", args=["scenes"]))
     text = answer.content.decode()
     assert "reviewers and researchers" in text
     assert "ask an admin" in text
     assert "Sign out" in text
-    assert "scenes" not in text
+    assert "two dogs" not in text
 
 
 @pytest.mark.parametrize("kind", VISITORS)

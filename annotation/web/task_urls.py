@@ -1,0 +1,13 @@
+"""The addresses of an annotator's pages, below /tasks/."""
+
+from django.urls import path
+
+from annotation.web.tasks import consent, instructions_page, task, tasks, test
+
+urlpatterns = [
+    path("", tasks, name="tasks"),
+    path("<slug:name>/consent/", consent, name="task_consent"),
+    path("<slug:name>/<slug:kind>/", task, name="task"),
+    path("<slug:name>/<slug:kind>/instructions/", instructions_page, name="task_instructions"),
+    path("<slug:name>/<slug:kind>/test/", test, name="task_test"),
+]

@@ -1,0 +1,128 @@
+"""A line of the list of tasks: what a worker is told of their standing, of pay, of what waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.hand_out import Nothing
+from annotation.offers import Offer
+from annotation.protocol.trust import PROBATION, TRUSTED
+from annotation.protocol.work import MICROS, PER_HOUR, PER_ITEM
+from annotation.selectors.campaign import money
+from annotation.tasktypes import TASK_TYPES, TaskType
+
+#: Reasons that hold for all of a campaign; and those that are nobody's doing.
+WHOLE = ("paused", "closed", "no_consent")
+NO_WORK = ("none_open", "all_judged", "busy")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An offer in words. `go` is what the way in is called, "" where there is none; others may be empty."""
+
+    offer: Offer
+    type: TaskType
+    go: str
+    standing: str
+    waiting: str
+    pay: str
+    today: str
+
+    @property
+    def parts(self) -> list[str]:
+        """What there is to say in one line."""
+        return [part for part in (self.standing, self.waiting, self.pay, self.today) if part]
+
+    @property
+    def why_not(self) -> str:
+        """The reason and the next step, where there is nothing to do here (and not in the whole campaign)."""
+        nothing = self.offer.nothing
+        return nothing.text if nothing and not self.go and nothing.code not in WHOLE else ""
+
+    @property
+    def barred(self) -> bool:
+        """Whether it is this worker who is kept out, rather than that there is no work."""
+        return self.offer.nothing is not None and self.offer.nothing.code not in NO_WORK
+
+
+def line(offer: Offer) -> Line:
+    """`offer` as the list shows it."""
+    return Line(
+        offer,
+        TASK_TYPES.get(offer.kind),
+        _go(offer),
+        _standing(offer),
+        _waiting(offer),
+        _pay(offer),
+        _today(offer),
+    )
+
+
+def whole(offers: Sequence[Offer]) -> Nothing | None:
+    """Why there is nothing to do in the whole of a campaign, where one reason holds for all of it."""
+    return next((o.nothing for o in offers if o.nothing is not None and o.nothing.code in WHOLE), None)
+
+
+def _go(offer: Offer) -> str:
+    if offer.in_hand:
+        return _("Go on")
+    if offer.nothing is None:
+        return _("Start") if not offer.standing.items else _("Work")
+    if not offer.wants_test:
+        return ""
+    if offer.test:
+        return _("Go on with the test")
+    return _("Take the test") if offer.nothing.code == "no_test" else _("Take the test again")
+
+
+def _standing(offer: Offer) -> str:
+    trust, standing = offer.settings.trust, offer.standing
+    if offer.nothing is not None and offer.nothing.code == "blocked":
+        return ""
+    if standing.state == TRUSTED:
+        return _("Trusted")
+    if standing.state == PROBATION:
+        if standing.items >= trust.probation_items:
+            return _("On probation: answers are being checked")
+        return _("On probation: %(done)d of %(all)d") % {"done": standing.items, "all": trust.probation_items}
+    if offer.test:
+        return _("Test: %(done)d of %(all)d") % {"done": offer.test.answered, "all": offer.test.asked}
+    if offer.nothing is not None and offer.nothing.code == "no_test":
+        return _("Begins with a test of %(all)d at most") % {"all": trust.verdict_known}
+    if offer.nothing is not None and offer.nothing.code == "test_failed" and standing.examined:
+        return _("Test: %(right)d of %(all)d right, not enough") % {
+            "right": standing.examined.right,
+            "all": standing.examined.asked,
+        }
+    return ""
+
+
+def _waiting(offer: Offer) -> str:
+    if not offer.waiting:
+        return ""
+    number = number_format(offer.waiting, use_l10n=True, force_grouping=True)
+    if offer.more:
+        return _("more than %(n)s waiting") % {"n": number}
+    return ngettext("%(n)s waiting", "%(n)s waiting", offer.waiting) % {"n": number}
+
+
+def _pay(offer: Offer) -> str:
+    pay = offer.settings.pay
+    if pay.basis == PER_ITEM:
+        return _("%(sum)s each") % {"sum": money(pay.amount(offer.kind, 0), pay.currency)}
+    if pay.basis == PER_HOUR:
+        return _("%(sum)s an hour") % {"sum": money(round(pay.hourly * MICROS), pay.currency)}
+    return ""
+
+
+def _today(offer: Offer) -> str:
+    done = offer.today
+    if not done.answers:
+        return ""
+    said = ngettext("%(n)d done today", "%(n)d done today", done.answers) % {"n": done.answers}
+    return f"{said}, {money(done.pay, offer.settings.pay.currency)}" if done.pay else said

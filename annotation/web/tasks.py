@@ -1,0 +1,295 @@
+"""An annotator's pages: the list of tasks, a task, its instructions, the consent text, the test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation import instructions, leases, qualification, submission
+from annotation.campaign_settings import settings_of
+from annotation.hand_out import Nothing
+from annotation.instructions import CONSENT, Text
+from annotation.leases import Lease
+from annotation.models import Account, Assignment, Campaign, Judgment, Standing, Worker
+from annotation.models.crowd import ANNOTATOR
+from annotation.offers import Offer, kinds_of, no_consent, offers, today
+from annotation.protocol.trust import Refusal
+from annotation.tasktypes import TASK_TYPES, BadAnswer, TaskType, shown_image
+from annotation.web.access import for_roles
+from annotation.web.desk import Desk, desk
+from annotation.web.task_words import line, whole
+from annotation.workers import worker_of
+
+#: What a session remembers of the instructions that were read: "campaign:kind" -> version.
+READ = "instructions_read"
+#: Other tasks named where there is nothing to do.
+ELSEWHERE = 4
+LARGEST_ID = 2**63 - 1
+
+
+class SeeOther(HttpResponseRedirect):
+    """What was sent is dealt with: look there, by GET, so that a reload sends nothing again."""
+
+    status_code = HTTPStatus.SEE_OTHER.value
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where somebody works: who, in which campaign, on which kind of question."""
+
+    worker: Worker
+    campaign: Campaign
+    type: TaskType
+
+    @property
+    def kind(self) -> str:
+        return self.type.key
+
+    @property
+    def address(self) -> str:
+        return reverse("task", args=[self.campaign.name, self.kind])
+
+
+@require_safe
+@never_cache
+@for_roles(ANNOTATOR)
+def tasks(request: HttpRequest) -> HttpResponse:
+    """What there is for me: every campaign and kind, how I stand, what waits, and why not."""
+    found: dict[Campaign, list[Offer]] = {}
+    for offer in offers(worker=_worker(request)):
+        found.setdefault(offer.campaign, []).append(offer)
+    campaigns = [
+        (campaign, whole(of_it), [line(offer) for offer in of_it]) for campaign, of_it in found.items()
+    ]
+    return render(request, "annotation/tasks/list.html", {"campaigns": campaigns})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@for_roles(ANNOTATOR)
+def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
+    """A task of this campaign and kind, or why there is none; POST answers, reports or returns one."""
+    place = _place(request, name, kind)
+    if request.method == "POST":
+        return _handed_in(request, place)
+    if no_consent(worker=place.worker.pk, campaign=place.campaign):
+        return SeeOther(f"{reverse('task_consent', args=[name])}?{urlencode({'kind': kind})}")
+    found = leases.take(worker=place.worker.pk, campaign=place.campaign, kind=kind)
+    if isinstance(found, Nothing):
+        return _nothing(request, place, found)
+    text = instructions.current(campaign=place.campaign, kind=kind)
+    if not _has_read(request, place, text):
+        return SeeOther(reverse("task_instructions", args=[name, kind]))
+    shown = _desk(place, found, text)
+    return render(request, place.type.template, {"desk": shown})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@for_roles(ANNOTATOR)
+def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpResponse:
+    """What this task asks of one; POST says that it was read, and goes on to the work."""
+    place = _place(request, name, kind)
+    text = instructions.current(campaign=place.campaign, kind=kind)
+    if request.method == "POST":
+        request.session[READ] = {**request.session.get(READ, {}), _mark(place): text.version}
+        return SeeOther(place.address)
+    return render(request, "annotation/tasks/instructions.html", {"place": place, "text": text})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@for_roles(ANNOTATOR)
+def consent(request: HttpRequest, name: str) -> HttpResponse:
+    """How a campaign uses what its workers give; POST agrees to it."""
+    campaign, worker = _campaign(name), _worker(request)
+    kind = request.GET.get("kind", "")
+    then = reverse("task", args=[name, kind]) if kind in kinds_of(campaign) else reverse("tasks")
+    if request.method == "POST":
+        version = _number(request.POST.get("version", ""))
+        try:
+            instructions.consent(worker=worker.pk, campaign=campaign, version=version)
+        except instructions.StaleText as error:
+            messages.warning(request, str(error))
+            return SeeOther(request.get_full_path())
+        return SeeOther(then)
+    text = instructions.current(campaign=campaign, kind=CONSENT)
+    asked = instructions.needs_consent(worker=worker.pk, campaign=campaign)
+    return render(
+        request,
+        "annotation/tasks/consent.html",
+        {"campaign": campaign, "text": text, "asked": asked, "then": then},
+    )
+
+
+@require_POST
+@for_roles(ANNOTATOR)
+def test(request: HttpRequest, name: str, kind: str) -> HttpResponse:
+    """Begin the qualification test, or go on with it."""
+    place = _place(request, name, kind)
+    if no_consent(worker=place.worker.pk, campaign=place.campaign) is None:
+        begun = qualification.begin(worker=place.worker.pk, campaign=place.campaign, kind=kind)
+        if isinstance(begun, Refusal):
+            messages.warning(request, begun.text)
+    return SeeOther(place.address)
+
+
+def _handed_in(request: HttpRequest, place: Place) -> HttpResponse:
+    """Take what a task page sent, say what became of it where that is worth a word, and go on."""
+    sent = request.POST
+    assignment = _number(sent.get("assignment", ""))
+    if sent.get("act") == "return":
+        if leases.give_back(worker=place.worker.pk, assignment=assignment):
+            messages.info(request, _("Returned: somebody else will answer that one."))
+        return SeeOther(place.address)
+    try:
+        receipt = submission.submit(
+            worker=place.worker.pk,
+            assignment=assignment,
+            answer=place.type.parse(place.type.from_form(sent.dict())),
+            token=sent.get("token", "").replace("\0", ""),
+            seconds=_seconds(sent.get("seconds", "")),
+            then=False,
+            schema=place.type.schema_version,
+        )
+    except (BadAnswer, submission.BadJudgment) as error:
+        return _again(request, place, assignment, error)
+    except (submission.Conflict, submission.NotYours) as error:
+        messages.warning(request, str(error))
+        return SeeOther(place.address)
+    if receipt.repeated:
+        messages.info(request, _("That answer had reached us before: it is stored, once."))
+    elif not receipt.counted:
+        messages.info(
+            request,
+            _("Your answer is stored. Others had settled that question meanwhile, so it was not needed."),
+        )
+    elif sent.get("flag"):
+        messages.info(request, _("Thank you for the report. Somebody will look at it."))
+    return SeeOther(place.address)
+
+
+def _again(request: HttpRequest, place: Place, assignment: int, error: ValueError) -> HttpResponse:
+    """The same task once more, with what was entered and what is wrong with it."""
+    others = Assignment.objects.filter(
+        worker=place.worker, campaign=place.campaign, kind=place.kind, state=Assignment.LEASED
+    ).exclude(pk=assignment)
+    found = leases.take(
+        worker=place.worker.pk,
+        campaign=place.campaign,
+        kind=place.kind,
+        holding=list(others.values_list("pk", flat=True)),
+    )
+    if not isinstance(found, Lease) or found.id != assignment:
+        messages.warning(request, _("That was not stored: %(why)s") % {"why": error})
+        return SeeOther(place.address)
+    text = instructions.current(campaign=place.campaign, kind=place.kind)
+    shown = _desk(place, found, text, request=request, error=error)
+    return render(request, place.type.template, {"desk": shown}, status=HTTPStatus.UNPROCESSABLE_ENTITY.value)
+
+
+def _nothing(request: HttpRequest, place: Place, found: Nothing) -> HttpResponse:
+    """Why there is nothing to do here, and what to do instead."""
+    test = instead = None
+    text = None
+    if found.code in qualification.NEED_A_TEST:
+        row = Standing.objects.get(worker=place.worker, campaign=place.campaign, kind=place.kind)
+        test = qualification.progress(row)
+        text = instructions.current(campaign=place.campaign, kind=place.kind)
+    else:
+        instead = [line(offer) for offer in offers(worker=place.worker) if _open(offer)][:ELSEWHERE]
+    about = {"place": place, "nothing": found, "test": test, "text": text, "instead": instead}
+    return render(request, "annotation/tasks/nothing.html", about)
+
+
+def _open(offer: Offer) -> bool:
+    return offer.nothing is None
+
+
+def _desk(
+    place: Place,
+    lease: Lease,
+    text: Text,
+    *,
+    request: HttpRequest | None = None,
+    error: ValueError | None = None,
+) -> Desk:
+    settings = settings_of(place.campaign.settings)
+    test = None
+    if lease.role == qualification.ROLE:
+        test = qualification.progress(
+            Standing.objects.get(worker=place.worker, campaign=place.campaign, kind=place.kind)
+        )
+    return desk(
+        campaign=place.campaign,
+        type=place.type,
+        lease=lease,
+        image=shown_image(lease.image),
+        text=text,
+        test=test,
+        today=today(worker=place.worker.pk, campaign=place.campaign.pk, kind=place.kind),
+        pay=settings.pay,
+        hold=settings.lease,
+        entered=request.POST.dict() if request else {},
+        wrong=str(error) if error else "",
+        field=getattr(error, "field", "answer") if error else "",
+    )
+
+
+def _has_read(request: HttpRequest, place: Place, text: Text) -> bool:
+    """Whether they said so in this session, or answered under these very instructions."""
+    if request.session.get(READ, {}).get(_mark(place)) == text.version:
+        return True
+    return Judgment.objects.filter(
+        campaign=place.campaign, worker=place.worker, kind=place.kind, instructions=text.version
+    ).exists()
+
+
+def _mark(place: Place) -> str:
+    return f"{place.campaign.pk}:{place.kind}"
+
+
+def _place(request: HttpRequest, name: str, kind: str) -> Place:
+    campaign = _campaign(name)
+    if kind not in kinds_of(campaign):
+        said = _("Campaign “%(name)s” has no task “%(kind)s”.") % {"name": name, "kind": kind}
+        raise Http404(said)
+    return Place(_worker(request), campaign, TASK_TYPES.get(kind))
+
+
+def _campaign(name: str) -> Campaign:
+    found = Campaign.objects.filter(name=name).exclude(state=Campaign.DRAFT).first()
+    if found is None:
+        raise Http404(_("There is no campaign “%(name)s”.") % {"name": name})
+    return found
+
+
+def _worker(request: HttpRequest) -> Worker:
+    account: Any = request.user
+    assert isinstance(account, Account)
+    return worker_of(account)
+
+
+def _number(text: str) -> int:
+    """A number of a form, 0 (which is nobody's) where it is none."""
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
+    return number if number <= LARGEST_ID else 0
+
+
+def _seconds(text: str) -> float | None:
+    """The active time that the page measured; None where it did not."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < float("inf") else None

@@ -1,0 +1,83 @@
+"""A campaign over drawn scenes, and somebody at its task pages: what tests of those pages start from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.http import HttpResponse
+from django.test import Client
+
+from annotation import instructions
+from annotation.models import Identity, Task, Worker
+from annotation.protocol import questions as q
+from annotation.protocol.terms import ImageRecord
+from annotation.web.tasks import READ
+from tests.queue.world import TRUSTING, World
+from tests.web import world
+
+#: The questions that precede each in an image's life: answered rightly by others, it comes up.
+BEFORE: Mapping[str, Sequence[str]] = {
+    q.COREF_LINK: (),
+    q.CHAIN_VERIFICATION: (q.COREF_LINK,),
+    q.BOX_REQUIREMENT: (q.COREF_LINK, q.CHAIN_VERIFICATION),
+    q.BOX_DRAWING: (q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT),
+    q.BOX_QUALITY: (q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT, q.BOX_DRAWING),
+    q.BOX_COVERAGE: (q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT, q.BOX_DRAWING, q.BOX_QUALITY),
+}
+
+
+def campaign(
+    folder: Path, *, settings: Mapping[str, Any] = TRUSTING, images: int = 3, consent: str = ""
+) -> World:
+    """The campaign `work` over drawn scenes, in which the first worker is the account `ann`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    records: list[ImageRecord] = [world.scene(number, folder) for number in range(images)]
+    found = World(records, settings=settings)
+    instructions.publish(campaign=found.campaign, kind=instructions.CONSENT, text=consent)
+    account = world.account("ann", "annotator")
+    ann = Worker.objects.create(pseudonym="w-ann")
+    Identity.objects.create(worker=ann, account=account)
+    found.workers.insert(0, ann.pk)
+    return found
+
+
+def bring_up(work: World, kind: str) -> None:
+    """Let the others answer until a question of `kind` is open that ann has nothing to do with."""
+    others = range(1, len(work.workers))
+    while not Task.objects.filter(campaign=work.campaign, kind=kind, state=Task.OPEN).exists():
+        for worker in others:
+            for earlier in BEFORE[kind]:
+                found = work.take(worker, earlier)
+                if hasattr(found, "role"):
+                    work.submit(worker, found, then=False)
+                if Task.objects.filter(campaign=work.campaign, kind=kind, state=Task.OPEN).exists():
+                    return
+
+
+def at_work(work: World, *, read: bool = True) -> Client:
+    """ann, signed in; she has read the instructions of everything unless not `read`."""
+    client = Client()
+    client.force_login(world.Account.objects.get(username="ann"))
+    if read:
+        session = client.session
+        session[READ] = {
+            f"{work.campaign.pk}:{kind}": instructions.current(campaign=work.campaign, kind=kind).version
+            for kind in q.QUESTIONS
+        }
+        session.save()
+    return client
+
+
+def address(kind: str = q.COREF_LINK) -> str:
+    return f"/tasks/work/{kind}/"
+
+
+def hidden(page: HttpResponse | Any) -> dict[str, str]:
+    """What the page's form carries along: assignment and token."""
+    text = page.content.decode()
+    found = dict(re.findall(r'<input type="hidden" name="(assignment|token)" value="([^"]*)"', text))
+    assert set(found) == {"assignment", "token"}, text
+    return found

@@ -1,0 +1,334 @@
+"""Task pages by hand: shown, answered, reported, returned; and what goes wrong without losing anything."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from annotation import instructions, leases, sql
+from annotation.leases import Lease
+from annotation.models import Assignment, Campaign, Flag, Judgment
+from annotation.protocol import questions as q
+from annotation.protocol.contents import question_from
+from annotation.tasktypes import TASK_TYPES
+from tests.queue.world import World
+from tests.web import desk
+from tests.web.test_access import visitor
+
+KINDS = list(q.QUESTIONS)
+
+
+@pytest.fixture
+def work(db: None, tmp_path: Path) -> World:
+    return desk.campaign(tmp_path / "drawn")
+
+
+def text_of(answer: Any) -> str:
+    """What a page says, in one line."""
+    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+
+
+def form_of(work: World, page: Any) -> dict[str, Any]:
+    """The form of a page, with the right answer to what it asks."""
+    held = desk.hidden(page)
+    row = Assignment.objects.select_related("task__image").get(pk=held["assignment"])
+    assert row.task is not None
+    content = row.task.items.get().content
+    truth = work.truths[row.task.image.image_id]
+    answer, box = truth.answer(question_from(row.kind, row.task.key, content))
+    corners = [box.xmin, box.ymin, box.xmax, box.ymax] if box else []
+    edges = dict(zip(("xmin", "ymin", "xmax", "ymax"), corners, strict=bool(corners)))
+    return {**held, "answer": answer, "seconds": "3.5", **edges}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_question_is_shown_answered_and_followed_by_the_next(work: World, kind: str):
+    desk.bring_up(work, kind)
+    ann = desk.at_work(work)
+    page = ann.get(desk.address(kind))
+    assert page.status_code == 200
+    form = form_of(work, page)
+    sent = ann.post(desk.address(kind), form)
+    assert (sent.status_code, sent["Location"]) == (303, desk.address(kind))
+    judgment = Judgment.objects.get(assignment=form["assignment"])
+    assert judgment.answer == form["answer"]
+    assert judgment.schema == TASK_TYPES.get(kind).schema_version
+    assert Assignment.objects.get(pk=form["assignment"]).seconds <= 3.5
+    assert ann.get(desk.address(kind)).status_code == 200
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_offers_every_answer_of_its_question_with_its_key(work: World, kind: str):
+    desk.bring_up(work, kind)
+    page = desk.at_work(work).get(desk.address(kind)).content.decode()
+    buttons = re.findall(r'<button class="choice" name="answer" value="(\w+)" data-key="(\d)"', page)
+    assert {value for value, _ in buttons} == set(q.ANSWERS[kind])
+    assert [key for _, key in buttons] == [str(n + 1) for n in range(len(buttons))]
+
+
+def test_a_link_question_marks_one_phrase_in_each_of_two_captions(work: World):
+    page = desk.at_work(work).get(desk.address()).content.decode()
+    captions = re.findall(r"<li><p>(.*?)</p></li>", page)
+    assert len(captions) == 2
+    assert [re.findall(r'<b class="chip">(\d)</b>', caption) for caption in captions] == [["1"], ["2"]]
+
+
+def test_a_box_question_shows_the_caption_of_the_chains_longest_phrase(work: World):
+    desk.bring_up(work, q.BOX_DRAWING)
+    page = desk.at_work(work).get(desk.address(q.BOX_DRAWING)).content.decode()
+    assert len(re.findall(r"<li><p>", page)) == 1
+
+
+def test_punctuation_stands_as_in_print(work: World):
+    said = text_of(desk.at_work(work).get(desk.address()))
+    assert "in the park." in said and "park ." not in said
+
+
+def test_boxes_that_are_there_and_the_one_in_question_are_named(work: World):
+    desk.bring_up(work, q.BOX_QUALITY)
+    page = desk.at_work(work).get(desk.address(q.BOX_QUALITY)).content.decode()
+    assert '<text x="9.0" y="14.5">?</text>' in page
+    assert re.search(r'<rect class="outline hue-2"', page)
+
+
+def test_an_answer_sent_twice_is_stored_once_and_said_to_be(work: World):
+    ann = desk.at_work(work)
+    form = form_of(work, ann.get(desk.address()))
+    ann.post(desk.address(), form)
+    assert "stored, once" in text_of(ann.post(desk.address(), form, follow=True))
+    assert Judgment.objects.filter(assignment=form["assignment"]).count() == 1
+
+
+def test_a_second_answer_from_another_tab_is_not_taken_and_the_first_stays(work: World):
+    ann = desk.at_work(work)
+    first, second = (form_of(work, ann.get(desk.address())) for _ in range(2))
+    assert first["assignment"] == second["assignment"] and first["token"] != second["token"]
+    ann.post(desk.address(), first)
+    page = ann.post(desk.address(), {**second, "answer": "yes"}, follow=True)
+    assert "answered this task already" in text_of(page)
+    assert Judgment.objects.get(assignment=first["assignment"]).answer == first["answer"]
+
+
+def test_an_answer_after_the_lease_ran_out_is_stored(work: World, monkeypatch: pytest.MonkeyPatch):
+    ann = desk.at_work(work)
+    form = form_of(work, ann.get(desk.address()))
+    later = sql.now() + timedelta(hours=1)
+    monkeypatch.setattr(sql, "now", lambda: later)
+    leases.expire()
+    sent = ann.post(desk.address(), form, follow=True)
+    assert sent.status_code == 200
+    assert Judgment.objects.get(assignment=form["assignment"]).answer == form["answer"]
+
+
+def test_an_answer_that_others_made_needless_is_stored_and_that_is_said(work: World):
+    ann = desk.at_work(work)
+    form = form_of(work, ann.get(desk.address()))
+    held = Assignment.objects.get(pk=form["assignment"])
+    Assignment.objects.filter(pk=held.pk).update(expires_at=sql.now() - timedelta(minutes=1))
+    leases.expire()
+    while held.task and held.task.state == "open":
+        for worker in range(1, 4):
+            lease = work.take(worker)
+            if isinstance(lease, Lease):
+                work.submit(worker, lease, then=False)
+        held.task.refresh_from_db()
+    page = ann.post(desk.address(), form, follow=True)
+    assert "Your answer is stored. Others had settled that question meanwhile" in text_of(page)
+    assert Judgment.objects.filter(assignment=held.pk).count() == 1
+
+
+def test_an_answer_in_a_paused_campaign_is_stored_and_the_pause_is_told(work: World):
+    ann = desk.at_work(work)
+    form = form_of(work, ann.get(desk.address()))
+    Campaign.objects.update(state=Campaign.PAUSED, reason="we look at the first answers")
+    page = ann.post(desk.address(), form, follow=True)
+    assert page.status_code == 200
+    assert "This campaign is paused: we look at the first answers" in text_of(page)
+    assert Judgment.objects.filter(assignment=form["assignment"]).count() == 1
+
+
+@pytest.mark.parametrize(
+    "data", [{"answer": "maybe"}, {"answer": ""}, {"answer": "good"}, {"token": "x" * 65}]
+)
+def test_what_is_no_answer_is_not_stored_and_the_same_task_stays(work: World, data: dict[str, str]):
+    ann = desk.at_work(work)
+    form = form_of(work, ann.get(desk.address()))
+    page = ann.post(desk.address(), {**form, **data})
+    assert page.status_code == 422
+    assert 'role="alert"' in page.content.decode()
+    assert desk.hidden(page)["assignment"] == form["assignment"]
+    assert not Judgment.objects.exists()
+
+
+@pytest.mark.parametrize("number", ["", "0", "x", "-3", "9" * 30, "²"])
+def test_an_answer_to_nothing_is_told_so(work: World, number: str):
+    ann = desk.at_work(work)
+    form = form_of(work, ann.get(desk.address()))
+    page = ann.post(desk.address(), {**form, "assignment": number}, follow=True)
+    assert "There is no such task in your hands" in text_of(page)
+    assert not Judgment.objects.exists()
+
+
+@pytest.mark.parametrize("seconds", ["", "nan", "inf", "-1", "a"])
+def test_without_a_time_worked_an_answer_counts_all_the_same(work: World, seconds: str):
+    ann = desk.at_work(work)
+    form = form_of(work, ann.get(desk.address()))
+    assert ann.post(desk.address(), {**form, "seconds": seconds}).status_code == 303
+    assert 0 <= Assignment.objects.get(pk=form["assignment"]).seconds < 60
+
+
+@pytest.mark.parametrize(
+    ("edges", "said"),
+    [
+        (("", "", "", ""), "Draw a box first"),
+        (("1", "2", "3", ""), "Draw a box first"),
+        (("1.5", "2", "30", "40"), "whole numbers"),
+        (("-1", "2", "30", "40"), "whole numbers"),
+        (("10", "10", "12", "40"), "too small"),
+        (("30", "10", "12", "40"), "left comes before right"),
+        (("10", "10", "481", "40"), "leaves the picture"),
+    ],
+)
+def test_what_is_no_box_comes_back_as_it_was_typed(work: World, edges: tuple[str, ...], said: str):
+    desk.bring_up(work, q.BOX_DRAWING)
+    ann = desk.at_work(work)
+    held = desk.hidden(ann.get(desk.address(q.BOX_DRAWING)))
+    sent = dict(zip(("xmin", "ymin", "xmax", "ymax"), edges, strict=True))
+    page = ann.post(desk.address(q.BOX_DRAWING), {**held, "answer": "drawn", **sent})
+    assert page.status_code == 422
+    assert said in text_of(page)
+    assert re.findall(r'name="[xy]m\w+" value="([^"]*)"', page.content.decode()) == list(edges)
+    assert not Judgment.objects.filter(assignment=held["assignment"]).exists()
+
+
+def test_a_box_typed_by_hand_is_stored_to_the_pixel(work: World):
+    desk.bring_up(work, q.BOX_DRAWING)
+    ann = desk.at_work(work)
+    held = desk.hidden(ann.get(desk.address(q.BOX_DRAWING)))
+    edges = {"xmin": "1", "ymin": "2", "xmax": "480", "ymax": "360"}
+    ann.post(desk.address(q.BOX_DRAWING), {**held, "answer": "drawn", **edges})
+    judgment = Judgment.objects.get(assignment=held["assignment"])
+    assert [judgment.xmin, judgment.ymin, judgment.xmax, judgment.ymax] == [1, 2, 480, 360]
+
+
+def test_no_box_needs_no_edges(work: World):
+    desk.bring_up(work, q.BOX_DRAWING)
+    ann = desk.at_work(work)
+    held = desk.hidden(ann.get(desk.address(q.BOX_DRAWING)))
+    empty = {"xmin": "", "ymin": "", "xmax": "", "ymax": ""}
+    assert ann.post(desk.address(q.BOX_DRAWING), {**held, "answer": "none", **empty}).status_code == 303
+
+
+def test_a_report_is_stored_with_its_comment_and_thanked_for(work: World):
+    ann = desk.at_work(work)
+    held = desk.hidden(ann.get(desk.address()))
+    page = ann.post(desk.address(), {**held, "flag": "chunk_wrong", "comment": "cut <off>"}, follow=True)
+    assert "Thank you for the report" in text_of(page)
+    assert Flag.objects.get().comment == "cut <off>"
+    assert Judgment.objects.get().flag == "chunk_wrong"
+
+
+def test_a_returned_task_goes_to_others_and_another_comes(work: World):
+    ann = desk.at_work(work)
+    held = desk.hidden(ann.get(desk.address()))
+    page = ann.post(desk.address(), {**held, "act": "return"}, follow=True)
+    assert "Returned" in text_of(page)
+    assert Assignment.objects.get(pk=held["assignment"]).state == Assignment.RETURNED
+    assert desk.hidden(page)["assignment"] != held["assignment"]
+
+
+def test_reloading_keeps_the_task(work: World):
+    ann = desk.at_work(work)
+    first, second = (desk.hidden(ann.get(desk.address())) for _ in range(2))
+    assert first["assignment"] == second["assignment"]
+
+
+def test_nothing_is_kept_by_browsers(work: World):
+    assert "no-store" in desk.at_work(work).get(desk.address())["Cache-Control"]
+
+
+def test_instructions_come_before_the_first_task_and_once(work: World):
+    ann = desk.at_work(work, read=False)
+    first = ann.get(desk.address())
+    assert (first.status_code, first["Location"]) == (303, desk.address() + "instructions/")
+    page = ann.get(first["Location"])
+    assert "Do the two phrases mean exactly the same" in text_of(page)
+    assert ann.post(first["Location"])["Location"] == desk.address()
+    assert ann.get(desk.address()).status_code == 200
+
+
+def test_who_has_answered_under_these_instructions_need_not_read_them_again(work: World):
+    ann = desk.at_work(work)
+    ann.post(desk.address(), form_of(work, ann.get(desk.address())))
+    later = desk.at_work(work, read=False)
+    assert later.get(desk.address()).status_code == 200
+
+
+def test_new_instructions_are_read_first_and_stand_on_the_page(work: World):
+    ann = desk.at_work(work)
+    instructions.publish(campaign=work.campaign, kind=q.COREF_LINK, text="Look twice.\n\nGood: two looks.")
+    assert ann.get(desk.address()).status_code == 303
+    page = ann.post(desk.address() + "instructions/", follow=True)
+    assert "Look twice." in text_of(page)
+    form = form_of(work, page)
+    ann.post(desk.address(), form)
+    assert Judgment.objects.get().instructions == 1
+
+
+def test_consent_is_asked_first_and_once(db: None, tmp_path: Path):
+    work = desk.campaign(tmp_path / "drawn", consent="We keep your answers.")
+    ann = desk.at_work(work)
+    asked = ann.get(desk.address())
+    assert (asked.status_code, asked["Location"]) == (303, "/tasks/work/consent/?kind=coref_link")
+    page = ann.get(asked["Location"])
+    assert "We keep your answers." in text_of(page)
+    assert not Assignment.objects.exists()
+    assert ann.post(asked["Location"], {"version": "1"})["Location"] == desk.address()
+    assert ann.get(desk.address()).status_code == 200
+    assert "You have agreed to this" in text_of(ann.get("/tasks/work/consent/"))
+
+
+def test_who_agrees_to_an_older_text_reads_the_new_one(db: None, tmp_path: Path):
+    work = desk.campaign(tmp_path / "drawn", consent="We keep your answers.")
+    ann = desk.at_work(work)
+    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="And we publish them.")
+    page = ann.post("/tasks/work/consent/", {"version": "1"}, follow=True)
+    assert "has changed since" in text_of(page) and "And we publish them." in text_of(page)
+    assert ann.get(desk.address()).status_code == 303
+
+
+@pytest.mark.parametrize(
+    "path", ["/tasks/other/coref_link/", "/tasks/work/relevance/", "/tasks/other/consent/"]
+)
+def test_what_there_is_not_is_not_found(work: World, path: str):
+    assert desk.at_work(work).get(path).status_code == 404
+
+
+def test_a_page_costs_as_many_queries_for_the_tenth_task_as_for_the_first(
+    work: World, django_assert_max_num_queries: Any
+):
+    ann = desk.at_work(work)
+    for _ in range(3):
+        with django_assert_max_num_queries(25):
+            page = ann.get(desk.address())
+        ann.post(desk.address(), form_of(work, page))
+
+
+@pytest.mark.parametrize("kind", ["anonymous", "nobody", "reviewer", "researcher", "annotator", "admin"])
+@pytest.mark.parametrize("route", ["tasks", "task", "task_instructions", "task_consent", "task_test"])
+def test_task_pages_are_open_to_annotators(work: World, route: str, kind: str):
+    arguments = {"tasks": [], "task_consent": ["work"]}.get(route, ["work", q.COREF_LINK])
+    address = reverse(route, args=arguments)
+    answer = visitor(kind).post(address) if route == "task_test" else visitor(kind).get(address)
+    if kind == "anonymous":
+        assert (answer.status_code, answer["Location"]) == (302, f"/sign-in/?next={address}")
+    elif kind in ("annotator", "admin"):
+        assert answer.status_code in (200, 303)
+    else:
+        assert answer.status_code == 403
+        assert "Tasks are for annotators" in text_of(answer)
