@@ -1,4 +1,5 @@
-"""What a researcher does about a worker: take them off, let them back, withdraw and restore their judgments.
+"""What a researcher does about a worker: take them off, let them back, withdraw and restore their judgments;
+and about a known item that proved wrong.
 
 Withdrawn judgments are void: kept and paid, and out of every fold. The images concerned are folded
 anew one by one, so that what they ask and show is what the others' judgments say, whatever the
@@ -22,7 +23,7 @@ from annotation.audit import record
 from annotation.campaign_settings import settings_of
 from annotation.controls import promotion, retire
 from annotation.models import Account, Assignment, Campaign, Control, Judgment, OpenImage, Standing, Worker
-from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, QUESTIONS
+from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CONTROL, QUESTIONS
 from annotation.protocol.trust import QUALIFICATION, SUSPENDED, Entered, Examined, after
 from annotation.protocol.trust import Standing as Pure
 
@@ -177,6 +178,21 @@ def reinstate(
         if changed:
             _record("reinstate_worker", campaign, worker, changed, actor)
     return tuple(row.kind for row in changed)
+
+
+def disown(*, campaign: Campaign, control: int, actor: Account | None = None) -> int:
+    """Retire a control item that proved wrong, and tell the standings of all it had measured without it.
+
+    Returns how many standings changed. Tests that were taken stay as they ended.
+    """
+    with sql.writing():
+        answers = Assignment.objects.filter(campaign=campaign, control=control, role=CONTROL)
+        workers = list(answers.filter(right__isnull=False).values_list("worker", flat=True))
+        answers.update(right=None)
+        retire(campaign=campaign, controls=[control], actor=actor)
+    kind = Control.objects.values_list("kind", flat=True).get(pk=control)
+    rows = Standing.objects.filter(campaign=campaign, worker__in=workers, kind=kind).order_by("id")
+    return len(replay.retell(rows.values_list("id", flat=True)))
 
 
 def _kinds(kind: str | None) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from annotation.leases import Lease
@@ -31,20 +31,30 @@ def gold(campaign: Campaign) -> Layer:
     return campaign.corpus.layers.get(name="import")
 
 
-def crowd_works(world: World, presets: Sequence[str], *, seed: int = 1, items: int = 10**9) -> int:
+def crowd_works(
+    world: World,
+    presets: Sequence[str],
+    *,
+    seed: int = 1,
+    items: int = 10**9,
+    only: int | None = None,
+    each: Callable[[int], object] = lambda given: None,
+) -> int:
     """Let simulated workers of these presets answer by turns until nobody gets anything, or so many `items`.
 
-    Returns how many answers that took. A worker answers as the simulator's of their pseudonym.
+    Returns how many answers that took; `each` is told after each. With `only`, one of them works
+    while others may elsewhere. A worker answers as the simulator's of their pseudonym.
     """
     people = [
-        Simulated(pseudonym, PRESETS[preset], seed)
-        for pseudonym, preset in zip(_pseudonyms(world), presets, strict=True)
+        (place, Simulated(pseudonym, PRESETS[preset], seed))
+        for place, (pseudonym, preset) in enumerate(zip(_pseudonyms(world), presets, strict=True))
+        if only in (None, place)
     ]
     given = 0
     idle = False
     while not idle and given < items:
         idle = True
-        for place, person in enumerate(people):
+        for place, person in people:
             for kind in q.QUESTIONS:
                 lease = world.take(place, kind)
                 if isinstance(lease, Lease):
@@ -52,6 +62,7 @@ def crowd_works(world: World, presets: Sequence[str], *, seed: int = 1, items: i
                     answer, box = person.answer(question, world.truths[lease.image])
                     world.submit(place, lease, Answer(answer, box), then=False)
                     given, idle = given + 1, False
+                    each(given)
     return given
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.db import connections
 
 from annotation import controls, discard, refold, replay, standings
 from annotation.campaign_settings import settings_of
@@ -178,6 +181,38 @@ def test_known_answers_stay_graded_when_a_worker_is_discarded():
     assert (after.known, after.right, after.blocked) == (before.known, before.right, True)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_discarding_while_everybody_works_leaves_nothing_of_the_worker():
+    world = scenes(4, settings=TRUSTING, workers=4)
+    presets = ["careful", "careful", "average", "always_yes"]
+    begun = threading.Event()
+
+    def told(given: int) -> None:
+        if given == 10:
+            begun.set()
+
+    def works(place: int) -> None:
+        try:
+            crowd_works(world, presets, only=place, each=told if place == 3 else lambda given: None)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        crowd = [pool.submit(works, place) for place in range(4)]
+        assert begun.wait(60)
+        discard.discard(campaign=world.campaign, worker=world.workers[3])
+        for visit in crowd:
+            visit.result(120)
+    mine = Judgment.objects.filter(worker=world.workers[3])
+    assert mine.exists() and not mine.filter(void=False).exists()
+    assert not Assignment.objects.filter(worker=world.workers[3], state="leased").exists()
+    counters_hold(world)
+    for image in world.images():
+        found = refold.state_of(image)
+        assert [chain["s"] for chain in image.state["chains"]] == [chain.stage for chain in found.chains]
+        assert set(image.state["open"]) == {question.key for question in found.questions}
+
+
 # Interrupted, repeated, undone
 
 
@@ -283,6 +318,26 @@ def test_known_items_promoted_with_a_discarded_vote_are_retired():
     assert done.retired == 1 and not Control.objects.get().active
     world.campaign.refresh_from_db()
     assert world.campaign.revision == revision + 1
+
+
+# A known item that proved wrong
+
+
+def test_whom_a_wrong_known_item_had_pushed_below_the_bar_is_back_without_it():
+    world = scenes(8, workers=1)
+    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    crowd_works(world, ["always_yes"])
+    row = Standing.objects.get(kind=q.COREF_LINK)
+    assert row.state == SUSPENDED
+    failed = Assignment.objects.filter(kind=q.COREF_LINK, role="control", right=False)
+    wrong = failed.count()
+    assert row.known - row.right == wrong >= 5
+    for control in list(failed.values_list("control", flat=True)):
+        assert discard.disown(campaign=world.campaign, control=control) == 1
+    before, row = row, Standing.objects.get(kind=q.COREF_LINK)
+    assert row.state != SUSPENDED and row.items == before.items
+    assert (row.known, row.right) == (before.known - wrong, before.right)
+    assert Control.objects.filter(active=False).count() == wrong
 
 
 # Suspension and reinstatement
