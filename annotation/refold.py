@@ -346,7 +346,8 @@ def _ask(
             created,
         ]
     places = ", ".join(["(%s, %s, %s, %s, 'open', 'vote', %s, %s, %s, %s, %s)"] * len(questions))
-    cursor.execute(
+    sql.execute(
+        cursor,
         f"""INSERT INTO annotation_task
                 (campaign_id, image_id, kind, key, state, role, wanted, live, rank, barred_id, created_at)
             VALUES {places}

@@ -66,18 +66,6 @@ def locking(*tables: str, skip: bool = False) -> str:
     return f" FOR NO KEY UPDATE OF {', '.join(tables)}" + (" SKIP LOCKED" if skip else "")
 
 
-def send(cursor: Any, statements: Sequence[Statement]) -> None:
-    """Execute statements whose results nobody reads: one trip on PostgreSQL, one after another on SQLite."""
-    if connection.vendor == "postgresql" and len(statements) > 1:
-        cursor.execute(
-            ";\n".join(text for text, _ in statements),
-            [value for _, values in statements for value in values],
-        )
-        return
-    for text, values in statements:
-        cursor.execute(text, values)
-
-
 #: What each PostgreSQL connection has planned already.
 _prepared: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 
@@ -91,14 +79,30 @@ def execute(cursor: Any, text: str, values: Sequence[Any]) -> None:
     if connection.vendor != "postgresql":
         cursor.execute(text, values)
         return
+    cursor.execute(_planned(cursor, text, len(values)), values)
+
+
+def send(cursor: Any, statements: Sequence[Statement]) -> None:
+    """`execute` statements whose results nobody reads: in one trip to PostgreSQL, one by one on SQLite."""
+    if connection.vendor != "postgresql":
+        for text, values in statements:
+            cursor.execute(text, values)
+        return
+    planned = [_planned(cursor, text, len(values)) for text, values in statements]
+    if planned:
+        cursor.execute(";\n".join(planned), [value for _, values in statements for value in values])
+
+
+def _planned(cursor: Any, text: str, count: int) -> str:
+    """The EXECUTE of a statement that this connection has planned, or plans now."""
     name = _name_of(text)
     known = _prepared.setdefault(connection.connection, set())
     if name not in known:
-        places = iter(range(1, len(values) + 1))
+        places = iter(range(1, count + 1))
         numbered = re.sub("%s", lambda _: f"${next(places)}", text).replace("%%", "%")
         cursor.execute(f"PREPARE {name} AS {numbered}")
         known.add(name)
-    cursor.execute(f"EXECUTE {name} ({', '.join(['%s'] * len(values))})", values)
+    return f"EXECUTE {name} ({', '.join(['%s'] * count)})" if count else f"EXECUTE {name}"
 
 
 @lru_cache(maxsize=256)
