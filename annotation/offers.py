@@ -7,7 +7,7 @@ What a list of tasks shows, on a page or through the API. It takes nothing and p
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -22,11 +22,9 @@ from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.hand_out import Holder, Nothing
 from annotation.models import Assignment, Campaign, Identity, Worker
 from annotation.models import Standing as Row
-from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.trust import Entered, Standing, after
+from annotation.tasktypes.base import KINDS
 
-#: What a campaign's `tasks` ask, in the order in which an image meets them.
-KINDS: Mapping[str, tuple[str, ...]] = {"entities": QUESTIONS}
 #: Waiting questions are counted up to this many; who could answer more needs no exact number.
 MANY = 1000
 

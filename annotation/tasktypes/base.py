@@ -16,13 +16,15 @@ from typing import Any, ClassVar, NamedTuple
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from annotation.protocol.questions import ANSWERS, FLAGS, Answer
+from annotation.protocol.questions import ANSWERS, FLAGS, QUESTIONS, Answer
 from annotation.protocol.terms import Box, Mention, representative
 from annotation.registry import Registry
 from annotation.tasktypes.shown import ShownImage
 
 Words = str | Promise
 
+#: What a campaign's `tasks` ask, in the order in which an image meets them.
+KINDS: Mapping[str, tuple[str, ...]] = {"entities": QUESTIONS}
 #: Characters of a comment, at most.
 LONGEST_COMMENT = 2000
 #: No picture has more pixels a side.

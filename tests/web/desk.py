@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from django.test import Client
 
 from annotation import instructions
+from annotation.leases import Lease
 from annotation.models import Identity, Task, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.terms import ImageRecord
@@ -51,7 +52,7 @@ def bring_up(work: World, kind: str) -> None:
         for worker in others:
             for earlier in BEFORE[kind]:
                 found = work.take(worker, earlier)
-                if hasattr(found, "role"):
+                if isinstance(found, Lease):
                     work.submit(worker, found, then=False)
                 if Task.objects.filter(campaign=work.campaign, kind=kind, state=Task.OPEN).exists():
                     return

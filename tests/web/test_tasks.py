@@ -203,7 +203,7 @@ def test_what_is_no_box_comes_back_as_it_was_typed(work: World, edges: tuple[str
     assert page.status_code == 422
     assert said in text_of(page)
     assert re.findall(r'name="[xy]m\w+" value="([^"]*)"', page.content.decode()) == list(edges)
-    assert not Judgment.objects.filter(assignment=held["assignment"]).exists()
+    assert not Judgment.objects.filter(assignment=int(held["assignment"])).exists()
 
 
 def test_a_box_typed_by_hand_is_stored_to_the_pixel(work: World):
@@ -212,7 +212,7 @@ def test_a_box_typed_by_hand_is_stored_to_the_pixel(work: World):
     held = desk.hidden(ann.get(desk.address(q.BOX_DRAWING)))
     edges = {"xmin": "1", "ymin": "2", "xmax": "480", "ymax": "360"}
     ann.post(desk.address(q.BOX_DRAWING), {**held, "answer": "drawn", **edges})
-    judgment = Judgment.objects.get(assignment=held["assignment"])
+    judgment = Judgment.objects.get(assignment=int(held["assignment"]))
     assert [judgment.xmin, judgment.ymin, judgment.xmax, judgment.ymax] == [1, 2, 480, 360]
 
 
