@@ -1,0 +1,273 @@
+"""The list of tasks and its blocked states, each with reason and next step; and the way through a test."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from annotation import controls, instructions, leases, offers, qualification, sql
+from annotation.controls import KnownItem
+from annotation.leases import Lease
+from annotation.models import Assignment, Campaign, Control, Identity, Standing, Worker
+from annotation.protocol import questions as q
+from tests.queue.world import TRUSTING, World
+from tests.web import desk, world
+from tests.web.test_tasks import form_of, text_of
+
+TESTED: dict[str, Any] = {
+    "trust": {"verdict_known": 2, "double_check_share": 0.0, "control_share": 0.0, "probation_known": 1},
+    "pay": {"basis": "item", "currency": "EUR", "per_item": {"coref_link": 0.02}},
+}
+DOGS, COUPLE, WOMAN = ("0:3-5", "1:6-7"), "0:0-2", "1:0-2"
+
+
+@pytest.fixture
+def work(db: None, tmp_path: Path) -> World:
+    return desk.campaign(tmp_path / "drawn", settings={**TRUSTING, "pay": TESTED["pay"]})
+
+
+@pytest.fixture
+def tested(db: None, tmp_path: Path) -> World:
+    """A campaign whose links begin with a test of two items."""
+    return desk.campaign(tmp_path / "drawn", settings=TESTED)
+
+
+def set_test(work: World) -> None:
+    """Items for three tests: links that are, and links that are not."""
+    items = [
+        KnownItem(q.COREF_LINK, Control.QUALIFICATION, f"scene-{n}", mentions, known)
+        for n in range(3)
+        for mentions, known in ((DOGS, "yes"), ((COUPLE, WOMAN), "no"))
+    ]
+    controls.add(campaign=work.campaign, items=enumerate(items, 1), source="page")
+    work.campaign.refresh_from_db()
+
+
+def rows(client: Client) -> dict[str, str]:
+    """Title -> what its row of the list says."""
+    page = client.get("/tasks/").content.decode()
+    found = re.findall(r'<li class="line.*?</li>', page, flags=re.S)
+    told = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in found]
+    return {title: row for row in told for title in TITLES if row.startswith(title)}
+
+
+LINK, VERIFY, DRAW = "Same or different?", "All the same?", "Draw a box"
+TITLES = (LINK, VERIFY, "Is there something to box?", DRAW, "Is this box good?", "Is a box missing?")
+
+
+def answer_all(ann: Client, right: bool, kind: str = q.COREF_LINK) -> Any:
+    """Go through a test of links, and what its last page says."""
+    page = ann.get(desk.address(kind))
+    while b"data-answer" in page.content:
+        held = desk.hidden(page)
+        row = Assignment.objects.select_related("control").get(pk=held["assignment"])
+        if row.control is None:
+            break
+        known = str(row.control.known)
+        given = known if right else {"yes": "no", "no": "yes"}[known]
+        page = ann.post(desk.address(kind), {**held, "answer": given}, follow=True)
+    return page
+
+
+def test_a_row_tells_standing_waiting_pay_and_the_day(work: World):
+    ann = desk.at_work(work)
+    row = rows(ann)[LINK]
+    assert re.search(r"On probation: 0 of 1000 · \d+ waiting · 0.02 EUR each", row)
+    assert row.endswith("Start : Same or different?, work")
+    ann.post(desk.address(), form_of(work, ann.get(desk.address())))
+    row = rows(ann)[LINK]
+    assert "On probation: 1 of 1000" in row
+    assert "1 done today, 0.02 EUR" in row
+    assert "Work :" in row
+
+
+def test_what_is_in_hand_is_gone_on_with(work: World):
+    ann = desk.at_work(work)
+    ann.get(desk.address())
+    assert "Go on :" in rows(ann)[LINK]
+
+
+def test_what_waits_is_counted_without_what_i_answered_or_may_not_have(work: World):
+    ann = desk.at_work(work)
+    ann.get(desk.address())
+    worker = Worker.objects.get(pk=work.workers[0])
+    before = next(o for o in offers.offers(worker=worker) if o.kind == q.COREF_LINK).waiting
+    ann.post(desk.address(), form_of(work, ann.get(desk.address())))
+    ann.get(desk.address())
+    after = next(o for o in offers.offers(worker=worker) if o.kind == q.COREF_LINK).waiting
+    assert after <= before
+
+
+def test_many_that_wait_are_not_counted_to_the_last(work: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(offers, "MANY", 2)
+    assert "more than 2 waiting" in rows(desk.at_work(work))[LINK]
+
+
+def test_a_kind_that_has_not_come_up_says_so(work: World):
+    row = rows(desk.at_work(work))[DRAW]
+    assert "No question of this kind is open now" in row and "Start" not in row
+
+
+def test_who_has_answered_everything_is_told_that_the_rest_is_for_others(work: World):
+    ann = desk.at_work(work)
+    while b"data-answer" in (page := ann.get(desk.address())).content:
+        ann.post(desk.address(), {**desk.hidden(page), "flag": "chunk_wrong"})
+    assert "You have answered all open questions of this kind" in rows(ann)[LINK]
+    assert "You have answered all open questions of this kind" in text_of(page)
+
+
+def test_who_comes_while_others_hold_the_rest_is_told_when_to_look_again(work: World):
+    for worker in range(1, 5):
+        held: list[int] = []
+        while isinstance(lease := work.take(worker, holding=held), Lease):
+            held.append(lease.id)
+    ann = desk.at_work(work)
+    while b"data-answer" in (page := ann.get(desk.address())).content:
+        ann.post(desk.address(), {**desk.hidden(page), "act": "return"})
+    said = text_of(page)
+    assert re.search(r"Others are answering what is left.* \d+ min", said)
+    assert "Look again" in said
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [(Campaign.PAUSED, "This campaign is paused: lunch"), (Campaign.CLOSED, "This campaign is over")],
+)
+def test_a_campaign_that_gives_nothing_says_so_once(work: World, state: str, said: str):
+    ann = desk.at_work(work)
+    ann.get(desk.address(q.COREF_LINK))
+    Campaign.objects.update(state=state, reason="lunch")
+    page = text_of(ann.get("/tasks/"))
+    assert page.count(said) == 1
+    assert "Go on" in rows(ann)[LINK]
+
+
+def test_a_closed_campaign_leaves_the_list_of_those_who_hold_nothing(work: World):
+    Campaign.objects.update(state=Campaign.CLOSED)
+    assert "There is no work here yet" in text_of(desk.at_work(work).get("/tasks/"))
+
+
+def test_consent_is_asked_once_for_a_campaign(db: None, tmp_path: Path):
+    work = desk.campaign(tmp_path / "drawn", consent="We keep your answers.")
+    page = desk.at_work(work).get("/tasks/")
+    assert text_of(page).count("You have not agreed yet") == 1
+    assert b'href="/tasks/work/consent/"' in page.content
+
+
+def test_a_suspended_worker_is_told_why_and_what_else_there_is(work: World):
+    ann = desk.at_work(work)
+    desk.bring_up(work, q.BOX_REQUIREMENT)
+    ann.get(desk.address(q.BOX_REQUIREMENT))
+    ann.get(desk.address())
+    Assignment.objects.filter(worker=work.workers[0]).delete()
+    Standing.objects.filter(worker=work.workers[0], kind=q.COREF_LINK).update(
+        state="suspended", known=12, right=2, last="0" * 10 + "11"
+    )
+    assert "suspended for you" in rows(ann)[LINK]
+    said = text_of(ann.get(desk.address()))
+    assert "Fewer than 80 % of your checked answers were right" in said
+    assert "Open to you now Is there something to box?" in said
+
+
+def test_who_was_taken_off_by_a_researcher_is_told_the_reason(work: World):
+    ann = desk.at_work(work)
+    ann.get(desk.address())
+    Assignment.objects.filter(worker=work.workers[0]).delete()
+    Standing.objects.update(blocked=True, reason="please write to us")
+    assert "please write to us" in rows(ann)[LINK]
+    assert "please write to us" in text_of(ann.get(desk.address()))
+
+
+@pytest.mark.parametrize(
+    ("reported", "said"),
+    [
+        ({"tasks": 20}, "needs 500 finished tasks"),
+        ({"tasks": 900, "approved": 0.5}, "needs 95 % of your work"),
+    ],
+)
+def test_a_reputation_that_is_not_enough_is_told(work: World, reported: dict[str, Any], said: str):
+    Identity.objects.filter(worker=work.workers[0]).update(**reported)
+    ann = desk.at_work(work)
+    assert said in rows(ann)[LINK]
+    assert said in text_of(ann.get(desk.address()))
+
+
+def test_a_test_that_nobody_has_set_up_is_told(tested: World):
+    ann = desk.at_work(tested)
+    assert "which the researcher has not set up yet" in rows(ann)[LINK]
+    said = text_of(ann.get(desk.address()))
+    assert "which the researcher has not set up yet" in said and "Take the test" not in said
+
+
+def test_a_test_is_taken_and_leads_to_the_work(tested: World):
+    set_test(tested)
+    ann = desk.at_work(tested)
+    assert "Begins with a test of 2 at most" in rows(ann)[LINK]
+    assert "Take the test" in rows(ann)[LINK]
+    before = ann.get(desk.address())
+    assert "Take the test" in text_of(before) and "Look at the photograph first" in text_of(before)
+    page = ann.post(desk.address() + "test/", follow=True)
+    assert "Test: question 1 of 2" in text_of(page)
+    assert "Test: 0 of 2" in rows(ann)[LINK]
+    page = answer_all(ann, right=True)
+    assert "done today" in text_of(page)
+    assert "On probation" in rows(ann)[LINK]
+    assert "EUR" not in text_of(page).partition("done today")[2]
+
+
+def test_a_failed_test_is_told_and_can_be_taken_again_three_times_in_all(tested: World):
+    set_test(tested)
+    ann = desk.at_work(tested)
+    for attempt in range(qualification.ATTEMPTS):
+        assert "Take the test" in text_of(ann.get(desk.address()))
+        ann.post(desk.address() + "test/")
+        page = answer_all(ann, right=False)
+        if attempt < qualification.ATTEMPTS - 1:
+            assert "You had 0 of 2 right in the test and 2 are needed" in text_of(page)
+            assert "Take the test again" in rows(ann)[LINK]
+    assert "as often as it may be taken" in text_of(page)
+    assert "as often as it may be taken" in rows(ann)[LINK]
+    page = ann.post(desk.address() + "test/", follow=True)
+    assert "as often as it may be taken" in text_of(page)
+
+
+def test_a_test_is_gone_on_with_after_a_pause(tested: World):
+    set_test(tested)
+    ann = desk.at_work(tested)
+    page = ann.post(desk.address() + "test/", follow=True)
+    held = desk.hidden(page)
+    ann.post(desk.address(), {**held, "act": "return"})
+    Assignment.objects.filter(state=Assignment.LEASED).update(expires_at=sql.now() - timedelta(minutes=1))
+    leases.expire()
+    assert "Go on with the test" in rows(ann)[LINK]
+    assert "Test: question 1 of 2" in text_of(ann.get(desk.address()))
+
+
+def test_a_test_does_not_begin_before_consent(tested: World):
+    set_test(tested)
+    instructions.publish(campaign=tested.campaign, kind=instructions.CONSENT, text="We keep your answers.")
+    ann = desk.at_work(tested)
+    assert "/consent/" in ann.post(desk.address() + "test/", follow=True).redirect_chain[-1][0]
+    assert not Assignment.objects.exists()
+
+
+def test_the_list_costs_a_bounded_number_of_queries(work: World, django_assert_max_num_queries: Any):
+    ann = desk.at_work(work)
+    ann.get("/tasks/")
+    with django_assert_max_num_queries(40):
+        ann.get("/tasks/")
+
+
+def test_without_a_campaign_there_is_a_word_about_it(db: None):
+
+    page = world.signed_in("ann", "annotator").get("/tasks/")
+    assert "There is no work here yet" in text_of(page)
+
+
+def test_an_annotator_lands_on_their_tasks(work: World):
+    assert desk.at_work(work).get("/", follow=True).redirect_chain == [("/tasks/", 302)]
