@@ -260,6 +260,10 @@ CELERY_TASK_ROUTES = {"annotation.periodic": {"queue": "periodic"}}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = TIME_ZONE
 
+#: METEOR, a measure of captions, is a Java program of its authors'; empty names leave both to be found.
+JAVA_HOME = os.environ.get("JAVA_HOME", "")
+METEOR_JAR = os.environ.get("METEOR_JAR", "")
+
 # What we say -----------------------------------------------------------------------------------
 
 logging.captureWarnings(PRODUCTION)

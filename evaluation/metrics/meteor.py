@@ -6,14 +6,13 @@ which cuts and normalises the texts itself (`-norm`), as the COCO evaluation cal
 is made of the items' added-up statistics and is no mean of their scores.
 
 Needed are a Java runtime (JAVA_HOME, or `java` on the PATH) and `meteor-1.5.jar` with its folder `data`
-beside it: METEOR_JAR names it, else the one that the package pycocoevalcap ships is taken. Where either
-is absent, `MeteorMissing` says so in one line.
+beside it: METEOR_JAR names it, else the one that the package pycocoevalcap ships is taken. The settings
+read both variables and tell us by `look_in`. Where either is absent, `MeteorMissing` says so in one line.
 Source: Denkowski and Lavie 2014.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
@@ -58,9 +57,25 @@ class Meteor:
     items: NDArray[np.float64]
 
 
+@dataclass(slots=True)
+class _Places:
+    """What the settings say about where things are; empty where they say nothing."""
+
+    java_home: str = ""
+    jar: str = ""
+
+
+_places = _Places()
+
+
+def look_in(*, java_home: str = "", jar: str = "") -> None:
+    """Say where Java and METEOR are; an empty name leaves them to be found."""
+    _places.java_home, _places.jar = java_home, jar
+
+
 def find_program() -> Program:
     """Java and METEOR as installed; raises MeteorMissing."""
-    home = os.environ.get("JAVA_HOME")
+    home = _places.java_home
     java = shutil.which("java", path=str(Path(home) / "bin")) if home else None
     java = java or shutil.which("java")
     if java is None:
@@ -72,7 +87,7 @@ def find_program() -> Program:
 
 
 def _jar() -> Path:
-    named = os.environ.get("METEOR_JAR")
+    named = _places.jar
     if named:
         if not Path(named).is_file():
             raise MeteorMissing(f"METEOR_JAR is {named!r}, and no such file: name {JAR}, {_LEAVE_OUT}")

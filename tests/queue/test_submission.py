@@ -24,6 +24,11 @@ def later(monkeypatch, minutes):
     monkeypatch.setattr(sql, "now", lambda: at)
 
 
+def task_of(lease: leases.Lease) -> Task:
+    assert lease.task is not None
+    return Task.objects.get(pk=lease.task)
+
+
 def test_right_answers_to_everything_complete_every_image():
     world = World(some_images(3))
     assert world.work() > 0
@@ -72,6 +77,7 @@ def test_one_token_for_two_tasks_is_a_conflict_and_the_second_task_stays_in_hand
     world = World()
     lease = world.held(0)
     following = world.submit(0, lease, token="one").next
+    assert isinstance(following, leases.Lease)
     with pytest.raises(submission.Conflict, match="used for another task"):
         world.submit(0, following, token="one")
     assert Judgment.objects.count() == 1
@@ -119,7 +125,7 @@ def test_a_late_answer_takes_a_place_that_is_left(monkeypatch):
     later(monkeypatch, 30)
     assert leases.expire() == 1
     assert world.submit(0, lease, then=False).counted
-    task = Task.objects.get(pk=lease.task)
+    task = task_of(lease)
     assert task.state == Task.SETTLED and task.live == 1
 
 
@@ -148,7 +154,7 @@ def test_a_late_answer_while_another_holds_the_only_place_is_surplus(monkeypatch
     assert other.task == lease.task
     assert not world.submit(0, lease, then=False).counted
     assert Judgment.objects.get(assignment=lease.id).role == q.SURPLUS
-    assert Task.objects.get(pk=lease.task).state == Task.OPEN
+    assert task_of(lease).state == Task.OPEN
     assert world.submit(1, other, then=False).counted
 
 
@@ -156,7 +162,7 @@ def test_two_votes_are_asked_of_two_workers_and_the_second_waits_for_the_first()
     world = World(some_images(1), settings={**TRUSTING, "link_votes": 3})
     one, two = world.held(0), world.held(1)
     assert one.task == two.task
-    task = Task.objects.get(pk=one.task)
+    task = task_of(one)
     assert (task.wanted, task.live) == (2, 2)
     world.submit(0, one, then=False)
     world.submit(1, two, world.wrong(two), then=False)
@@ -181,7 +187,7 @@ def test_a_share_of_single_answers_is_asked_twice_outside_the_fold():
     world = World(some_images(1), settings={"trust": twice})
     lease = world.held(0)
     world.submit(0, lease, then=False)
-    task = Task.objects.get(pk=lease.task)
+    task = task_of(lease)
     assert (task.state, task.role, task.wanted, task.live) == (Task.OPEN, q.DOUBLE_CHECK, 2, 1)
     found = world.take(0)
     assert not isinstance(found, leases.Lease) or found.task != lease.task

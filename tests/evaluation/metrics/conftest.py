@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.metrics.meteor import _places
+
 #: Statistics of a pair: the most words of the candidate that a reference has, and the candidate's number
 #: of words. A score is their quotient; the corpus's is that of the sums, as METEOR does with its own.
 STAND_IN = """#!{python}
@@ -37,6 +39,6 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     java.chmod(0o755)
     jar = tmp_path / "meteor-1.5.jar"
     jar.touch()
-    monkeypatch.setenv("JAVA_HOME", str(java.parent.parent))
-    monkeypatch.setenv("METEOR_JAR", str(jar))
+    monkeypatch.setattr(_places, "java_home", str(java.parent.parent))
+    monkeypatch.setattr(_places, "jar", str(jar))
     return log

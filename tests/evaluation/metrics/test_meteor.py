@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.metrics.meteor import MeteorFailed, MeteorMissing, Program, find_program, meteor
+from evaluation.metrics.meteor import MeteorFailed, MeteorMissing, Program, _places, find_program, meteor
 
 CANDIDATES = ["a dog runs", "two boys ||| play\nball", "", "a café"]
 REFERENCES = [["the dog ran", "a dog runs fast"], ["boys play"], ["a cat"], ["a café"]]
@@ -62,16 +62,16 @@ def test_a_program_that_fails_is_told_in_one_line(tmp_path: Path, java: str, mes
 
 
 def test_what_is_missing_is_told_with_its_remedy(stand_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("METEOR_JAR", "absent.jar")
+    monkeypatch.setattr(_places, "jar", "absent.jar")
     with pytest.raises(
         MeteorMissing, match="METEOR_JAR is 'absent.jar', and no such file: name meteor-1.5.jar"
     ):
         find_program()
-    monkeypatch.delenv("METEOR_JAR")
+    monkeypatch.setattr(_places, "jar", "")
     monkeypatch.setattr("evaluation.metrics.meteor.find_spec", lambda name: None)
     with pytest.raises(MeteorMissing, match="METEOR needs meteor-1.5.jar: name it in METEOR_JAR, install"):
         find_program()
-    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setattr(_places, "java_home", "")
     monkeypatch.setenv("PATH", str(stand_in.parent))
     with pytest.raises(
         MeteorMissing, match="needs a Java runtime.*default-jre-headless.*or leave METEOR out"
