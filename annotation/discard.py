@@ -74,6 +74,7 @@ def discard(
     promoted with their votes, are looked at anew. `progress` is told images done and in all.
     """
     kinds = _kinds(kind)
+    _check_reason(reason)
     with sql.writing():
         fresh = [row for row in _locked(campaign, worker, kinds) if row.withdrawn_at is None]
         for row in fresh:
@@ -127,6 +128,7 @@ def suspend(
 
     The worker reads `reason`.
     """
+    _check_reason(reason)
     with sql.writing():
         rows = [row for row in _locked(campaign, worker, _kinds(kind)) if not row.blocked]
         for row in rows:
@@ -193,6 +195,12 @@ def disown(*, campaign: Campaign, control: int, actor: Account | None = None) ->
     kind = Control.objects.values_list("kind", flat=True).get(pk=control)
     rows = Standing.objects.filter(campaign=campaign, worker__in=workers, kind=kind).order_by("id")
     return len(replay.retell(rows.values_list("id", flat=True)))
+
+
+def _check_reason(reason: str) -> None:
+    longest = Standing._meta.get_field("reason").max_length
+    if longest is not None and len(reason) > longest:
+        raise CannotDo(f"the reason has {len(reason)} characters; say it in {longest} or fewer")
 
 
 def _kinds(kind: str | None) -> tuple[str, ...]:

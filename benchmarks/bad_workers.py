@@ -62,7 +62,7 @@ class Report:
 
     `fates` counts standings by (preset, kind): all that were suspended or reached the horizon,
     "early" ones suspended within it, "ever" suspended at all; `people` workers by preset likewise,
-    suspended at any kind. `same`: images whose layer after discard is that of other answers.
+    suspended at any kind. `same`: of `images`, those whose state after discard is that of other answers.
     """
 
     fates: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
@@ -168,11 +168,16 @@ def markdown(report: Report, *, good: str) -> str:
     ):
         scores.append([name, f"{found.f1:.4f}", f"{found.iou:.4f}"])
     tables = "\n\n".join("\n".join(f"| {' | '.join(row)} |" for row in table) for table in (lines, scores))
-    return (
+    said = (
         f"{tables}\n\nOf {report.given} judgments {report.void} were discarded, and {report.again} more were "
-        f"needed after it. In {report.same} of {report.images} images the state after discard is the one in "
-        "which the discarded had given other answers, drawn at random."
+        "needed after it."
     )
+    if report.images:
+        said += (
+            f" In {report.same} of {report.images} images the state after discard is the one in which the "
+            "discarded had given other answers, drawn at random."
+        )
+    return said
 
 
 def _cells(counts: Iterator[Counter[str]] | Sequence[Counter[str]]) -> Iterator[str]:

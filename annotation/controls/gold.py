@@ -14,7 +14,7 @@ from itertools import islice
 
 from annotation.controls.authoring import Added, add
 from annotation.controls.items import KnownItem, item_of
-from annotation.models import Account, Campaign, Control, Layer
+from annotation.models import Account, Campaign, Control, Image, Layer
 from annotation.protocol import questions as q
 from annotation.protocol.controls import draw, drawn
 from annotation.protocol.grading import stratum
@@ -126,14 +126,12 @@ def known_of(question: Question, truth: Truth) -> str | tuple[Box, ...]:
 def _golds(campaign: Campaign, layer: Layer, images: int | Collection[str], seed: int) -> list[Gold]:
     """The gold of the images to use."""
     if isinstance(images, int):
-        covered = layer.covers.values_list("image__key", flat=True)
-        wanted: Collection[str] = drawn(covered, images, seed, "gold")
-    else:
-        wanted = images
+        images = drawn(layer.covers.values_list("image__key", flat=True), images, seed, "gold")
+    wanted = Image.objects.filter(key__in=images)
     return [
         (record.id, (record.width, record.height), record.layer)
-        for record in stream_records(corpus=campaign.corpus, layer=layer)
-        if record.layer is not None and record.id in wanted
+        for record in stream_records(corpus=campaign.corpus, layer=layer, images=wanted)
+        if record.layer is not None
     ]
 
 

@@ -391,6 +391,13 @@ def test_an_unknown_kind_is_refused_with_the_known_ones():
         discard.discard(campaign=world.campaign, worker=world.workers[0], kind="links")
 
 
+def test_a_reason_that_is_too_long_to_keep_is_refused():
+    world = World(settings=TRUSTING)
+    for act in (discard.suspend, discard.discard):
+        with pytest.raises(CannotDo, match="the reason has 201 characters; say it in 200 or fewer"):
+            act(campaign=world.campaign, worker=world.workers[0], reason="x" * 201)
+
+
 def refused(world: World, worker: int, kind: str) -> str:
     found = world.take(worker, kind)
     return found.code if isinstance(found, Nothing) else ""

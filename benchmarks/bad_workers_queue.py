@@ -1,0 +1,163 @@
+"""`benchmarks.bad_workers` once more, through the queue: leases, refusals, misconduct and all.
+
+    [DATABASE_URL=...] python -m benchmarks.bad_workers_queue [--images N] [--seeds N] [--workers N]
+
+Each seed has a campaign of its own over the same generated scenes. When the crowd is done, everybody
+suspended is discarded for that kind, and the same crowd goes on where it was. Without DATABASE_URL the
+rows are in a SQLite that is gone afterwards. Rulings that a reviewer had made stay in force.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from annotation.protocol.trust import SUSPENDED, TrustSettings
+from annotation.sample.generate import generate
+from annotation.simulation.visits import USUAL
+from benchmarks.bad_workers import BAD, BAD_SHARE, HORIZON, KNOWN_FROM, Report, markdown
+
+if TYPE_CHECKING:
+    from annotation.models import Campaign, Corpus, Standing
+
+
+def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
+    """Send the images through one crowd for each seed; Django is set up and its database migrated."""
+    from annotation import discard
+    from annotation.rehearsal import rehearse
+
+    report = Report()
+    corpus = _corpus(images)
+    bad = round(workers * BAD_SHARE)
+    mix = {good: workers - bad, BAD[0]: bad - bad // 2, BAD[1]: bad // 2}
+    for seed in range(seeds):
+        campaign = _campaign(corpus, seed)
+        first = rehearse(campaign=campaign, mix=mix, seed=seed, conduct=USUAL, patience=0.0)
+        assert first.scores is not None and not any(first.violations.values()), first.violations
+        report.before.add(first.scores)
+        out = _count(report, campaign, f"sim{seed}-")
+        given = campaign.judgments.filter(image__isnull=False).count()
+        for row in out:
+            discard.discard(campaign=campaign, worker=row.worker_id, kind=row.kind)
+        report.given += given
+        report.void += campaign.judgments.filter(void=True).count()
+        second = rehearse(campaign=campaign, mix=mix, seed=seed, conduct=USUAL, patience=0.0)
+        assert second.scores is not None and not any(second.violations.values()), second.violations
+        report.again += campaign.judgments.filter(image__isnull=False).count() - given
+        report.discarded.add(second.scores)
+        alone = _campaign(corpus, seed, name=f"alone{seed}")
+        alone_scores = rehearse(
+            campaign=alone, mix={good: mix[good]}, seed=seed, conduct=USUAL, patience=0.0
+        ).scores
+        assert alone_scores is not None
+        report.without.add(alone_scores)
+        print(
+            f"seed {seed}: {given} judgments, {first.seconds:.0f} s and {second.seconds:.0f} s",
+            file=sys.stderr,
+        )
+    return report
+
+
+def _corpus(images: int) -> Corpus:
+    from annotation.intake import import_records
+    from annotation.models import Corpus
+
+    records = generate(KNOWN_FROM + images, seed=1, out=None)
+    import_records(name="scenes", records=records, format="generated", source="benchmarks.bad_workers_queue")
+    return Corpus.objects.get(name="scenes")
+
+
+def _campaign(corpus: Corpus, seed: int, name: str = "") -> Campaign:
+    """An open campaign over all images but the first KNOWN_FROM, which make its known items."""
+    from annotation import controls, refold
+    from annotation.campaign_settings import settings_of
+    from annotation.models import Campaign
+    from annotation.selectors.records import stream_records
+
+    settings = settings_of({"trust": {"qualification": False}})
+    campaign = Campaign.objects.create(
+        name=name or f"crowd{seed}",
+        corpus=corpus,
+        tasks="entities",
+        settings=settings.as_dict(),
+        state=Campaign.OPEN,
+        seed=seed,
+    )
+    layer = corpus.layers.get(name="import")
+    records = list(stream_records(corpus=corpus, layer=layer))
+    rows = {image.key: image for image in corpus.images.all()}
+    opened = [(rows[r.id], r.layer.mentions) for r in records[KNOWN_FROM:] if r.layer is not None]
+    refold.open_images(campaign=campaign, images=opened, settings=settings.protocol)
+    controls.from_gold(
+        campaign=campaign, layer=layer, images=[record.id for record in records[:KNOWN_FROM]], seed=seed
+    )
+    return campaign
+
+
+def _count(report: Report, campaign: Campaign, prefix: str) -> Sequence[Standing]:
+    """Count the fates of the campaign's standings; those that are suspended."""
+    from annotation.models import Standing
+
+    settings = TrustSettings(qualification=False)
+    ats: dict[str, list[int]] = {}
+    out = []
+    for row in Standing.objects.filter(campaign=campaign).select_related("worker"):
+        preset = row.worker.pseudonym.removeprefix(prefix).rsplit("-", 1)[0]
+        at = _suspended_at(row, settings)
+        ats.setdefault(row.worker.pseudonym, [])
+        if at is not None:
+            out.append(row)
+            ats[row.worker.pseudonym].append(at)
+        if at is not None or row.items >= HORIZON:
+            report.fates[preset, row.kind].update(
+                all=1, early=at is not None and at <= HORIZON, ever=at is not None
+            )
+    for name, found in ats.items():
+        report.people[name.removeprefix(prefix).rsplit("-", 1)[0]].update(
+            all=1, early=any(at <= HORIZON for at in found), ever=bool(found)
+        )
+    return out
+
+
+def _suspended_at(row: Standing, settings: TrustSettings) -> int | None:
+    """After how many items a standing was suspended, told from its stored events; None where it is not."""
+    from annotation import replay, standings
+    from annotation.protocol.trust import Entered, after
+    from annotation.protocol.trust import Standing as Pure
+
+    standing = after(Pure(row.kind), Entered(), settings)
+    for _, event in sorted(replay.events_of(row), key=lambda numbered: numbered[0]):
+        standing = standings.passed_through(standing, event, settings)
+        if standing.state == SUSPENDED:
+            assert row.state == SUSPENDED
+            return standing.items
+    assert row.state != SUSPENDED
+    return None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="What bad workers do, through the queue")
+    parser.add_argument("--images", type=int, default=300)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--workers", type=int, default=20)
+    parser.add_argument("--good", default="careful", metavar="PRESET")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="phrasebox-bad-workers-") as folder:
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+        os.environ["DATA_DIR"] = folder
+        import django
+
+        django.setup()
+        from django.core.management import call_command
+
+        call_command("migrate", verbosity=0)
+        report = run(images=options.images, seeds=options.seeds, workers=options.workers, good=options.good)
+        print(markdown(report, good=options.good))
+
+
+if __name__ == "__main__":
+    main()
