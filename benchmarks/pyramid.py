@@ -1,0 +1,84 @@
+"""The pyramid kernel of colour, texture and SIFT words, beside the obvious NumPy code and the machine's peak.
+
+    python -m benchmarks.pyramid [--images 6000] [--words 128,256,256]
+
+Pyramids are made up: 21 cells of each kind of words, as the paper's. "obvious" adds up minima of one
+image with all others; it is run on a sample and multiplied up. A pair of numbers costs 2 operations, a
+minimum and an addition; the peak is what a product of two matrices reaches in single precision, where
+each costs 2 as well but one instruction does both. The first call compiles and is not counted. The slope
+is that of log time against log images, 2 in theory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+
+from annotation.management.base import table
+from models_core.kernels.intersection import Intersection, folded
+
+CELLS = 21
+
+
+def pyramids(images: int, words: list[int]) -> list[np.ndarray]:
+    """Shares of a whole image's pixels, shape (images, cells, words), a third of them 0."""
+    dice = np.random.default_rng(0)
+    made = []
+    for count in words:
+        shares = np.maximum(dice.random((images, CELLS, count), dtype=np.float32) - np.float32(1 / 3), 0)
+        made.append(shares / np.float32(CELLS * count))
+    return made
+
+
+def obvious(vectors: np.ndarray) -> float:
+    """Seconds for one pair of images, by NumPy; the mean over some images with up to 500."""
+    others = vectors[:500]
+    begun = time.perf_counter()
+    for one in vectors[:4]:
+        np.minimum(one, others).sum(axis=1)
+    return (time.perf_counter() - begun) / (4 * len(others))
+
+
+def peak() -> float:
+    """Operations a second of a product of two matrices, the best of three."""
+    matrix = np.random.default_rng(0).random((2048, 2048), dtype=np.float32)
+    best = np.inf
+    for _ in range(3):
+        begun = time.perf_counter()
+        matrix @ matrix
+        best = min(best, time.perf_counter() - begun)
+    return 2 * 2048**3 / best
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--images", type=int, default=6000)
+    parser.add_argument("--words", default="128,256,256", help="Words of each kind")
+    options = parser.parse_args()
+    kinds = pyramids(options.images, [int(count) for count in options.words.split(",")])
+    kernel = Intersection(power=2)
+    small = [kind[:64] for kind in kinds]
+    kernel.gram(small, small)
+    slow, best = obvious(folded([kind[:500] for kind in kinds], 2)), peak()
+    numbers = sum(kind.shape[1] * kind.shape[2] for kind in kinds)
+    rows, times = [], []
+    sizes = [options.images // 4, options.images // 2, options.images]
+    for size in sizes:
+        part = [kind[:size] for kind in kinds]
+        pairs = size * (size + 1) / 2
+        begun, busy = time.perf_counter(), time.process_time()
+        kernel.gram(part, part)
+        seconds, busy = time.perf_counter() - begun, time.process_time() - busy
+        times.append(seconds)
+        rows.append([size, numbers, seconds, busy, slow * pairs, 2 * numbers * pairs / seconds / best])
+    print(table(["images", "numbers", "s", "processor s", "obvious, s", "share of peak"], rows))
+    slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
+    print(f"slope {slope:.2f}; a product of matrices makes {best / 1e9:.1f} GFLOP/s")
+
+
+if __name__ == "__main__":
+    main()

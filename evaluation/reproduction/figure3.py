@@ -1,0 +1,156 @@
+"""Figure 3 of Hodosh et al. 2013: the words most similar to "rider" and "swim", printed and ours.
+
+Four columns: alignment and distributional similarity are cosines (eq. 18) on the training captions, Lin's
+is eq. 22. The column on the British National Corpus stays empty: it has a licence of its own and is not
+among the data. Beside it stand the sizes of the vocabularies, section 3.5.3 and
+3.5.4.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from annotation.protocol.terms import ImageRecord
+from evaluation.reproduction.cells import COUNT, KAPPA, Cell
+from models_core.text.aligned import Tagged, aligned, word_classes
+from models_core.text.distributional import distributional, frequent
+from models_core.text.lemmas import Lemmatiser, Word
+from models_core.text.lin import Lin
+from models_core.text.similarity import WordKernel
+from models_core.text.wordnet import WordNet
+
+TABLE = "Figure 3"
+ALIGNMENT, CAPTIONS, BNC, LIN = "alignment", "distributional, captions", "distributional, BNC", "Lin"
+NO_BNC = "the British National Corpus has a licence of its own and is not among the data"
+
+#: Column -> word -> its five most similar words with their similarities, as printed.
+PRINTED: dict[str, dict[str, dict[str, float]]] = {
+    ALIGNMENT: {
+        "rider": {"biker": 0.86, "bicyclist": 0.82, "cyclist": 0.79, "bmx": 0.75, "bicycler": 0.73},
+        "swim": {"retrieve": 0.56, "paddle": 0.54, "dive": 0.52, "come": 0.38, "wade": 0.31},
+    },
+    CAPTIONS: {
+        "rider": {"bike": 0.41, "dirt": 0.35, "motocross": 0.33, "motorcycle": 0.33, "ride": 0.33},
+        "swim": {"pool": 0.53, "trunk": 0.35, "water": 0.34, "dive": 0.30, "goggles": 0.29},
+    },
+    BNC: {
+        "rider": {"ride": 0.21, "horse": 0.20, "race": 0.19, "bike": 0.17, "jockey": 0.16},
+        "swim": {"fish": 0.21, "water": 0.18, "sea": 0.18, "pool": 0.18, "beach": 0.17},
+    },
+    LIN: {
+        "rider": {"traveler": 0.94, "cyclist": 0.89, "bicyclist": 0.89, "horseman": 0.84, "jockey": 0.84},
+        "swim": {"bathe": 0.85, "sport": 0.85, "football": 0.77, "activity": 0.75, "soccer": 0.73},
+    },
+}
+#: Words of frequency 5 or more, nouns, verbs, and what can be both.
+PRINTED_SIZES = {
+    "words of frequency 5 or more": 1928,
+    "nouns": 1180,
+    "verbs": 143,
+    "nouns that can be verbs": 11,
+}
+
+#: How far down our own list a printed word counts as found.
+TOP = 6
+
+Nearest = Callable[[str, int], tuple[tuple[str, float], ...]]
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A printed word with both similarities, and its place in our list, counted from 1."""
+
+    cell: Cell
+    place: int | None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """`neighbours` of all columns, our own lists of `TOP` words, and the vocabularies' sizes."""
+
+    neighbours: tuple[Neighbour, ...]
+    ours: dict[str, dict[str, tuple[tuple[str, float], ...]]]
+    sizes: tuple[Cell, ...]
+
+    def within(self, column: str) -> int:
+        """Printed words whose similarity is within 0.02."""
+        return sum(bool(n.cell.within) for n in self.neighbours if n.cell.column == column)
+
+    def found(self, column: str) -> int:
+        """Printed words among our own first `TOP`."""
+        return sum(n.place is not None and n.place <= TOP for n in self.neighbours if n.cell.column == column)
+
+
+def tagged(
+    images: Iterable[tuple[ImageRecord, ImageRecord]], lemmatiser: Lemmatiser
+) -> list[list[tuple[Word, ...]]]:
+    """The words of each image's captions, from its record as written and its record as lemmatised."""
+    return [
+        [
+            lemmatiser.words(caption.text, lemmas.text)
+            for caption, lemmas in zip(written.captions, lemmatised.captions, strict=True)
+        ]
+        for written, lemmatised in images
+    ]
+
+
+def figure(training: Tagged, wordnet: WordNet | None, *, why_no_wordnet: str = "no WordNet") -> Figure:
+    """Figure 3 from the tagged training captions; without a WordNet its column is empty, and says why."""
+    captions = [[word.lemma for word in caption] for image in training for caption in image]
+    counts = Counter(lemma for caption in captions for lemma in caption)
+    lin = Lin(wordnet, counts) if wordnet else None
+    columns: dict[str, tuple[Callable[[str, str], float | None], Nearest] | str] = {
+        ALIGNMENT: _of_kernel(aligned(training)),
+        CAPTIONS: _of_kernel(distributional(captions)),
+        BNC: NO_BNC,
+        LIN: _of_lin(lin, counts) if lin else why_no_wordnet,
+    }
+    neighbours, ours = [], {}
+    for column, words in PRINTED.items():
+        had = columns[column]
+        if not isinstance(had, str):
+            ours[column] = {word: had[1](word, TOP) for word in words}
+        for word, printed in words.items():
+            places = {other: n for n, (other, _) in enumerate(ours.get(column, {}).get(word, ()), start=1)}
+            for other, value in printed.items():
+                found = None if isinstance(had, str) else had[0](word, other)
+                why = had if isinstance(had, str) else "" if found is not None else "not in our vocabulary"
+                cell = Cell(TABLE, f"{word}, {other}", column, value, found, KAPPA, column, why=why)
+                neighbours.append(Neighbour(cell, places.get(other)))
+    classes = word_classes(training)
+    counted = (len(frequent(captions)), len(classes.nouns), len(classes.verbs), len(classes.both))
+    sizes = tuple(
+        Cell("Vocabularies", name, "words", printed, float(size), COUNT, "vocabularies")
+        for (name, printed), size in zip(PRINTED_SIZES.items(), counted, strict=True)
+    )
+    return Figure(tuple(neighbours), ours, sizes)
+
+
+def _of_kernel(kernel: WordKernel) -> tuple[Callable[[str, str], float | None], Nearest]:
+    def value(one: str, other: str) -> float | None:
+        known = one in kernel.places and other in kernel.places
+        return kernel(one, other) if known else None
+
+    def nearest(word: str, count: int) -> tuple[tuple[str, float], ...]:
+        return kernel.nearest(word, count) if word in kernel.places else ()
+
+    return value, nearest
+
+
+def _of_lin(lin: Lin, counts: Counter[str]) -> tuple[Callable[[str, str], float | None], Nearest]:
+    """Lists are of nouns of frequency 5 or more."""
+    frequent_nouns: Sequence[str] = sorted(word for word in lin.senses if counts[word] >= 5)
+
+    def value(one: str, other: str) -> float | None:
+        known = one in lin.senses and other in lin.senses
+        return lin.similarity(one, other) if known else None
+
+    def nearest(word: str, count: int) -> tuple[tuple[str, float], ...]:
+        if word not in lin.senses:
+            return ()
+        alike = sorted((-lin.similarity(word, other), other) for other in frequent_nouns if other != word)
+        return tuple((other, -value) for value, other in alike[:count])
+
+    return value, nearest

@@ -1,0 +1,65 @@
+"""What the text kernels share: items as captions, words as numbers, normalisation, diagonals and powers.
+
+An item is a `Document`: its captions, each the lemmas in order. Every kernel has
+`gram(rows, columns)`, shape (len(rows), len(columns)), float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.text.idf import Document
+
+Floats = NDArray[np.float64]
+
+
+def caption_owners(documents: Sequence[Document]) -> NDArray[np.int64]:
+    """The item of each caption, shape (captions,)."""
+    return np.repeat(np.arange(len(documents)), [len(captions) for captions in documents])
+
+
+def normalised(gram: Floats, own_rows: Floats, own_columns: Floats) -> Floats:
+    """A kernel over the geometric mean of each item's response to itself (section 3.4.3).
+
+    `own_rows` and `own_columns` are K(x, x), shapes (rows,) and (columns,). An item without a word
+    responds to nothing: its entries are 0.
+    """
+    scale = np.sqrt(np.outer(own_rows, own_columns))
+    return np.divide(gram, scale, out=np.zeros_like(gram), where=scale > 0)
+
+
+def scaled_diagonal(gram: Floats, factor: float) -> Floats:
+    """The kernel of training items with its diagonal multiplied by `factor` (section 4.1.3: 1 to 15).
+
+    Raises ValueError for a kernel that is not square, or a factor under 1, which might cost definiteness.
+    """
+    if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
+        raise ValueError(f"a kernel of shape {gram.shape} has no diagonal of items; expected a square")
+    if not factor >= 1:
+        raise ValueError(f"diagonal factor {factor:g}; expected 1 or more")
+    found = gram.copy()
+    found.flat[:: len(found) + 1] *= factor
+    return found
+
+
+def powered(gram: Floats, power: int) -> Floats:
+    """Each entry to the power (eq. 6; section 4.1.3: 2 or 3). Whole powers keep definiteness."""
+    if power < 1 or power != int(power):
+        raise ValueError(f"power {power}; expected a whole number from 1")
+    return np.asarray(gram**power)
+
+
+def mirror(gram: Floats) -> None:
+    """Copy what is above the diagonal below it, a square at a time."""
+    step = 512
+    for top in range(0, len(gram), step):
+        for left in range(0, top + step, step):
+            square = gram[left : left + step, top : top + step]
+            if left == top:
+                upper = np.triu(square)
+                square[...] = upper + np.triu(upper, 1).T
+            else:
+                gram[top : top + step, left : left + step] = square.T

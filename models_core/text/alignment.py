@@ -1,0 +1,121 @@
+"""Word alignment by expectation maximisation: IBM models 1 and 2.
+
+Model 1 gives a target sentence t of m words, from a source s of l words and an empty word s_0,
+
+    P(t | s) = product over j of sum over i of P(t_j | s_i) / (l + 1)
+
+and model 2 puts a learned probability q(i | j, l, m) of places in place of 1 / (l + 1). Model 1 starts
+even and its likelihood has one maximum; model 2 starts from model 1's translations. Neither's
+likelihood falls at any step.
+
+Source: Brown, Della Pietra, Della Pietra and Mercer 1993, sections 4.1 and 4.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Sentence = Sequence[str]
+
+#: Steps of each model that Giza++ makes, and we.
+STEPS = 5
+
+
+@dataclass(frozen=True)
+class Translations:
+    """P(target | source): `matrix` of shape (source, target) over `words`, the empty word left out.
+
+    Rows sum to 1, or to 0 for a word that is in no source. `likelihoods` are log P of all pairs under the
+    parameters each step starts from, model 1's and then model 2's.
+    """
+
+    words: tuple[str, ...]
+    matrix: Floats
+    likelihoods: tuple[tuple[float, ...], tuple[float, ...]]
+
+
+def caption_pairs(images: Iterable[Sequence[Sentence]]) -> list[tuple[Sentence, Sentence]]:
+    """All ordered pairs of different captions of one image, captions without a word left out."""
+    return [pair for captions in images for pair in permutations([c for c in captions if c], 2)]
+
+
+def train(
+    pairs: Sequence[tuple[Sentence, Sentence]], *, first: int = STEPS, second: int = STEPS
+) -> Translations:
+    """`first` steps of model 1, then `second` of model 2, on (source, target) pairs.
+
+    A target without words gives nothing. Raises ValueError where no pair has a word on both sides.
+    """
+    cells = _Cells(pairs)
+    translation = 1.0 / cells.partners[cells.source_of_entry]
+    place = 1.0 / cells.lengths_of_place
+    likelihoods: tuple[list[float], list[float]] = ([], [])
+    for step in range(first + second):
+        second_model = step >= first
+        joint = translation[cells.entry] * place[cells.place]
+        evidence = np.bincount(cells.target_place, joint)
+        likelihoods[second_model].append(float(np.log(evidence).sum()))
+        joint /= evidence[cells.target_place]
+        translation = _shares(joint, cells.entry, cells.source_of_entry)
+        if second_model:
+            place = _shares(joint, cells.place, cells.group_of_place)
+    size = len(cells.words)
+    matrix = np.zeros((size + 1, size + 1))
+    matrix[cells.source_of_entry, cells.target_of_entry] = translation
+    return Translations(cells.words, matrix[1:, 1:], (tuple(likelihoods[0]), tuple(likelihoods[1])))
+
+
+class _Cells:
+    """Every (place in the source, place in the target) of every pair, as columns of integers.
+
+    An entry is a pair of words that meet; word 0 is the empty word. A place is (i, j, l, m).
+    """
+
+    def __init__(self, pairs: Sequence[tuple[Sentence, Sentence]]) -> None:
+        kept = [(source, target) for source, target in pairs if source and target]
+        if not kept:
+            raise ValueError(
+                f"none of {len(pairs)} pairs of captions has words on both sides; nothing to align"
+            )
+        self.words = tuple(sorted({word for pair in kept for side in pair for word in side}))
+        number = {word: n for n, word in enumerate(self.words, start=1)}
+        sources = [np.array([0, *(number[w] for w in source)], dtype=np.int64) for source, _ in kept]
+        targets = [np.array([number[w] for w in target], dtype=np.int64) for _, target in kept]
+        shapes: dict[tuple[int, int], Integers] = {}
+        spans = []  # (source length with the empty word, group (j, l, m)) of each place
+        places = groups = 0
+        for source, target in zip(sources, targets, strict=True):
+            long, m = len(source), len(target)
+            if (long, m) in shapes:
+                continue
+            shapes[long, m] = np.arange(places, places + long * m)
+            spans.append((np.full(long * m, long), groups + np.repeat(np.arange(m), long)))
+            places, groups = places + long * m, groups + m
+        self.lengths_of_place: Floats = np.concatenate([length for length, _ in spans]).astype(np.float64)
+        self.group_of_place: Integers = np.concatenate([group for _, group in spans])
+        self.place: Integers = np.concatenate(
+            [shapes[len(s), len(t)] for s, t in zip(sources, targets, strict=True)]
+        )
+        lengths = np.repeat([len(s) for s in sources], [len(t) for t in targets])
+        self.target_place: Integers = np.repeat(np.arange(len(lengths)), lengths)
+        source_words = np.concatenate([np.tile(s, len(t)) for s, t in zip(sources, targets, strict=True)])
+        target_words = np.repeat(np.concatenate(targets), lengths)
+        size = len(self.words) + 1
+        codes, self.entry = np.unique(source_words * size + target_words, return_inverse=True)
+        self.source_of_entry, self.target_of_entry = codes // size, codes % size
+        #: Source word -> how many target words it meets.
+        self.partners: Integers = np.bincount(self.source_of_entry, minlength=size)
+
+
+def _shares(joint: Floats, kind: Integers, group_of_kind: Integers) -> Floats:
+    """Expected counts of each kind of cell over those of the kind's group; 0 where the group has none."""
+    counts = np.bincount(kind, joint).astype(np.float64)
+    totals = np.bincount(group_of_kind, counts)[group_of_kind]
+    return np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)

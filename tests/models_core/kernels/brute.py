@@ -1,0 +1,64 @@
+"""The kernels' equations written out, one pair at a time; and small items to try them on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+from hypothesis import strategies as st
+
+WORDS = ("dog", "run", "ball", "red", "boy")
+
+captions = st.lists(st.sampled_from(WORDS), max_size=7)
+items = st.lists(captions, min_size=1, max_size=3)
+#: Two items or more.
+collections = st.lists(items, min_size=2, max_size=5)
+
+
+def matches(words: Sequence[str], gap: float = 1.0) -> dict[tuple[str, ...], float]:
+    """Eq. 12: sequence -> its distinct substrings (i, j), each counting gap^(j - i + 1 - k)."""
+    found: dict[tuple[str, ...], set[tuple[int, int]]] = {}
+    for i, first in enumerate(words):
+        found.setdefault((first,), set()).add((i, i))
+        for j in range(i + 1, len(words)):
+            found.setdefault((first, words[j]), set()).add((i, j))
+            for middle in range(i + 1, j):
+                found.setdefault((first, words[middle], words[j]), set()).add((i, j))
+    return {w: sum(gap ** (j - i + 1 - len(w)) for i, j in spans) for w, spans in found.items()}
+
+
+def trigram(
+    s: Sequence[str],
+    t: Sequence[str],
+    alike: Callable[[str, str], float],
+    weight: Callable[[str], float],
+    gap: float = 1.0,
+) -> float:
+    """Eq. 21, with `weight` the root of a word's lambda on either side."""
+    total = 0.0
+    for w, m in matches(s, gap).items():
+        for v, n in matches(t, gap).items():
+            if len(w) == len(v):
+                weights = prod(weight(x) * weight(y) for x, y in zip(w, v, strict=True))
+                total += m * n * 0.25 ** len(w) * weights * prod(map(alike, w, v))
+    return total
+
+
+def gram(one: Sequence, other: Sequence, pair: Callable[[Sequence[str], Sequence[str]], float]) -> np.ndarray:
+    """Responses summed over pairs of captions, over the geometric mean of both items' own."""
+
+    def response(x: Sequence, y: Sequence) -> float:
+        return sum(pair(s, t) for s in x for t in y)
+
+    found = np.array([[response(x, y) for y in other] for x in one])
+    own = np.outer([response(x, x) for x in one], [response(y, y) for y in other])
+    return np.divide(found, np.sqrt(own), out=np.zeros_like(found), where=own > 0)
+
+
+def same(one: str, other: str) -> float:
+    return float(one == other)
+
+
+def least_eigenvalue(matrix: np.ndarray) -> float:
+    return float(np.linalg.eigvalsh(matrix).min())
