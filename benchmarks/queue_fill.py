@@ -47,7 +47,7 @@ def main() -> None:
 
 def fill(tasks: int) -> dict[str, Any]:
     """Open a campaign with `tasks` open tasks or a few more."""
-    from annotation import refold
+    from annotation import instructions, refold
     from annotation.campaign_settings import settings_of
     from annotation.controls.gold import from_gold
     from annotation.intake import import_records
@@ -67,6 +67,7 @@ def fill(tasks: int) -> dict[str, Any]:
     mentions = {record.id: record.layer.mentions for record in records if record.layer}
     images = [(image, mentions[image.key]) for image in Image.objects.filter(corpus=corpus)]
     refold.open_images(campaign=campaign, images=images, settings=settings_of(SETTINGS).protocol)
+    instructions.install(campaign)
     from_gold(campaign=campaign, layer=Layer.objects.get(corpus=corpus))
     opened = Task.objects.count()
     rounds = 0
@@ -186,10 +187,12 @@ def enrol(count: int) -> list[dict[str, Any]]:
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
     from django.utils import timezone
 
+    from annotation import instructions
     from annotation.models import Account, Campaign, Identity, RoleGrant, Standing, Worker
     from annotation.protocol.questions import QUESTIONS
 
     campaign = Campaign.objects.get(name=NAME)
+    text = instructions.current(campaign=campaign, kind=instructions.CONSENT)
     store = import_module(settings.SESSION_ENGINE).SessionStore
     found = []
     for number in range(count):
@@ -217,6 +220,7 @@ def enrol(count: int) -> list[dict[str, Any]]:
         session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
         session[HASH_SESSION_KEY] = account.get_session_auth_hash()
         session.create()
+        instructions.consent(worker=worker.pk, campaign=campaign, version=text.version)
         found.append({"worker": worker.pk, "session": session.session_key})
     return found
 

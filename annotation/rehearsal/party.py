@@ -217,7 +217,7 @@ class _Child:
         self._process.join()
         if isinstance(result, Tally):
             return result
-        raise CampaignError(f"a process of the crowd failed: {result}")
+        raise CampaignError(result)
 
 
 def _run_parts(board: Board, part: Callable[[int], Tally], numbers: Sequence[int], pipe: Pipe) -> None:
@@ -227,6 +227,9 @@ def _run_parts(board: Board, part: Callable[[int], Tally], numbers: Sequence[int
     def run(number: int) -> None:
         try:
             results.append(part(number))
+        except CampaignError as error:
+            results.append(str(error))
+            board.stop()
         except Exception as error:
             log.exception("part %d of a simulated crowd", number)
             results.append(f"{type(error).__name__}: {error}")

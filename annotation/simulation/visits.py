@@ -241,6 +241,7 @@ class Visit:
         last = self.tally.answered.total() + 1 >= self._stays
         # A leaver closes the window: every other one of them without giving back what it shows.
         more = not last or Dice(self.worker.seed, self.worker.name, "closes").chance(0.5)
+        lost = self.desk.lost
         try:
             taken = self._send(task, reply, "a", more=more and not late)
         except Gone:
@@ -251,7 +252,7 @@ class Visit:
             return
         self.tally.answered[task.kind] += 1
         self.tally.flagged += bool(reply.flag)
-        if taken.repeated:
+        if taken.repeated and self.desk.lost == lost:
             self.tally.amiss.append(f"{self.worker.name}: first answer to {task.id} taken as a repetition")
         if late:
             self.tally.late_counted += taken.counted
