@@ -16,7 +16,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
 from annotation.management.commands.serve import HOST, PORT, run_server
-from annotation.models import Account
+from annotation.models import Account, Campaign
 from annotation.models.crowd import ROLES
 
 CORPUS = "sample"
@@ -28,6 +28,22 @@ STUDY_IMAGES = 40
 WORKERS = 20
 #: Good people mostly, and a few of each kind that control items are there to find.
 MIX = "careful=11,average=5,sloppy=1,random=1,always_yes=1,jittered=1"
+#: The campaign that the queue has: images that simulated workers answer, and images left to visitors.
+PEOPLE = "people"
+PEOPLE_DONE, PEOPLE_LEFT = 30, 20
+PEOPLE_WORKERS = 10
+PEOPLE_MIX = "careful=6,average=2,random=1,always_yes=1"
+PEOPLE_SETTINGS = """\
+# Who tries the demonstration shall not have to pass a test first.
+[trust]
+qualification = false
+
+[pay]
+basis = "item"
+currency = "USD"
+per_item = { coref_link = 0.02, chain_verification = 0.03, box_requirement = 0.02, box_drawing = 0.10, \
+box_quality = 0.02, box_coverage = 0.03 }
+"""
 
 
 class Command(BaseCommand):
@@ -51,7 +67,7 @@ class Command(BaseCommand):
         if not source.exists():
             self._run("make_sample", source, images=options["images"], seed=options["seed"])
         self._run("import_corpus", corpus, source, format="jsonl", images=source / "images")
-        self._run("open_campaign", campaign, corpus=corpus, tasks="entities", quiet=True)
+        self._run("open_campaign", campaign, "--draft", corpus=corpus, tasks="entities", quiet=True)
         self._run(
             "simulate_crowd",
             campaign,
@@ -65,6 +81,7 @@ class Command(BaseCommand):
             self._run("export_dataset", corpus, format=form, layer=campaign, out=export / form)
         self._run("dataset_stats", corpus, layer=campaign)
         self._run("study_cost", images=STUDY_IMAGES)
+        self._people(corpus, PEOPLE + suffix, folder, seed=options["seed"], images=options["images"])
         password = self._account()
         self.stdout.write(self.style.SUCCESS(f"\nThe dataset is in {export}"))
         if os.environ.get("DEMO_SERVE", "1") == "0":
@@ -74,6 +91,21 @@ class Command(BaseCommand):
             return
         self.stdout.write(f"Sign in as {USER!r} with the password {password}")
         run_server(HOST, PORT)
+
+    def _people(self, corpus: str, campaign: str, folder: Path, *, seed: int, images: int) -> None:
+        """A campaign in the queue: a crowd has answered its first images, the rest waits for visitors."""
+        config = folder / "people.toml"
+        config.write_text(PEOPLE_SETTINGS)
+        done = min(images, PEOPLE_DONE)
+        options: dict[str, Any] = {"corpus": corpus, "tasks": "entities", "config": config}
+        if not Campaign.objects.filter(name=campaign).exists():
+            self._run("open_campaign", campaign, **options, images=done, quiet=True)
+            self._run("add_controls", campaign, from_gold="import", images=images)
+            self._run(
+                "simulate_crowd", campaign, workers=PEOPLE_WORKERS, seed=seed, mix=PEOPLE_MIX, through="queue"
+            )
+        self._run("open_campaign", campaign, **options, images=min(images, done + PEOPLE_LEFT), quiet=True)
+        self._run("campaign_status", campaign)
 
     def _run(self, command: str, *args: Any, quiet: bool = False, **options: Any) -> None:
         """Say which command this is, as one would type it, and run it."""
