@@ -9,7 +9,7 @@ among the data. Beside it stand the sizes of the vocabularies, section 3.5.3 and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from annotation.protocol.terms import ImageRecord
@@ -105,7 +105,7 @@ def figure(training: Tagged, wordnet: WordNet | None, *, why_no_wordnet: str = "
         ALIGNMENT: _of_kernel(aligned(training)),
         CAPTIONS: _of_kernel(distributional(captions)),
         BNC: NO_BNC,
-        LIN: _of_lin(lin, counts) if lin else why_no_wordnet,
+        LIN: _of_lin(lin) if lin else why_no_wordnet,
     }
     neighbours, ours = [], {}
     for column, words in PRINTED.items():
@@ -139,9 +139,8 @@ def _of_kernel(kernel: WordKernel) -> tuple[Callable[[str, str], float | None], 
     return value, nearest
 
 
-def _of_lin(lin: Lin, counts: Counter[str]) -> tuple[Callable[[str, str], float | None], Nearest]:
-    """Lists are of nouns of frequency 5 or more."""
-    frequent_nouns: Sequence[str] = sorted(word for word in lin.senses if counts[word] >= 5)
+def _of_lin(lin: Lin) -> tuple[Callable[[str, str], float | None], Nearest]:
+    """Lists are of all the captions' nouns: print has "traveler" and "horseman", which they hold once."""
 
     def value(one: str, other: str) -> float | None:
         known = one in lin.senses and other in lin.senses
@@ -150,7 +149,7 @@ def _of_lin(lin: Lin, counts: Counter[str]) -> tuple[Callable[[str, str], float 
     def nearest(word: str, count: int) -> tuple[tuple[str, float], ...]:
         if word not in lin.senses:
             return ()
-        alike = sorted((-lin.similarity(word, other), other) for other in frequent_nouns if other != word)
+        alike = sorted((-lin.similarity(word, other), other) for other in lin.senses if other != word)
         return tuple((other, -value) for value, other in alike[:count])
 
     return value, nearest

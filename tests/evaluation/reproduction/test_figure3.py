@@ -1,0 +1,87 @@
+"""Figure 3's similarities come out of Flickr8k's training captions."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from evaluation.reproduction.cells import KAPPA, tolerance
+from evaluation.reproduction.figure3 import ALIGNMENT, BNC, CAPTIONS, LIN, PRINTED, figure
+from models_core.text.distributional import distributional
+from models_core.text.lemmas import NOUN, VERB, Word, content
+from models_core.text.lin import Lin
+from models_core.text.wordnet import WordNet
+
+
+@pytest.fixture(scope="module")
+def captions(real_data: Path) -> list[tuple[str, ...]]:
+    folder = real_data / "flickr8k"
+    training = set((folder / "Flickr_8k.trainImages.txt").read_text().split())
+    lines = (folder / "Flickr8k.lemma.token.txt").read_text().splitlines()
+    return [
+        content(text) for key, text in (line.split("\t") for line in lines) if key.split("#")[0] in training
+    ]
+
+
+def near(column: str, value) -> int:
+    """How many printed similarities of a column are within tolerance."""
+    return sum(
+        abs(value(word, other) - printed) <= tolerance(printed, KAPPA)
+        for word, own in PRINTED[column].items()
+        for other, printed in own.items()
+    )
+
+
+def test_distributional_similarities_are_the_printed_ones_for_all_ten_words(captions) -> None:
+    kernel = distributional(captions)
+    assert len(kernel.words) == 1928
+    assert near(CAPTIONS, kernel) == 10
+
+
+def test_lin_s_are_for_eight_of_ten(captions, wordnet) -> None:
+    lin = Lin(WordNet(wordnet), Counter(lemma for words in captions for lemma in words))
+    assert near(LIN, lin.similarity) >= 8
+
+
+@pytest.mark.slow
+def test_the_command_finds_eight_aligned_words_of_ten_and_has_no_bnc(real_data, wordnet, capsys) -> None:
+    call_command("word_similarity", str(real_data / "flickr8k"), "--json")
+    report = json.loads(capsys.readouterr().out)
+    assert report["columns"][ALIGNMENT]["found"] >= 8
+    assert report["columns"][CAPTIONS]["within"] == 10
+    assert report["columns"][LIN]["within"] >= 8
+    missing = [n for n in report["neighbours"] if n["column"] == BNC]
+    assert len(missing) == 10
+    assert all(n["ours"] is None and "British National Corpus" in n["why"] for n in missing)
+    ours = {cell["row"]: cell["ours"] for cell in report["sizes"]}
+    assert ours["words of frequency 5 or more"] == 1928
+    assert ours["nouns"] == pytest.approx(1180, abs=30)
+    assert ours["verbs"] == pytest.approx(143, abs=10)
+
+
+def test_without_wordnet_and_without_the_words_columns_say_why() -> None:
+    image = [[Word("dog", NOUN), Word("run", VERB)]] * 6
+    found = figure([image], None, why_no_wordnet="no noun files")
+    assert found.within(LIN) == found.found(ALIGNMENT) == 0
+    why = {n.cell.column: n.cell.why for n in found.neighbours}
+    assert why[LIN] == "no noun files"
+    assert why[ALIGNMENT] == "not in our vocabulary"
+    assert all(n.cell.ours is None and n.place is None for n in found.neighbours)
+
+
+def test_folders_without_what_is_needed_are_refused_in_one_line(tmp_path) -> None:
+    (tmp_path / "Flickr8k.token.txt").write_text("a.jpg#0\tA dog .\n")
+    with pytest.raises(CommandError, match="names no training images"):
+        call_command("word_similarity", str(tmp_path))
+    with pytest.raises(CommandError, match="no index.noun in .*wordnet-base") as refused:
+        call_command("word_similarity", str(tmp_path), wordnet=tmp_path)
+    assert "\n" not in str(refused.value)
+    (tmp_path / "Flickr_8k.trainImages.txt").write_text("a.jpg\n")
+    (tmp_path / "Flickr8k.lemma.token.txt").write_text("b.jpg#0\ta dog .\n")
+    with pytest.raises(CommandError, match="lacks captions of a.jpg"):
+        call_command("word_similarity", str(tmp_path))
