@@ -20,8 +20,9 @@ from annotation.protocol.contents import corners
 from annotation.protocol.questions import Answer
 from annotation.simulation.visits import Gone, Handed, Refused, Taken, TwiceAnswered
 
-#: Seconds to wait for an answer, and in all for a server that does not give one.
-TIMEOUT, PATIENCE = 60.0, 90.0
+#: Seconds to wait for an answer, and in all for a server that does not give one: at first, and once
+#: it has been there.
+TIMEOUT, FIRST_PATIENCE, PATIENCE = 60.0, 5.0, 90.0
 #: What a server or its proxy says that is not there just now.
 _AWAY = (500, 502, 503, 504)
 
@@ -41,14 +42,14 @@ class Refusal(Exception):
 class Connection:
     """One connection to the server at `url`, opened again whenever it breaks. Not for two threads."""
 
-    def __init__(self, url: str, *, patience: float = PATIENCE) -> None:
+    def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise CampaignError(f"--url {url!r} is no address; expected http://HOST:PORT")
         self.origin = f"{parts.scheme}://{parts.netloc}"
         self._open = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._place = (parts.hostname, parts.port)
-        self._patience = patience
+        self._patience = FIRST_PATIENCE
         self._line: http.client.HTTPConnection | None = None
 
     def request(
@@ -64,6 +65,7 @@ class Connection:
                 response = self._line.getresponse()
                 answer = response.read()
                 if response.status not in _AWAY:
+                    self._patience = PATIENCE
                     return response, answer, again
                 what = f"{response.status} {response.reason}"
             except (OSError, http.client.HTTPException) as error:

@@ -75,8 +75,9 @@ def rehearse(
 
     Answers come from the layer `gold` (default: "gold" or "import", if there is one), else from a
     stand-in over the mentions that the campaign asks about. `through` QUEUE or HTTP, then at
-    `url`; with one process, through the queue, everything but the time follows from the seed.
-    Running it again goes on where it ended. Raises CampaignError.
+    `url`. What workers answer follows from the seed, who gets what from the seed and the rows there
+    are. Running it again goes on where it ended. Raises CampaignError, and Busy where another
+    process simulates a crowd of this seed.
     """
     check_mix(mix)
     if campaign.state != Campaign.OPEN:

@@ -1,0 +1,172 @@
+"""A crowd of processes on one campaign, to be shot at: `python -m tests.rehearsal.chaos`.
+
+    prepare --images N            a campaign with that many small images, opened
+    work --processes N --folder F run N workers, each a process, until no task is open
+
+`work` forks the workers from one process, writes their ids to F/pids and what they do to F/N.log, a
+line each: `ack ASSIGNMENT TOKEN` once an answer was acknowledged, `error TEXT` for what no worker may
+see. They answer rightly and in haste. Whoever loses the database asks it again, under the same token.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import django
+
+T = TypeVar("T")
+
+NAME = "chaos"
+SETTINGS: dict[str, Any] = {
+    "lease": {"minutes": 0.1},
+    "trust": {"qualification": False, "double_check_share": 0.2},
+}
+#: Seconds for which a lost database is asked again.
+PATIENCE = 60.0
+
+
+def prepare(images: int) -> None:
+    """Open the campaign over `images` small images."""
+    from annotation.controls.gold import from_gold
+    from tests.queue.world import World
+    from tests.rehearsal.script import pictured
+
+    world = World([pictured(i) for i in range(images)], settings=SETTINGS, name=NAME, workers=0)
+    from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"))
+
+
+def work(processes: int, folder: Path) -> None:
+    """Fork the workers, end leases that run out, and end when no task is open and nobody works."""
+    from django.db import connection
+
+    from annotation import leases
+    from annotation.models import Assignment, Task, Worker
+
+    workers = [Worker.objects.get_or_create(pseudonym=f"{NAME}-{n}")[0].pk for n in range(processes)]
+    connection.close()
+    stop = folder / "stop"
+    pids = []
+    for number, worker in enumerate(workers):
+        pid = os.fork()
+        if pid == 0:
+            _one(number, worker, folder, stop)
+            os._exit(0)
+        pids.append(pid)
+    (folder / "pids.new").write_text(" ".join(map(str, pids)))
+    os.rename(folder / "pids.new", folder / "pids")
+
+    def left() -> bool:
+        leases.expire()
+        held = Assignment.objects.filter(state=Assignment.LEASED, task__isnull=False)
+        return Task.objects.filter(state=Task.OPEN).exists() or held.exists()
+
+    while asked(left):
+        time.sleep(0.5)
+    stop.touch()
+    for pid in pids:
+        os.waitpid(pid, 0)
+
+
+def _one(number: int, worker: int, folder: Path, stop: Path) -> None:
+    """One worker's process."""
+    from annotation.models import Campaign
+    from annotation.rehearsal.desks import QueueDesk
+    from annotation.rehearsal.truths import Truths
+    from annotation.simulation.visits import Conduct, Visit
+    from annotation.simulation.workers import PERFECT
+    from annotation.simulation.workers import Worker as Simulated
+
+    journal = os.open(folder / f"{number}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def note(line: str) -> None:
+        os.write(journal, f"{line}\n".encode())
+
+    parent = os.getppid()
+    try:
+        campaign = asked(lambda: Campaign.objects.get(name=NAME))
+        truths = asked(lambda: Truths(campaign, campaign.corpus.layers.get(name="import"), seed=1))
+        visit = Visit(
+            Simulated(f"w{number}", PERFECT, 1),
+            _Insisting(QueueDesk(campaign, worker, truths), note),
+            lambda key: asked(lambda: truths.of(key)),
+            conduct=Conduct(clicked_twice=0.05, answered_twice=0.05, returned=0.02),
+            clock=time.time,
+        )
+        while not stop.exists() and os.getppid() == parent:
+            if not visit.step():
+                time.sleep(0.1)
+        for line in visit.tally.amiss:
+            note(f"amiss {line}")
+    except BaseException as error:
+        note(f"error {type(error).__name__}: {error}".replace("\n", " "))
+        os._exit(1)
+
+
+class _Insisting:
+    """A desk that asks again when the database is lost, and notes what was acknowledged."""
+
+    def __init__(self, desk: Any, note: Callable[[str], None]) -> None:
+        self._desk = desk
+        self._note = note
+        self.lost = 0
+
+    def take(self, kind: str, holding: Sequence[int]) -> Any:
+        return self._asked(lambda: self._desk.take(kind, holding))
+
+    def submit(self, task: Any, reply: Any, *, token: str, **also: Any) -> Any:
+        taken = self._asked(lambda: self._desk.submit(task, reply, token=token, **also))
+        self._note(f"ack {task.id} {token}")
+        return taken
+
+    def give_back(self, task: Any) -> bool:
+        return bool(self._asked(lambda: self._desk.give_back(task)))
+
+    def begin_test(self, kind: str) -> bool:
+        return False
+
+    def _asked(self, ask: Callable[[], T]) -> T:
+        return asked(ask, lost=self._count)
+
+    def _count(self) -> None:
+        self.lost += 1
+
+
+def asked(ask: Callable[[], T], *, lost: Callable[[], None] = lambda: None) -> T:
+    """What `ask` gives, asked again while there is no PostgreSQL. On SQLite nothing may be lost."""
+    from django.db import DatabaseError, InterfaceError, connection
+
+    started = time.monotonic()
+    while True:
+        try:
+            return ask()
+        except (DatabaseError, InterfaceError):
+            if connection.vendor != "postgresql" or time.monotonic() - started > PATIENCE:
+                raise
+            lost()
+            connection.close()
+            time.sleep(0.2)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=["prepare", "work"])
+    parser.add_argument("--images", type=int, default=20)
+    parser.add_argument("--processes", type=int, default=8)
+    parser.add_argument("--folder", type=Path)
+    given = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    if given.what == "prepare":
+        prepare(given.images)
+    else:
+        work(given.processes, given.folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,171 @@
+"""Processes and the database are killed while a crowd works: what was acknowledged is there, once.
+
+PHRASEBOX_CHAOS multiplies the number of images (default 1: about a minute in all).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pytest
+
+from tests import services
+from tests.conftest import need
+from tests.house.product import REPOSITORY, environment
+
+IMAGES = int(40 * float(os.environ.get("PHRASEBOX_CHAOS", "1")))
+PATIENCE = 300.0
+
+LOOK = """
+import json
+from annotation.models import Assignment, Campaign, Judgment, OpenImage, Task
+from annotation.rehearsal.soundness import violations
+campaign = Campaign.objects.get(name="chaos")
+print(json.dumps({
+    "violations": violations(campaign),
+    "open": Task.objects.filter(state="open").count(),
+    "leased": Assignment.objects.filter(state="leased", task__isnull=False).count(),
+    "unfinished": OpenImage.objects.filter(complete=False).count(),
+    "given": [[a, t] for a, t in Judgment.objects.values_list("assignment", "assignment__token")],
+}))
+"""
+
+
+class Crowd:
+    """The processes of `tests.rehearsal.chaos work`, and their journals."""
+
+    def __init__(self, folder: Path, processes: int, **given: str) -> None:
+        self.folder = folder / "journals"
+        self.folder.mkdir()
+        self.environment = environment(folder, given)
+        self.process: subprocess.Popen[bytes] | None = None
+        self.processes = processes
+
+    def run(self, *arguments: str) -> None:
+        subprocess.run(
+            [sys.executable, *arguments], cwd=REPOSITORY, env=self.environment, check=True, timeout=120
+        )
+
+    def prepare(self, images: int) -> None:
+        self.run("manage.py", "migrate", "--verbosity", "0")
+        self.run("-m", "tests.rehearsal.chaos", "prepare", "--images", str(images))
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        command = [sys.executable, "-m", "tests.rehearsal.chaos", "work", "--folder", str(self.folder)]
+        command += ["--processes", str(self.processes)]
+        self.process = subprocess.Popen(command, cwd=REPOSITORY, env=self.environment)
+        try:
+            yield
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()  # Its workers see that their parent is gone, and go too.
+                self.process.wait()
+
+    @property
+    def pids(self) -> list[int]:
+        self.until(lambda: (self.folder / "pids").exists(), "the workers have started")
+        return [int(pid) for pid in (self.folder / "pids").read_text().split()]
+
+    def lines(self, first: str) -> list[list[str]]:
+        """What the journals say of one sort, split at spaces."""
+        return [
+            line.split(maxsplit=2)[1:]
+            for journal in self.folder.glob("*.log")
+            for line in journal.read_text().splitlines()
+            if line.startswith(f"{first} ")
+        ]
+
+    def until(self, what: Callable[[], Any], words: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not what():
+            assert time.monotonic() < deadline, f"not within {PATIENCE:.0f} s: {words}"
+            assert self.process is None or self.process.poll() in (None, 0), "the crowd has died"
+            time.sleep(0.05)
+
+    def acknowledged(self, answers: int) -> None:
+        """Wait until so many answers are acknowledged."""
+        self.until(lambda: len(self.lines("ack")) >= answers, f"{answers} answers")
+
+    def kill(self, workers: list[int]) -> None:
+        for pid in workers:
+            os.kill(pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        assert self.process is not None
+        self.process.wait(PATIENCE)
+        assert self.process.returncode == 0
+
+    def found(self) -> dict[str, Any]:
+        """What the database holds in the end."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", "shell", "--no-imports", "-c", LOOK],
+            cwd=REPOSITORY,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+
+def check(crowd: Crowd) -> None:
+    """Nothing over-assigned, nothing lost, nothing doubled, nothing left."""
+    found = crowd.found()
+    assert crowd.lines("error") == [] and crowd.lines("amiss") == []
+    assert {what: count for what, count in found["violations"].items() if count} == {}
+    assert (found["open"], found["leased"], found["unfinished"]) == (0, 0, 0)
+    stored = [tuple(pair) for pair in found["given"]]
+    acknowledged = {(int(assignment), token) for assignment, token in crowd.lines("ack")}
+    assert len(stored) == len(set(stored)) == len({assignment for assignment, _ in stored})
+    assert acknowledged <= set(stored)
+
+
+def kill_family(process: subprocess.Popen[bytes]) -> None:
+    """kill -9 a server and every process that it started."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    for pid in [process.pid, *map(int, children)]:
+        os.kill(pid, signal.SIGKILL)
+    process.wait()
+
+
+def test_64_processes_half_of_them_killed_and_the_database_once(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(services.cluster(need("postgresql"), durable=True, connections=100))
+        running = server.running()
+        database = running.__enter__()
+        crowd = Crowd(tmp_path, 64, DATABASE_URL=server.url)
+        crowd.prepare(IMAGES)
+        with crowd.working():
+            crowd.acknowledged(IMAGES * 3)
+            crowd.kill(crowd.pids[::2])
+            crowd.acknowledged(IMAGES * 6)
+            kill_family(database)
+            with pytest.raises(psycopg2.OperationalError):
+                psycopg2.connect(server.url)
+            running.__exit__(None, None, None)
+            stack.enter_context(server.running())
+            crowd.end()
+        check(crowd)
+
+
+def test_sqlite_with_8_processes_half_of_them_killed_shows_nobody_a_lock(tmp_path: Path) -> None:
+    crowd = Crowd(tmp_path, 8)
+    crowd.prepare(IMAGES // 2)
+    with crowd.working():
+        crowd.acknowledged(IMAGES)
+        crowd.kill(crowd.pids[::2])
+        crowd.end()
+    check(crowd)
