@@ -28,7 +28,8 @@ CUT_ALIGNMENT, CUT_DISTRIBUTIONAL = 0.05, 0.01
 class WordKernel:
     """kappa_S of eq. 18: `matrix` of shape (words, words), symmetric, 1 on the diagonal.
 
-    Raises ValueError where the matrix does not fit the words, is not finite, or a word comes twice.
+    Raises ValueError where the matrix does not fit the words, is not finite or not symmetric to the bit, or a
+    word comes twice.
     """
 
     def __init__(self, words: Sequence[str], matrix: Floats) -> None:
@@ -47,6 +48,13 @@ class WordKernel:
                 f"the similarity of {self.words[row]!r} and {self.words[column]!r} is not finite; "
                 "expected a number"
             )
+        if not np.array_equal(self.matrix, self.matrix.T):
+            row, column = (int(n) for n in np.argwhere(self.matrix != self.matrix.T)[0])
+            raise ValueError(
+                f"{self.words[row]!r} is as similar to {self.words[column]!r} as "
+                f"{self.matrix[row, column]:g}, the other way round {self.matrix[column, row]:g}; "
+                "expected the same"
+            )
 
     @classmethod
     def of_vectors(cls, words: Sequence[str], vectors: Floats | sparse.csr_array) -> WordKernel:
@@ -56,7 +64,8 @@ class WordKernel:
         unit = sparse.diags_array(1 / np.where(lengths > 0, lengths, 1.0)) @ rows
         matrix = np.asarray((unit @ unit.T).todense())
         np.fill_diagonal(matrix, 1.0)
-        return cls(words, np.clip(matrix, 0.0, 1.0))
+        # Products of sparse rows may differ in the last bit by their order.
+        return cls(words, np.clip((matrix + matrix.T) / 2, 0.0, 1.0))
 
     @cached_property
     def places(self) -> dict[str, int]:

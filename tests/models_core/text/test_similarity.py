@@ -60,6 +60,7 @@ def test_the_nearest_words_come_in_order_and_ties_by_the_alphabet() -> None:
         ("ab", np.eye(3), "for 2 words"),
         ("aa", np.eye(2), "same word twice"),
         ("ab", np.array([[1, np.nan], [0, 1]]), "'a' and 'b' is not finite"),
+        ("ab", np.array([[1, 0.2], [0.3, 1]]), "'a' is as similar to 'b' as 0.2, .* 0.3; expected the same"),
     ],
 )
 def test_a_matrix_that_does_not_fit_is_refused(words, matrix, message) -> None:
