@@ -15,11 +15,12 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_triangu
 
 from models_core.retrieval.problem import Matrix
 from models_core.retrieval.spectrum import LEAST_SQUARED_CORRELATION, Solution
+from models_core.threads import for_each, one_blas_thread
 
 _BLOCK = 64  # vectors a step: enough for matrix products, few enough for a deep space
 _TOLERANCE = 1e-11  # of the residual, relative to the largest squared correlation
 _GROWTH = 1.25  # the space grows by this much between two looks at it
-_NEGATIVE = 1e-8  # of the mean of the diagonal: eigenvalues below minus this are no rounding
+_NEGATIVE = 1e-3  # of kappa: eigenvalues down to minus this are rounding of single precision, and harmless
 
 
 class NotSemidefinite(ValueError):
@@ -31,10 +32,9 @@ class _Side:
 
     def __init__(self, kernel: Matrix, kappa: float, name: str) -> None:
         self.kappa = kappa
-        diagonal = np.einsum("ii->i", kernel)
         try:
-            # The first only asks whether the kernel is one; half of it is written to, and given up.
-            for shift in (_NEGATIVE * max(float(diagonal.mean()), np.finfo(float).tiny), kappa):
+            # The first only asks whether the kernel is one.
+            for shift in (_NEGATIVE * kappa, kappa):
                 shifted = kernel.copy(order="F")
                 np.einsum("ii->i", shifted)[...] += shift
                 self.factor = cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
@@ -44,7 +44,15 @@ class _Side:
             ) from None
 
     def inverse(self, block: Matrix) -> Matrix:
-        return np.asarray(cho_solve(self.factor, block, check_finite=False))
+        found = np.empty_like(block)
+        half = -(-block.shape[1] // 2)
+
+        def solve(start: int) -> None:
+            part = slice(start, start + half)
+            found[:, part] = cho_solve(self.factor, block[:, part], check_finite=False)
+
+        for_each(solve, range(0, block.shape[1], max(1, half)))
+        return found
 
     def shrunk(self, block: Matrix) -> Matrix:
         """P times the block: 1 - kappa (K + kappa I)^-1."""
@@ -55,10 +63,20 @@ def solve_few(x: Matrix, y: Matrix, kappa: float, dimensions: int, *, seed: int 
     """The leading `dimensions` of eq. 3 for kernels of shape (n, n), as alpha and beta, shape (n, d).
 
     `seed` draws the start, on which nothing depends but rounding. Signs are those of `solve` up to
-    a factor of -1. Raises NotSemidefinite, after which spectrum.solve does it.
+    a factor of -1. Raises NotSemidefinite, after which spectrum.solve does it. Blocks are divided among
+    threads of one BLAS thread each: BLAS's own wait for each other at the end of each small product.
     """
-    first, second = _Side(x, kappa, "x"), _Side(y, kappa, "y")
-    pairs = len(x)
+    with one_blas_thread():
+        sides: dict[str, _Side] = {}
+
+        def decompose(name: str) -> None:
+            sides[name] = _Side(x if name == "x" else y, kappa, name)
+
+        for_each(decompose, ("x", "y"))
+        return _solve(sides["x"], sides["y"], len(x), dimensions, seed)
+
+
+def _solve(first: _Side, second: _Side, pairs: int, dimensions: int, seed: int) -> Solution:
     dice = np.random.default_rng(seed)
     space = np.empty((pairs, 0))  # V, with V' P_y V = I
     images = np.empty((pairs, 0))  # P_y V
@@ -107,7 +125,7 @@ def _orthonormal(block: Matrix, side: _Side, space: Matrix, images: Matrix) -> t
     values, vectors = eigh(block.T @ image, driver="evd", check_finite=False)
     # What P_y maps to nothing, or the space holds already, is there as rounding.
     after = float((block**2).sum(axis=0).max(initial=0.0))
-    kept = values > max(1e-13 * after, 1e-24 * before, 1e-14 * float(values.max(initial=0.0)))
+    kept = values > max(1e-11 * after, 1e-24 * before, 1e-14 * float(values.max(initial=0.0)))
     scale = np.sqrt(values[kept])
     turn = vectors[:, kept] / scale
     block, image = block @ turn, image @ turn

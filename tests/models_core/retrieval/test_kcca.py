@@ -6,7 +6,7 @@ from scipy.linalg import eigh
 
 from models_core import storage
 from models_core.retrieval.gram_schmidt import Columns
-from models_core.retrieval.kcca import KCCA, Sweep
+from models_core.retrieval.kcca import KCCA, Sweep, unit
 from models_core.retrieval.krylov import NotSemidefinite
 from models_core.retrieval.problem import centred, relative_residuals
 from tests.models_core.retrieval.kernels import kernels
@@ -121,6 +121,17 @@ def test_kernels_of_low_rank_are_solved_by_all():
     ]
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
     np.testing.assert_allclose(found[2], found[0], rtol=1e-9)
+
+
+def test_kernels_in_single_precision_are_solved_by_all():
+    dice = np.random.default_rng(2)
+    left = dice.random((120, 30))
+    right = left @ dice.random((30, 20)) + dice.random((120, 20))
+    x, y = ((unit(side) @ unit(side).T).astype(np.float32) for side in (left, right))
+    assert np.linalg.eigvalsh(x.astype(float))[0] < -1e-9
+    models = [KCCA(10, 0.1, solver=solver).fit(x, y) for solver in ("full", "few")]
+    # One leaves negative eigenvalues out, the other leaves them in.
+    np.testing.assert_allclose(models[1].correlations_, models[0].correlations_, rtol=1e-5)
 
 
 def test_gram_schmidt_reads_few_columns_and_needs_only_those_of_new_items():

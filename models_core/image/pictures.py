@@ -1,0 +1,70 @@
+"""Pictures from files: read once, known by their content, brought to one size.
+
+A picture is known by the SHA-256 of its file, so renamed or repeated files are computed once.
+Filters and descriptors have a fixed size in pixels, so all pictures are scaled to one longer side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from pathlib import Path
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+Pixels = NDArray[np.uint8]
+
+#: The least that has 4 x 4 cells with a few pixels each.
+SMALLEST_SIDE = 16
+
+
+class BadPicture(ValueError):
+    """A file is no picture that can be used; the message names it."""
+
+
+class Picture(NamedTuple):
+    """A file's bytes, and their SHA-256 in hexadecimal."""
+
+    path: Path
+    data: bytes
+    digest: str
+
+
+def read(path: Path) -> Picture:
+    """The file's bytes; raises BadPicture where it cannot be read."""
+    try:
+        data = path.read_bytes()
+    except OSError as reason:
+        raise BadPicture(f"picture {path} cannot be read: {reason.strerror}") from reason
+    return Picture(path, data, hashlib.sha256(data).hexdigest())
+
+
+def pixels(picture: Picture, longer_side: int) -> Pixels:
+    """Red, green and blue, shape (height, width, 3), upright and scaled to `longer_side`.
+
+    Raises BadPicture for what is damaged, no picture, or too thin to be divided into cells.
+    """
+    try:
+        with Image.open(io.BytesIO(picture.data)) as image:
+            upright = ImageOps.exif_transpose(image).convert("RGB")
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as reason:
+        raise BadPicture(
+            f"picture {picture.path} cannot be read: {reason}; replace it or leave it out"
+        ) from reason
+    scale = longer_side / max(upright.size)
+    width, height = (max(1, round(side * scale)) for side in upright.size)
+    if min(width, height) < SMALLEST_SIDE:
+        raise BadPicture(
+            f"picture {picture.path} is {upright.width} x {upright.height}; scaled to {longer_side} "
+            f"it is thinner than {SMALLEST_SIDE} pixels"
+        )
+    found = np.asarray(upright)
+    if (width, height) == upright.size:
+        return found
+    # Areas are averaged where a picture shrinks: what is finer than a pixel must not turn into texture.
+    way = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(found, (width, height), interpolation=way), dtype=np.uint8)
