@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from django.db.models import Count
+from collections.abc import Iterable
 
-from annotation.models import Campaign, Control
+from django.db.models import Count, Q
+
+from annotation.models import Assignment, Campaign, Control
 from annotation.protocol.questions import QUESTIONS
 
 
@@ -18,3 +20,13 @@ def known_items(campaign: Campaign) -> dict[tuple[str, str, str], int]:
     )
     found = sorted(rows, key=lambda row: (QUESTIONS.index(row[0]), row[1], row[2]))
     return {(kind, purpose, answer): items for kind, purpose, answer, items in found}
+
+
+def answered(controls: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """Control -> (right answers, answers) given on it; those that nobody answered are not there."""
+    rows = Assignment.objects.filter(control__in=list(controls), right__isnull=False).values("control")
+    told = rows.annotate(right_ones=Count("id", filter=Q(right=True)), all_of_them=Count("id"))
+    return {
+        control: (right, all_of_them)
+        for control, right, all_of_them in told.values_list("control", "right_ones", "all_of_them")
+    }

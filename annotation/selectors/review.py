@@ -190,7 +190,7 @@ def open_image(*, campaign: int, key: str) -> OpenImage:
 
 
 def next_waiting(row: OpenImage) -> Image | None:
-    """The image with chains in review that follows `row` in the queue, else the first; None where it is alone."""
+    """The image in review that follows `row` in the queue, else the first; None where it is alone."""
     rows = OpenImage.objects.filter(campaign=row.campaign_id, in_review__gt=0).exclude(pk=row.pk)
     rows = rows.select_related("image").order_by("-changed_at", "-pk")
     found = rows.filter(_beyond(_key(row))).first() or rows.first()

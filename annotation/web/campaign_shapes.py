@@ -90,15 +90,15 @@ class ToldAct:
     about: str
 
 
-def acts_next(campaign: Campaign, alarms: Iterable[Alarm]) -> list[NextAct]:
-    """What to see to, the alarms of one sort together."""
+def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool) -> list[NextAct]:
+    """What to see to, the alarms of one sort together; without `runs` only reviewing is linked."""
     found: dict[str, NextAct] = {}
     for alarm in alarms:
         if alarm.code in found:
             found[alarm.code].more.append(alarm.text)
             continue
         page, link = HELPS.get(alarm.code, ("", ""))
-        address = reverse(page, args=[campaign.name]) if page else ""
+        address = reverse(page, args=[campaign.name]) if page == "review" or page and runs else ""
         found[alarm.code] = NextAct(alarm.text, alarm.remedy, address, str(link))
     return list(found.values())
 

@@ -50,7 +50,7 @@ def campaign(request: HttpRequest, name: str) -> HttpResponse:
             request,
             shown,
             "overview",
-            acts=acts_next(shown, running.alarms(shown)),
+            acts=acts_next(shown, running.alarms(shown), runs=account_of(request).has_role(RESEARCHER)),
             facts=facts(seen, basis=settings.pay.basis),
             stages=funnel_rows(seen.funnel),
             kinds=kind_rows(seen),

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import controls, qualification
+from annotation import controls, discard, qualification
 from annotation.campaign_settings import settings_of
 from annotation.formats.base import FormatError
 from annotation.models import Campaign, Control
@@ -23,7 +23,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
 from annotation.registry import UnknownName
 from annotation.selectors.browse import layers_of
-from annotation.selectors.controls import known_items
+from annotation.selectors.controls import answered, known_items
 from annotation.selectors.corpora import layer_named
 from annotation.tasktypes import shown_image
 from annotation.web.access import for_roles
@@ -41,7 +41,7 @@ IMAGES = 60
 
 @dataclass(frozen=True, slots=True)
 class ShownItem:
-    """A known item as a line: the words it is about, and its answer."""
+    """A known item as a line: the words it is about, its answer, and how many of those asked gave it."""
 
     row: Control
     kind: str
@@ -49,6 +49,8 @@ class ShownItem:
     source: str
     words: tuple[str, ...]
     answer: str
+    right: int
+    asked: int
 
 
 @require_safe
@@ -119,11 +121,23 @@ def add(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @for_roles(RESEARCHER)
 def retire(request: HttpRequest, name: str, item: int) -> HttpResponse:
-    """Take a known item out of use; answers given on it keep counting."""
-    campaign = campaign_at(name)
+    """Take a known item out of use. Answers given on it keep counting, unless the item was wrong itself."""
+    campaign, actor = campaign_at(name), account_of(request)
+    found = Control.objects.filter(campaign=campaign, pk=item, active=True)
     with said(request) as tell:
-        retired = controls.retire(campaign=campaign, controls=[item], actor=account_of(request))
-        tell(_("The item is not shown any more.") if retired else _("It was not in use: nothing changed."))
+        if not found.exists():
+            tell(_("It was not in use: nothing changed."))
+        elif request.POST.get("act") == "disown":
+            changed = discard.disown(campaign=campaign, control=item, actor=actor)
+            text = ngettext(
+                "The item is not shown any more, and %(n)d worker is judged without it.",
+                "The item is not shown any more, and %(n)d workers are judged without it.",
+                changed,
+            )
+            tell(text % {"n": changed})
+        else:
+            controls.retire(campaign=campaign, controls=[item], actor=actor)
+            tell(_("The item is not shown any more; answers given on it keep counting."))
     return redirect("known_items", name)
 
 
@@ -183,6 +197,7 @@ def _counts(campaign: Campaign) -> list[tuple[str, list[str]]]:
 
 
 def _shown(rows: list[Control]) -> list[ShownItem]:
+    told = answered(row.pk for row in rows)
     found = []
     for row in rows:
         question = question_from(row.kind, row.key, row.content)
@@ -195,6 +210,7 @@ def _shown(rows: list[Control]) -> list[ShownItem]:
                 str(SOURCES.get(row.source, row.source)),
                 tuple(_words(name, row.image_id) for name in question.mentions),
                 str(ANSWERS.get(answer, answer)),
+                *told.get(row.pk, (0, 0)),
             )
         )
     return found

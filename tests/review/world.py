@@ -67,9 +67,9 @@ def refuse(world: World, place: int = 0) -> None:
     answer(world, q.CHAIN_VERIFICATION, "false", place=place)
 
 
-def lose_the_hat(world: World, place: int = 0) -> None:
+def lose_the_hat(world: World, place: int = 0, worker: int = 0) -> None:
     """The hat's box is not found: its chain is in review, with nothing drawn."""
-    answer(world, q.BOX_DRAWING, "none", place=place, mention=HAT)
+    answer(world, q.BOX_DRAWING, "none", worker=worker, place=place, mention=HAT)
 
 
 def image(world: World, place: int = 0) -> OpenImage:

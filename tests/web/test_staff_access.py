@@ -1,0 +1,152 @@
+"""Who may open which page of a campaign, and who may do what there: every route, every kind of visitor."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import AuditEntry, Campaign, Control, Flag, Job, Ruling, Standing
+from annotation.protocol import questions as q
+from annotation.protocol.contents import plain_ruling
+from annotation.protocol.rulings import Closure
+from annotation.web.campaign_urls import urlpatterns
+from tests.review.world import HAT, image, report, the_world
+from tests.web.test_access import VISITORS, visitor
+
+pytestmark = pytest.mark.django_db
+
+READERS = {"reviewer", "researcher", "admin"}
+RUNNERS = {"researcher", "admin"}
+ADMINS = {"admin"}
+OF_IT, OF_IMAGE, OF_WORKER = ["review"], ["review", "man"], ["review", "review-w0"]
+
+#: Route -> what its address needs, and who may read it.
+PAGES = {
+    "campaigns": ([], READERS),
+    "campaign": (OF_IT, READERS),
+    "campaign_settings": (OF_IT, READERS),
+    "review": (OF_IT, READERS),
+    "review_image": (OF_IMAGE, READERS),
+    "open_campaign": ([], RUNNERS),
+    "workers": (OF_IT, RUNNERS),
+    "worker": (OF_WORKER, RUNNERS),
+    "known_items": (OF_IT, RUNNERS),
+    "new_known_item": (OF_IT, RUNNERS),
+    "texts": (OF_IT, RUNNERS),
+    "text": (["review", "consent"], RUNNERS),
+    "jobs": (OF_IT, RUNNERS),
+}
+#: Route -> what its address needs, and who may do it.
+ACTS = {
+    "rule": (OF_IMAGE, READERS),
+    "withdraw_ruling": ([*OF_IMAGE, "RULING"], READERS),
+    "resolve_flag": (["review", "FLAG"], READERS),
+    "move_campaign": (OF_IT, RUNNERS),
+    "act_on_worker": (OF_WORKER, RUNNERS),
+    "add_known_items": (OF_IT, RUNNERS),
+    "retire_known_item": (["review", "1"], RUNNERS),
+    "start_job": (OF_IT, RUNNERS),
+    "erase_worker": (OF_WORKER, ADMINS),
+}
+#: Pages that also take a POST, and who may do it.
+BOTH = {
+    "open_campaign": RUNNERS,
+    "campaign_settings": RUNNERS,
+    "new_known_item": RUNNERS,
+    "texts": RUNNERS,
+    "text": RUNNERS,
+}
+#: These need a job, and have tests of their own.
+JOBS = {"steer_job", "download"}
+
+
+@pytest.fixture
+def world():
+    world = the_world()
+    report(world, q.COREF_LINK)
+    row = image(world)
+    Ruling.objects.create(image=row, content=plain_ruling(Closure((HAT,), "none")))
+    return world
+
+
+def address(route, arguments):
+    ids = {"RULING": Ruling.objects, "FLAG": Flag.objects}
+    return reverse(route, args=[ids[a].get().pk if a in ids else a for a in arguments])
+
+
+def test_every_route_is_in_the_matrix():
+    assert {pattern.name for pattern in urlpatterns} == PAGES.keys() | ACTS.keys() | JOBS
+
+
+@pytest.mark.parametrize("kind", VISITORS)
+@pytest.mark.parametrize("route", PAGES)
+def test_a_page_is_open_to_its_roles(world, route, kind):
+    arguments, roles = PAGES[route]
+    answer = visitor(kind).get(address(route, arguments))
+    if kind in roles:
+        assert answer.status_code == 200
+    elif kind in ("anonymous", "suspended"):
+        assert answer.status_code == 302 and answer["Location"].startswith(reverse("sign_in"))
+    else:
+        assert answer.status_code == 403
+
+
+@pytest.mark.parametrize("kind", VISITORS)
+@pytest.mark.parametrize("route", [*ACTS, *BOTH])
+def test_an_act_is_open_to_its_roles_and_changes_nothing_for_others(world, route, kind):
+    arguments, roles = ACTS[route] if route in ACTS else (PAGES[route][0], BOTH[route])
+    before = state_of_everything()
+    answer = visitor(kind).post(address(route, arguments))
+    if kind in roles:
+        assert answer.status_code in (200, 302, 409)
+        return
+    if kind in ("anonymous", "suspended"):
+        assert answer.status_code == 302 and answer["Location"].startswith(reverse("sign_in"))
+    else:
+        assert answer.status_code == 403
+    assert state_of_everything() == before
+
+
+@pytest.mark.parametrize("route", ACTS)
+def test_an_act_takes_no_get(world, route):
+    assert visitor("admin").get(address(route, ACTS[route][0])).status_code == 405
+
+
+def test_a_page_says_whom_to_ask_for_what_one_may_not_do(world):
+    text = visitor("reviewer").get(reverse("workers", args=["review"])).content.decode()
+    assert "This is for researchers" in text and "Ask an admin" in text
+    text = visitor("researcher").post(reverse("erase_worker", args=OF_WORKER)).content.decode()
+    assert "This is for admins" in text
+
+
+def test_a_reviewer_is_shown_only_what_a_reviewer_may_open(world):
+    page = visitor("reviewer").get(reverse("campaign", args=["review"])).content.decode()
+    assert reverse("review", args=["review"]) in page
+    for route in ("workers", "known_items", "texts", "jobs", "move_campaign"):
+        assert reverse(route, args=["review"]) not in page
+
+
+@pytest.mark.parametrize(
+    ("route", "arguments"),
+    [
+        ("campaign", ["nothing"]),
+        ("review_image", ["review", "nobody"]),
+        ("worker", ["review", "nobody"]),
+        ("text", ["review", "nothing"]),
+        ("download", ["review", 99]),
+    ],
+)
+def test_what_is_not_there_is_said_to_be_missing(world, route, arguments):
+    assert visitor("admin").get(reverse(route, args=arguments)).status_code == 404
+
+
+def state_of_everything():
+    return (
+        list(Campaign.objects.values("state", "settings", "revision")),
+        list(Flag.objects.values("resolved_at")),
+        list(Ruling.objects.values("pk", "withdrawn_at")),
+        list(Standing.objects.values("blocked", "withdrawn_at")),
+        Control.objects.count(),
+        Job.objects.count(),
+        AuditEntry.objects.count(),
+    )

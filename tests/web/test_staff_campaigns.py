@@ -1,0 +1,196 @@
+"""Campaigns by page: the list, one at a glance, pausing in mid-task, stop rules, opening one."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.cache import cache
+from django.urls import reverse
+
+from annotation import campaigns, jobs
+from annotation.hand_out import Nothing
+from annotation.models import Campaign, Job, Judgment, OpenImage
+from annotation.protocol import questions as q
+from tests.factories import a_corpus, some_images
+from tests.queue.world import TRUSTING, World
+from tests.review.world import a_man, lose_the_hat, the_world
+from tests.web import world as people
+from tests.web.staff import forms, press, said, words
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/campaigns/review/"
+
+
+@pytest.fixture
+def world():
+    return the_world()
+
+
+@pytest.fixture
+def ada():
+    return people.signed_in("ada", "researcher")
+
+
+def test_the_list_names_every_campaign_and_what_waits(world, ada):
+    the_world([a_man("other")], name="elsewhere")
+    lose_the_hat(world)
+    page = words(ada.get(reverse("campaigns")))
+    assert "elsewhere open elsewhere · 0 of 1 images complete (0 %)" in page
+    assert "review open review · 0 of 1 images complete (0 %) Review 1 chain" in page
+
+
+def test_without_a_campaign_the_list_says_what_one_is(ada):
+    page = ada.get(reverse("campaigns"))
+    assert "There is no campaign yet" in words(page)
+    assert reverse("open_campaign") in page.content.decode()
+    reviewer = people.signed_in("rev", "reviewer").get(reverse("campaigns"))
+    assert reverse("open_campaign") not in reviewer.content.decode()
+
+
+def test_a_campaign_tells_figures_stages_questions_and_who_did_what(ada):
+    world = World(
+        some_images(2), settings={**TRUSTING, "pay": {"basis": "item", "per_item": {q.COREF_LINK: 0.05}}}
+    )
+    world.work()
+    cache.clear()
+    page = words(ada.get("/campaigns/work/"))
+    assert "images complete 2 of 2 100 %; 2 are begun" in page
+    assert "cost so far 0.10 USD 0.10 USD due" in page
+    assert "boxed 4" in page and "nothing to box 2" in page
+    assert "links 0 0 2" in page
+    assert "Every image is complete: there is nothing left to ask" in page and "Export" in page
+
+
+def test_alarms_of_one_sort_stand_together_with_the_page_that_helps(ada):
+    world = World(some_images(1), settings={}, name="review")
+    page = ada.get(PAGE)
+    assert "and 5 more like it" in words(page)
+    assert (
+        f'href="{reverse("known_items", args=[world.campaign.name])}">Add known items'
+        in page.content.decode()
+    )
+
+
+def test_a_campaign_is_paused_in_mid_task_by_page_and_what_is_in_hand_still_counts(world, ada):
+    lease = world.held(0)
+    page = press(ada, PAGE, "Pause", reason="lunch")
+    assert "nothing is handed out" in said(page)[0]
+    assert "paused" in words(page) and "lunch" in words(page)
+    nothing = world.take(1)
+    assert isinstance(nothing, Nothing) and nothing.code == "paused" and "lunch" in nothing.text
+    receipt = world.submit(0, lease)
+    assert receipt.counted and isinstance(receipt.next, Nothing) and receipt.next.code == "paused"
+    assert Judgment.objects.count() == 1
+    assert said(press(ada, PAGE, "Resume")) == ["The campaign is open again."]
+    assert not isinstance(world.take(1, q.CHAIN_VERIFICATION), Nothing)
+
+
+def test_a_campaign_is_closed_only_by_who_means_it(world, ada):
+    page = press(ada, PAGE, "Close")
+    assert "tick the box" in said(page)[0]
+    page = press(ada, PAGE, "Close", sure="yes")
+    assert said(page) == ["The campaign is closed."]
+    assert Campaign.objects.get().state == Campaign.CLOSED
+    assert "It is closed: nobody is asked any more" in words(page)
+    assert not any({"Pause", "Resume", "Close"} & form.buttons.keys() for form in forms(page))
+
+
+def test_an_act_that_cannot_be_is_said_in_one_line(world, ada):
+    campaigns.close(campaign=world.campaign)
+    page = ada.post(reverse("move_campaign", args=["review"]), {"act": "pause"}, follow=True)
+    assert "only an open one can be paused" in said(page)[0]
+
+
+def test_settings_say_their_value_their_default_and_where_it_is_from(world, ada):
+    page = words(ada.get(reverse("campaign_settings", args=["review"])))
+    assert "fruitless 0 default: 3 decided" in page
+    assert "iou 0.8 Plummer et al. 2015, section 2.3" in page
+    assert (
+        "never people + clothing, people + bodyparts Plummer et al. 2015, section 2.3; bodyparts decided"
+        in page
+    )
+    assert "qualification no default: yes" in page
+
+
+def test_stop_rules_are_set_by_page_and_nothing_else(world, ada):
+    address = reverse("campaign_settings", args=["review"])
+    before = Campaign.objects.get().settings
+    page = press(ada, address, "Set", budget="12.5", until="2030-01-31", images="10")
+    assert said(page) == ["The stop rules are set."]
+    after = Campaign.objects.get().settings
+    assert after["stop"] == {"budget": 12.5, "until": "2030-01-31", "images": 10}
+    assert {**after, "stop": None} == {**before, "stop": None}
+    press(ada, address, "Set", budget="", until="", images="")
+    assert Campaign.objects.get().settings["stop"] == {"budget": None, "until": None, "images": None}
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({"budget": "lots"}, "“lots”"),
+        ({"until": "2030-02-31"}, "no such day"),
+        ({"images": "-1"}, "images is -1"),
+    ],
+)
+def test_a_stop_rule_that_cannot_be_is_refused_and_kept_for_mending(world, ada, given, wrong):
+    page = press(ada, reverse("campaign_settings", args=["review"]), "Set", **given)
+    assert page.status_code == 409 and wrong in words(page)
+    (name, value), *_rest = given.items()
+    assert [value] in [form.fields.get(name) for form in forms(page)]
+    assert Campaign.objects.get().settings["stop"]["budget"] is None
+
+
+def test_a_campaign_is_opened_by_page_as_a_job(ada):
+    a_corpus("streets", some_images(3))
+    page = press(
+        ada,
+        reverse("open_campaign"),
+        "Open it",
+        name="first",
+        corpus="streets",
+        images="2",
+        settings="link_votes = 3\n[pay]\nbasis = 'hour'\nhourly = 12.5",
+    )
+    assert said(page) == ["Its images are being opened. The campaign opens when they are."]
+    campaign = Campaign.objects.get()
+    assert (campaign.state, str(campaign.created_by)) == (Campaign.DRAFT, "ada")
+    assert campaign.settings["link_votes"] == 3 and campaign.settings["pay"]["hourly"] == 12.5
+    jobs.run(Job.objects.get().pk)
+    campaign.refresh_from_db()
+    assert campaign.state == Campaign.OPEN and OpenImage.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({"name": "gold"}, "choose another name"),
+        ({"name": "a b"}, "a b"),
+        ({"name": "x", "settings": "link_votes = 2"}, "2"),
+        ({"name": "x", "settings": "nonsense"}, "no TOML"),
+        ({"name": "x", "settings": "unknown = 1"}, "unknown setting"),
+        ({"name": "x", "images": "many"}, "“many” is no number of images"),
+    ],
+)
+def test_a_campaign_that_cannot_be_opened_says_why_and_keeps_what_was_typed(ada, given, wrong):
+    a_corpus("streets", some_images(1))
+    page = press(ada, reverse("open_campaign"), "Open it", **given)
+    assert page.status_code == 409 and wrong in words(page)
+    (form,) = [form for form in forms(page) if "Open it" in form.buttons]
+    assert form.fields["name"] == [given["name"]]
+    assert not Campaign.objects.exists() and not Job.objects.exists()
+
+
+def test_without_a_corpus_the_form_says_how_to_get_one(ada):
+    assert "import one first" in words(ada.get(reverse("open_campaign")))
+
+
+def test_the_header_leads_to_all_that_is_open_to_a_role():
+    for roles, expected in (
+        (["reviewer"], ["Corpora", "Campaigns"]),
+        (["researcher", "annotator"], ["Corpora", "Campaigns", "Tasks"]),
+        (["annotator"], []),
+    ):
+        client = people.signed_in("-".join(roles), *roles)
+        page = client.get("/tasks/" if roles == ["annotator"] else "/").content.decode()
+        bar = page.partition('class="places"')[2].partition("</nav>")[0]
+        assert [name for name in ("Corpora", "Campaigns", "Tasks") if f">{name}</a>" in bar] == expected

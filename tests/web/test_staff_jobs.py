@@ -1,0 +1,157 @@
+"""Jobs and exports by page, and the texts that workers read."""
+
+from __future__ import annotations
+
+import zipfile
+from io import BytesIO
+
+import pytest
+from django.urls import reverse
+
+from annotation import instructions, jobs, rebuild
+from annotation.models import Campaign, Instructions, Job
+from annotation.protocol import questions as q
+from tests.factories import some_images
+from tests.queue.world import World
+from tests.web import world as people
+from tests.web.staff import forms, press, said, words
+
+pytestmark = pytest.mark.django_db
+
+JOBS = "/campaigns/work/jobs/"
+
+
+@pytest.fixture
+def world(settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    world = World(some_images(2))
+    world.work()
+    rebuild.refresh(world.campaign)
+    return world
+
+
+@pytest.fixture
+def ada():
+    return people.signed_in("ada", "researcher")
+
+
+def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada):
+    page = press(ada, JOBS, "Export", layer="work", format="entities")
+    assert said(page) == ["The export is being made."]
+    assert "Export of a dataset entities, work waits" in words(page)
+    assert 'data-live="on"' in page.content.decode()
+    job = Job.objects.get()
+    assert jobs.run(job.pk) == Job.DONE
+    page = ada.get(JOBS)
+    assert "Download" in words(page) and job.kind and "SHA-256" in words(page)
+    assert 'data-live="on"' not in page.content.decode()
+    answer = ada.get(reverse("download", args=["work", job.pk]))
+    assert answer["Content-Disposition"].startswith("attachment")
+    with zipfile.ZipFile(BytesIO(b"".join(answer))) as archive:
+        assert "Sentences/1000.txt" in archive.namelist()
+
+
+def test_behind_a_proxy_the_proxy_sends_the_download(world, ada, settings):
+    settings.PICTURE_PROXY_PREFIX = "/inside"
+    press(ada, JOBS, "Export", layer="work", format="jsonl")
+    jobs.run(Job.objects.get().pk)
+    answer = ada.get(reverse("download", args=["work", Job.objects.get().pk]))
+    assert answer["X-Accel-Redirect"].startswith("/inside/exports/work-work-jsonl-")
+    assert answer.content == b""
+
+
+def test_a_download_is_for_those_who_run_campaigns_and_of_the_campaign_that_made_it(world, ada):
+    press(ada, JOBS, "Export", layer="work", format="jsonl")
+    job = Job.objects.get()
+    address = reverse("download", args=["work", job.pk])
+    assert ada.get(address).status_code == 404
+    jobs.run(job.pk)
+    assert people.signed_in("rev", "reviewer").get(address).status_code == 403
+    Campaign.objects.create(name="elsewhere", corpus=world.corpus, tasks="entities")
+    assert ada.get(reverse("download", args=["elsewhere", job.pk])).status_code == 404
+    assert ada.get(address).status_code == 200
+
+
+def test_an_export_that_is_no_longer_kept_says_so(world, ada, settings):
+    press(ada, JOBS, "Export", layer="work", format="jsonl")
+    jobs.run(Job.objects.get().pk)
+    for file in (settings.DATA_DIR / "exports").iterdir():
+        file.unlink()
+    assert "no longer kept" in words(ada.get(JOBS))
+    gone = ada.get(reverse("download", args=["work", Job.objects.get().pk]))
+    assert gone.status_code == 404
+
+
+def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
+    world = World(some_images(1), name="open-still")
+    world.submit(0, world.held(0), then=False)
+    rebuild.refresh(world.campaign)
+    address = "/campaigns/open-still/jobs/"
+    press(ada, address, "Export", layer="open-still", format="jsonl")
+    assert jobs.run(Job.objects.get().pk) == Job.FAILED
+    page = ada.get(address)
+    assert "failed" in words(page) and "unfinished" in words(page)
+    assert said(press(ada, address, "Go on")) == ["The job goes on from where it was."]
+    assert Job.objects.get().state == Job.QUEUED
+
+
+def test_a_job_is_cancelled_by_page(world, ada):
+    press(ada, JOBS, "Export", layer="work", format="jsonl")
+    page = press(ada, JOBS, "Cancel")
+    assert "cancelled" in words(page)
+    assert Job.objects.get().state == Job.CANCELLED
+    late = ada.post(reverse("steer_job", args=["work", Job.objects.get().pk]), {"act": "cancel"}, follow=True)
+    assert "only queued and running ones" in said(late)[-1]
+
+
+def test_progress_and_what_is_left_are_told(world, ada):
+    press(ada, JOBS, "Bring it up to date now")
+    job = Job.objects.get()
+    Job.objects.update(state=Job.RUNNING, share=0.25, phase="writing images", started_at=job.created_at)
+    page = ada.get(JOBS)
+    assert "25 %, writing images" in words(page)
+    assert 'value="25"' in page.content.decode()
+
+
+def test_the_same_export_asked_for_twice_is_one_job(world, ada):
+    for _ in range(2):
+        press(ada, JOBS, "Export", layer="work", format="jsonl")
+    assert Job.objects.count() == 1
+
+
+def test_a_draft_is_opened_from_its_jobs(ada, world):
+    draft = Campaign.objects.create(
+        name="draft", corpus=world.corpus, tasks="entities", settings=world.campaign.settings
+    )
+    press(ada, "/campaigns/draft/jobs/", "Open its images")
+    jobs.run(Job.objects.get().pk)
+    draft.refresh_from_db()
+    assert draft.state == Campaign.OPEN
+
+
+def test_a_text_is_published_as_a_new_version_by_page(world, ada):
+    address = reverse("text", args=["work", q.COREF_LINK])
+    page = press(ada, address, "Publish as a new version", text="Say yes.\n\nGood: a man, the man: yes.")
+    assert said(page) == ["Version 1 is what workers read now."]
+    assert instructions.current(campaign=world.campaign, kind=q.COREF_LINK).text.startswith("Say yes.")
+    assert "Version 1" in words(page) and str(Instructions.objects.get().created_by) == "ada"
+    again = press(ada, address, "Publish as a new version")
+    assert said(again) == ["It says the same as before."] and Instructions.objects.count() == 1
+
+
+def test_instructions_cannot_be_empty_but_a_consent_text_can(world, ada):
+    wrong = press(ada, reverse("text", args=["work", q.COREF_LINK]), "Publish as a new version", text=" ")
+    assert wrong.status_code == 409 and "are empty" in words(wrong)
+    page = press(ada, reverse("texts", args=["work"]), "Publish as a new version", text="")
+    assert said(page) == ["Version 1 is what workers read now."]
+    assert "0 workers agreed to the newest one" in words(page)
+
+
+def test_what_is_typed_is_kept_where_it_is_too_long(world, ada, monkeypatch):
+    monkeypatch.setattr(instructions, "LONGEST", 20)
+    page = press(
+        ada, reverse("text", args=["work", q.COREF_LINK]), "Publish as a new version", text="long " * 9
+    )
+    assert page.status_code == 409
+    (form,) = [form for form in forms(page) if "Publish as a new version" in form.buttons]
+    assert form.fields["text"] == ["long " * 9]

@@ -1,0 +1,184 @@
+"""Known items by page: what there is, one by hand, from a file, from a layer, by agreement; out of use."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from annotation.models import Control
+from annotation.protocol import questions as q
+from tests.queue.world import TRUSTING
+from tests.review.world import HAT, MAN, THE_MAN, a_man, the_world
+from tests.web import world as people
+from tests.web.staff import forms, press, said, words
+
+pytestmark = pytest.mark.django_db
+
+LIST = "/campaigns/review/known/"
+NEW = f"{LIST}new/"
+HEAD = "kind,purpose,image,mentions,boxes,pending,known,explanation\n"
+
+
+@pytest.fixture
+def world():
+    return the_world([a_man("man"), a_man("other")])
+
+
+@pytest.fixture
+def ada():
+    return people.signed_in("ada", "researcher")
+
+
+def upload(client, text, name="items.csv"):
+    file = SimpleUploadedFile(name, text.encode(), "text/csv")
+    return client.post(reverse("add_known_items", args=["review"]), {"act": "csv", "file": file}, follow=True)
+
+
+def test_a_link_is_made_by_hand(world, ada):
+    address = f"{NEW}?image=man&kind=coref_link"
+    assert "Which mentions is “same thing?” about?" in words(ada.get(address))
+    page = press(
+        ada, address, "Add it", mention=[MAN, THE_MAN], known="yes", purpose="control", explanation="one man"
+    )
+    assert "The known item is added" in said(page)[0]
+    item = Control.objects.get()
+    assert (item.kind, item.known, item.source, str(item.created_by)) == (q.COREF_LINK, "yes", "page", "ada")
+    listed = words(ada.get(LIST))
+    assert "links A man, The man yes one man mixed into the work by page –" in listed
+
+
+def test_a_box_to_be_judged_and_boxes_to_be_drawn_are_made_by_hand(world, ada):
+    press(
+        ada,
+        f"{NEW}?image=man&kind=box_quality",
+        "Add it",
+        mention=[HAT],
+        pending="30, 10, 60, 30",
+        known="good",
+        purpose="qualification",
+    )
+    press(
+        ada,
+        f"{NEW}?image=man&kind=box_drawing",
+        "Add it",
+        mention=[HAT],
+        left="30, 10, 60, 30\n70 10 90 30",
+        purpose="qualification",
+    )
+    quality, drawing = Control.objects.order_by("pk")
+    assert quality.content["pending"] == [30, 10, 60, 30]
+    assert drawing.known == [[30, 10, 60, 30], [70, 10, 90, 30]]
+    assert "a hat drew a box for the test" in words(ada.get(LIST))
+
+
+def test_drawing_is_offered_for_tests_alone(world, ada):
+    (form,) = [f for f in forms(ada.get(f"{NEW}?image=man&kind=box_drawing")) if "Add it" in f.buttons]
+    assert form.choices["purpose"] == ["qualification"]
+
+
+@pytest.mark.parametrize(
+    ("filled", "wrong"),
+    [
+        ({"known": "yes"}, "0 mentions for coref_link; expected 2"),
+        ({"mention": [MAN, THE_MAN, HAT], "known": "yes"}, "3 mentions for coref_link; expected 2"),
+    ],
+)
+def test_an_item_that_cannot_be_says_why_and_keeps_what_was_chosen(world, ada, filled, wrong):
+    page = press(ada, f"{NEW}?image=man&kind=coref_link", "Add it", **filled)
+    assert page.status_code == 409 and wrong in words(page)
+    (form,) = [form for form in forms(page) if "Add it" in form.buttons]
+    assert form.fields.get("mention", []) == filled.get("mention", [])
+    assert not Control.objects.exists()
+
+
+def test_an_image_that_is_none_is_said_to_be_missing(world, ada):
+    page = ada.get(NEW, {"image": "woman", "kind": q.COREF_LINK})
+    assert page.status_code == 404 and "has no image “woman”" in words(page)
+
+
+def test_a_file_is_uploaded_and_taken_whole(world, ada):
+    rows = "coref_link,control,man,0:0-2 1:0-2,,,yes,\nbox_requirement,control,other,0:3-5,,,box,\n"
+    assert said(upload(ada, HEAD + rows)) == ["2 known items are added."]
+    assert said(upload(ada, HEAD + rows)) == ["0 known items are added; 2 stood there already."]
+    assert {item.source for item in Control.objects.all()} == {"csv"}
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (HEAD + "coref_link,control,woman,0:0-2 1:0-2,,,yes,\n", "line 2: there is no image 'woman'"),
+        ("kind,image\n", "mine.csv"),
+        ("", "mine.csv"),
+    ],
+)
+def test_a_bad_file_is_refused_whole_naming_file_or_line(world, ada, text, wrong):
+    page = upload(ada, text, name="mine.csv")
+    assert wrong in said(page)[0] and "/tmp" not in said(page)[0]
+    assert not Control.objects.exists()
+
+
+def test_a_file_that_is_too_large_or_missing_is_refused(world, ada, monkeypatch):
+    monkeypatch.setattr("annotation.web.staff_known.LARGEST", 10)
+    assert "the most is 0" in said(upload(ada, HEAD))[0]
+    page = ada.post(reverse("add_known_items", args=["review"]), {"act": "csv"}, follow=True)
+    assert "No file came" in said(page)[0]
+
+
+def test_items_are_made_from_a_layer_by_page(world, ada):
+    page = press(ada, LIST, "Add from the layer", layer="import")
+    made = Control.objects.count()
+    assert made and said(page) == [f"{made} known items are added."]
+    assert "links" in words(page) and "a layer" in words(page)
+
+
+def test_what_workers_agree_on_is_promoted_by_page(ada):
+    world = the_world(link_votes=3)
+    for worker in range(2):
+        world.submit(worker, world.held(worker), then=False)
+    page = press(ada, LIST, "Promote", kind=q.COREF_LINK, at_least="2", purpose="control")
+    assert said(page) == ["1 known item is added."]
+    assert Control.objects.get().known == "yes"
+    assert "agreement" in words(page)
+
+
+def test_too_small_an_agreement_is_refused(world, ada):
+    page = press(ada, LIST, "Promote", at_least="1")
+    assert "agreement of 1 is none" in said(page)[0]
+
+
+def test_an_item_is_retired_by_page_and_is_not_shown_again(world, ada):
+    upload(ada, HEAD + "coref_link,control,man,0:0-2 1:0-2,,,yes,\n")
+    page = press(ada, LIST, "Retire")
+    assert "answers given on it keep counting" in said(page)[-1]
+    assert not Control.objects.get().active
+    page = ada.post(reverse("retire_known_item", args=["review", Control.objects.get().pk]), follow=True)
+    assert said(page)[-1] == "It was not in use: nothing changed."
+
+
+def test_an_item_that_was_wrong_is_taken_out_of_what_it_measured(ada):
+    world = the_world(
+        trust={**TRUSTING["trust"], "control_share": 0.02, "probation_known": 30, "probation_items": 30}
+    )
+    upload(ada, HEAD + "coref_link,control,man,0:0-2 1:0-2,,,no,\n")
+    lease = world.held(0)
+    assert lease.role == "control"
+    world.submit(0, lease, world.right(lease), then=False)
+    page = ada.get(LIST)
+    assert "0 of 1" in words(page)
+    assert "1 worker is judged without it" in said(press(ada, LIST, "It was wrong"))[0]
+
+
+def test_the_list_filters_and_pages_by_key(world, ada, monkeypatch):
+    monkeypatch.setattr("annotation.web.staff_known.PAGE", 1)
+    rows = "coref_link,control,man,0:0-2 1:0-2,,,yes,\nbox_requirement,qualification,other,0:3-5,,,box,\n"
+    upload(ada, HEAD + rows)
+    first = ada.get(LIST)
+    assert [item.row.kind for item in first.context["items"]] == [q.BOX_REQUIREMENT]
+    second = ada.get(LIST + first.context["later"])
+    assert [item.row.kind for item in second.context["items"]] == [q.COREF_LINK] and not second.context[
+        "later"
+    ]
+    only = ada.get(LIST, {"purpose": "control"})
+    assert [item.row.kind for item in only.context["items"]] == [q.COREF_LINK]
+    assert ada.get(LIST, {"kind": "x", "purpose": "x", "before": "x"}).status_code == 200
