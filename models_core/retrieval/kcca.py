@@ -112,7 +112,8 @@ class KCCA:
         if self.dimensions is not None and self.dimensions < 1:
             raise ValueError(f"dimensions are {self.dimensions}; expected 1 or more, or None for all")
         if self.solver == "gram-schmidt":
-            return self._fit_columns(x, y, kappa)
+            with one_blas_thread():  # a column at a time leaves nothing to share
+                return self._fit_columns(x, y, kappa)
         if isinstance(x, Columns) or isinstance(y, Columns):
             raise ValueError("kernels given by columns need solver 'gram-schmidt'")
         first, second = (centred(kernel, center=self.center) for kernel in checked_pair(x, y))

@@ -87,7 +87,9 @@ def solve(x: View, y: View, cross: Matrix, kappa: float, dimensions: int | None 
         return Solution(correlations, first, second)
     shrunk_x, shrunk_y = (np.sqrt(v.values / (v.values + kappa)) for v in (x, y))
     between = shrunk_x[:, None] * cross * shrunk_y  # T
-    squares, right = eigh(between.T @ between, driver="evd", check_finite=False, overwrite_a=True)
+    square = between.T @ between
+    with one_blas_thread():
+        squares, right = eigh(square, driver="evd", check_finite=False, overwrite_a=True)
     least = LEAST_SQUARED_CORRELATION * squares[-1]
     kept = int(np.count_nonzero(squares > least)) if squares[-1] > 0 else 0
     kept = kept if dimensions is None else min(kept, dimensions)
