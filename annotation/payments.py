@@ -19,7 +19,8 @@ from annotation.audit import record
 from annotation.campaign_settings import settings_of
 from annotation.models import Account, Assignment, Campaign, Payout, Worker
 from annotation.protocol.work import MICROS
-from annotation.selectors.campaign.cost import earned, hourly, money, paid
+from annotation.selectors.campaign.cost import hourly, money, paid
+from annotation.selectors.campaign.sums import earned
 
 #: Lines of the ledger read at once.
 PAGE = 2_000

@@ -1,8 +1,7 @@
 """The order of a campaign's workers by what a researcher asks for, and one page of them.
 
-A table is sorted over the whole crowd, so all of it is read, as few columns of each: what was
-earned is a minute old at most (`campaign.kept_earned`). Pages go by key: the worker after whom the
-next one begins.
+A table is sorted over the whole crowd, so all of it is read, as few columns of each; what was earned
+comes as sums (`campaign.earned`). Pages go by key: the worker after whom the next one begins.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from annotation.models import Campaign, Standing
-from annotation.selectors.campaign import WorkerRow, workers
-from annotation.selectors.campaign.cost import QUALIFICATION, kept_earned, paid
+from annotation.selectors.campaign import WorkerRow, earned, workers
+from annotation.selectors.campaign.cost import QUALIFICATION, paid
 
 #: What the table can be sorted by.
 SORTS = ("worker", "answers", "accuracy", "seconds", "earned", "due")
@@ -107,7 +106,7 @@ def _matching(campaign: Campaign, asked: Asked) -> dict[int, Figures]:
         one.states |= {state} | ({"blocked"} if blocked else set()) | ({"withdrawn"} if withdrawn else set())
         one.known += len(last) if asked.kind else known
         one.right += last.count("1") if asked.kind else right
-    for line in kept_earned(campaign):
+    for line in earned(campaign):
         if line.worker not in found:
             continue
         one = found[line.worker]

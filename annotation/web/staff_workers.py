@@ -102,7 +102,7 @@ def table(request: HttpRequest, name: str) -> HttpResponse:
 def worker(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
     """One worker of a campaign, by kind of question, with what can be done about them."""
     campaign = campaign_at(name)
-    row = worker_rows(campaign, only=[_worker(campaign, pseudonym)], fresh=True)[0]
+    row = worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0]
     pay = settings_of(campaign.settings).pay
     return render(
         request,

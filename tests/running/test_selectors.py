@@ -17,7 +17,7 @@ from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Judgment, OpenImage, Task
 from annotation.protocol import questions as q
 from annotation.selectors import campaign as figures
-from annotation.selectors.campaign import crowd, double_checks, progress
+from annotation.selectors.campaign import crowd, double_checks, progress, sums
 from annotation.selectors.campaign.double_checks import measured
 from annotation.submission import Answer
 from tests.factories import some_images
@@ -138,7 +138,7 @@ def test_cost_adds_up_by_kind_and_says_what_is_to_come(monkeypatch):
                 if isinstance(found, Lease):
                     world.submit(worker, found, seconds=0.0, then=False)
     world.held(0, q.BOX_DRAWING) if figures.tasks(world.campaign)[q.BOX_DRAWING].wanting else None
-    cost = figures.cost(world.campaign, pay_of(world.campaign), fresh=True)
+    cost = figures.costs(world.campaign, pay_of(world.campaign))
     done = Assignment.objects.filter(state=Assignment.SUBMITTED)
     assert cost.answers == done.count() and cost.earned == 10_000 * cost.answers
     assert cost.due == cost.earned and cost.hourly is None
@@ -262,12 +262,41 @@ def test_the_number_of_queries_does_not_depend_on_the_size(images):
     world = World(some_images(images))
     for worker in range(images if images < 4 else 4):
         world.submit(worker, world.held(worker), then=False)
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         figures.overview(world.campaign, pay_of(world.campaign))
         figures.workers(world.campaign)
-    assert len(queries) <= 16
+    assert len(queries) <= 18
     with CaptureQueriesContext(connection) as queries:
         running.tick(world.campaign)
     assert len(queries) <= 13
+
+
+def test_sums_that_are_kept_and_added_to_are_those_of_all_answers(monkeypatch, clock):
+    world = World(some_images(6), settings=PAID)
+    at = clock.at
+    monkeypatch.setattr("annotation.selectors.campaign.sums.timezone.now", clock)
+
+    def plain() -> Counter[tuple[int, str, str]]:
+        done = Assignment.objects.filter(state=Assignment.SUBMITTED)
+        return Counter(done.values_list("worker", "kind", "role"))
+
+    for turn in range(8):
+        worker, kind = turn % 3, (q.COREF_LINK, q.BOX_DRAWING)[turn % 2]
+        world.submit(worker, world.held(worker, kind), seconds=0.0, then=False)
+        clock.turn(minutes=4)
+        lines = figures.earned(world.campaign)
+        assert {(line.worker, line.kind, line.role): line.answers for line in lines} == plain()
+        assert all(line.pay == 10_000 * line.answers for line in lines)
+    assert clock.at - at > 3 * sums.UNSETTLED
+
+
+def test_what_is_kept_of_the_sums_is_not_added_up_again(monkeypatch, clock):
+    world = World(some_images(3), settings=PAID)
+    monkeypatch.setattr("annotation.selectors.campaign.sums.timezone.now", clock)
+    world.submit(0, world.held(0), seconds=0.0, then=False)
+    clock.turn(minutes=11)
+    before = figures.earned(world.campaign)
+    with CaptureQueriesContext(connection) as queries:
+        assert figures.earned(world.campaign) == before
+    (query,) = queries.captured_queries
+    assert "annotation_standing" in query["sql"]

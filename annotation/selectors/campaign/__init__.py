@@ -1,10 +1,10 @@
 """What the campaign page and `campaign_status` read of a campaign.
 
-`overview` puts together what is asked for most. Figures that have to be counted over the whole
-campaign are kept for a minute (`kept`); everything else is read from a bounded number of rows.
+`overview` puts together what is asked for most. Counts of images and tasks are kept for a minute
+(`kept`); sums over answers are kept and added to (`sums`); all else is read from few rows.
 """
 
-from annotation.selectors.campaign.cost import Cost, Earned, cost, earned, in_hand, money, paid, spent
+from annotation.selectors.campaign.cost import Cost, costs, in_hand, money, paid, spent
 from annotation.selectors.campaign.crowd import KindRow, WorkerRow, workers
 from annotation.selectors.campaign.double_checks import Agreement, agreement
 from annotation.selectors.campaign.glance import Overview, overview
@@ -17,6 +17,7 @@ from annotation.selectors.campaign.progress import (
     pace,
     tasks,
 )
+from annotation.selectors.campaign.sums import Earned, earned
 
 __all__ = [
     "Agreement",
@@ -30,7 +31,7 @@ __all__ = [
     "WorkerRow",
     "agreement",
     "complete_images",
-    "cost",
+    "costs",
     "earned",
     "funnel",
     "in_hand",

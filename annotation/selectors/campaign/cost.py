@@ -10,27 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from django.db.models import Count, Sum
+from django.db.models import Sum
 
-from annotation.models import Assignment, Campaign, Payout
-from annotation.protocol.questions import DOUBLE_CHECK
+from annotation.models import Campaign, Payout
+from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
 from annotation.protocol.work import MICROS, PaySettings
-from annotation.selectors.campaign.kept import kept
+from annotation.selectors.campaign.sums import Earned, earned, held
 
+#: The role of a test's items, which are not paid.
 QUALIFICATION = "qualification"
-CONTROL = "control"
-
-
-@dataclass(frozen=True, slots=True)
-class Earned:
-    """What one worker's answers of one kind and role came to."""
-
-    worker: int
-    kind: str
-    role: str
-    answers: int
-    seconds: float
-    pay: int
 
 
 @dataclass(slots=True)
@@ -70,20 +58,6 @@ def money(micros: int, currency: str) -> str:
     return f"{whole if whole == amount else amount.normalize():f} {currency}"
 
 
-def earned(campaign: Campaign, *, worker: int | None = None) -> list[Earned]:
-    """What was earned, by worker, kind and role; of one worker, or of all."""
-    lines = Assignment.objects.filter(campaign=campaign, state=Assignment.SUBMITTED)
-    if worker is not None:
-        lines = lines.filter(worker=worker)
-    grouped = lines.values("worker", "kind", "role").annotate(n=Count("id"), s=Sum("seconds"), p=Sum("pay"))
-    return [
-        Earned(*row)
-        for row in grouped.order_by("worker", "kind", "role").values_list(
-            "worker", "kind", "role", "n", "s", "p"
-        )
-    ]
-
-
 def paid(campaign: Campaign, *, worker: int | None = None) -> dict[int, int]:
     """Worker -> what was paid to them."""
     payouts = Payout.objects.filter(campaign=campaign)
@@ -94,9 +68,8 @@ def paid(campaign: Campaign, *, worker: int | None = None) -> dict[int, int]:
 
 def in_hand(campaign: Campaign, pay: PaySettings, lines: Iterable[Earned] = ()) -> int:
     """What the tasks in workers' hands will earn: by the hour, for as long as their kind took on average."""
-    held = Assignment.objects.filter(campaign=campaign, state=Assignment.LEASED).exclude(role=QUALIFICATION)
-    counts = dict(held.values("kind").annotate(n=Count("id")).values_list("kind", "n"))
-    if not counts:
+    leases = held(campaign)
+    if not leases:
         return 0
     answers: dict[str, int] = {}
     seconds: dict[str, float] = {}
@@ -105,7 +78,8 @@ def in_hand(campaign: Campaign, pay: PaySettings, lines: Iterable[Earned] = ()) 
         seconds[line.kind] = seconds.get(line.kind, 0.0) + line.seconds
     return sum(
         count * pay.amount(kind, seconds[kind] / answers[kind] if answers.get(kind) else pay.idle_after)
-        for kind, count in counts.items()
+        for (kind, role), count in leases.items()
+        if role != QUALIFICATION
     )
 
 
@@ -115,14 +89,9 @@ def spent(campaign: Campaign, pay: PaySettings) -> int:
     return sum(line.pay for line in lines) + in_hand(campaign, pay, lines)
 
 
-def kept_earned(campaign: Campaign, *, fresh: bool = False) -> list[Earned]:
-    """`earned` of all workers, a minute old at most."""
-    return kept(campaign, "earned", lambda: earned(campaign), fresh=fresh)
-
-
-def cost(campaign: Campaign, pay: PaySettings, *, fresh: bool = False) -> Cost:
+def costs(campaign: Campaign, pay: PaySettings) -> Cost:
     """Cost so far, in total and by kind."""
-    lines = kept_earned(campaign, fresh=fresh)
+    lines = earned(campaign)
     kinds: dict[str, KindCost] = {}
     for line in lines:
         of = kinds.setdefault(line.kind, KindCost())

@@ -12,7 +12,8 @@ from django.db import connection
 
 from annotation.models import Campaign, Standing, Worker
 from annotation.protocol.questions import QUESTIONS
-from annotation.selectors.campaign.cost import QUALIFICATION, hourly, kept_earned, paid
+from annotation.selectors.campaign.cost import QUALIFICATION, hourly, paid
+from annotation.selectors.campaign.sums import earned
 
 #: Workers on a page.
 PAGE = 50
@@ -64,12 +65,10 @@ def workers(
     limit: int = PAGE,
     state: str = "",
     only: Sequence[int] | None = None,
-    fresh: bool = False,
 ) -> list[WorkerRow]:
     """Workers by the order in which they came: those with ids above `after`, at most `limit`.
 
-    `state` keeps those who stand so for any kind, `only` those with these ids. Counts and sums are
-    a minute old at most.
+    `state` keeps those who stand so for any kind, `only` those with these ids.
     """
     standings = Standing.objects.filter(campaign=campaign)
     who = standings.filter(state=state) if state else standings
@@ -83,7 +82,7 @@ def workers(
         for worker in Worker.objects.filter(pk__in=ids).order_by("pk")
     }
     answers: dict[tuple[int, str], int] = defaultdict(int)
-    for line in kept_earned(campaign, fresh=fresh):
+    for line in earned(campaign):
         row = rows.get(line.worker)
         if row is None:
             continue

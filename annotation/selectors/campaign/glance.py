@@ -7,7 +7,7 @@ from datetime import datetime
 
 from annotation.models import Campaign
 from annotation.protocol.work import PaySettings
-from annotation.selectors.campaign.cost import Cost, cost
+from annotation.selectors.campaign.cost import Cost, costs
 from annotation.selectors.campaign.double_checks import Agreement, agreement
 from annotation.selectors.campaign.progress import Funnel, Pace, TaskCounts, funnel, pace, tasks
 
@@ -29,7 +29,7 @@ def overview(
 ) -> Overview:
     """All figures of a campaign; those over all of it are a minute old at most, unless `fresh`."""
     now = pace(campaign, at=at, fresh=fresh)
-    so_far = cost(campaign, pay, fresh=fresh)
+    so_far = costs(campaign, pay)
     return Overview(
         funnel=funnel(campaign),
         tasks=tasks(campaign),

@@ -11,9 +11,11 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, OpenImage, Standing
 from annotation.protocol.boxes import STAGES
-from annotation.protocol.questions import DOUBLE_CHECK, QUESTIONS
+from annotation.protocol.questions import CONTROL, DOUBLE_CHECK, QUESTIONS
 from annotation.protocol.state import LINKING, VERIFICATION
+from annotation.selectors.campaign.cost import QUALIFICATION
 from annotation.selectors.campaign.kept import kept
+from annotation.selectors.campaign.sums import held
 
 #: Stages of a chain, in the order in which one goes through them.
 CHAIN_STAGES = (LINKING, VERIFICATION, *STAGES)
@@ -130,9 +132,9 @@ def _tasks(campaign: Campaign) -> dict[str, TaskCounts]:
             of.open += number
             of.wanting += wanting
             of.double_checks += number if role == DOUBLE_CHECK else 0
-    held = Assignment.objects.filter(campaign=campaign, state=Assignment.LEASED, task__isnull=False)
-    for kind, number in held.values("kind").annotate(n=Count("id")).values_list("kind", "n"):
-        counts.setdefault(kind, TaskCounts()).in_hand = number
+    for (kind, role), number in held(campaign).items():
+        if role not in (CONTROL, QUALIFICATION):
+            counts.setdefault(kind, TaskCounts()).in_hand += number
     return counts
 
 
