@@ -31,6 +31,8 @@ Visits = Callable[[Sequence[Person]], list[Visit]]
 THREADS = 8
 #: Seconds between two looks of a part that waits for others.
 PAUSE = 0.1
+#: Seconds between two sweeps.
+SWEEP = 1.0
 #: Least seconds until somebody who was told to ask again asks again.
 SOON = 0.3
 _FORK = multiprocessing.get_context("fork")
@@ -87,17 +89,21 @@ def attend(
     seed: int,
     clock: Callable[[], float],
     patience: float,
+    sweep: Callable[[], object],
     sleep: Callable[[float], object] = time.sleep,
 ) -> None:
     """Let the visits take turns, in an order drawn by `seed`, until none of them finds anything.
 
-    Moments that come within `patience` seconds are waited for.
+    Moments that come within `patience` seconds are waited for. `sweep` is called about every second.
     """
     awake = [visit for visit in visits if not visit.left]
     waiting: list[_Waiting] = []
-    turn = 0
+    turn, swept = 0, clock()
     while not board.stopped:
         now, done = clock(), board.done
+        if now >= swept + SWEEP:
+            sweep()
+            swept = now
         if not awake and board.parts > 1:
             sleep(PAUSE)
         enough = max(20, len(visits)) if awake else 1
@@ -133,11 +139,13 @@ def hold(
     processes: int,
     threads: int,
     quiet: Callable[[], bool],
+    sweep: Callable[[], object],
     sleep: Callable[[float], object] = time.sleep,
 ) -> Tally:
     """Send `people` through the visits that `visits` makes of them, until nothing is left to do.
 
-    `quiet` is called whenever nobody finds anything; it says whether it changed that. With one
+    `quiet` is called whenever nobody finds anything; it says whether it changed that; `sweep` about
+    every second, to end what has run out. With one
     process of one thread all happens here, and the order follows from the seed; else the parts are
     threads of processes forked off. Raises CampaignError where one of those dies.
     """
@@ -145,7 +153,7 @@ def hold(
         board = Board(1)
         crowd = visits(people)
         while True:
-            attend(crowd, board, seed=seed, clock=clock, patience=patience, sleep=sleep)
+            attend(crowd, board, seed=seed, clock=clock, patience=patience, sweep=sweep, sleep=sleep)
             if not quiet():
                 return total(visit.account() for visit in crowd)
 
@@ -156,7 +164,7 @@ def hold(
         crowd = visits(parts[number])
         while not board.stopped:
             board.idles(number, False)
-            attend(crowd, board, seed=seed + number, clock=clock, patience=patience, sleep=sleep)
+            attend(crowd, board, seed=seed + number, clock=clock, patience=patience, sweep=sweep, sleep=sleep)
             seen = board.done
             board.idles(number, True)
             while not board.stopped and board.done == seen:

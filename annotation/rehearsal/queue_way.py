@@ -87,6 +87,8 @@ def rehearse(
         )
     if (through == HTTP) != bool(url):
         raise CampaignError("--url names the server of --through http, and goes with nothing else")
+    if url:
+        Connection(url)  # An address that is none is told before anything begins.
     source = gold_layer(campaign.corpus, gold)
     started = time.perf_counter()
     truths = Truths(campaign, source, seed=seed)
@@ -108,7 +110,8 @@ def rehearse(
                 processes=processes,
                 threads=THREADS if through == HTTP else 1,
                 quiet=partial(_rule, campaign, truths) if review else _nothing,
-                sleep=partial(_sweep, sleep),
+                sweep=leases.expire if through == QUEUE else _nothing,
+                sleep=sleep,
             )
         finally:
             withdraw_passwords(people)
@@ -152,12 +155,6 @@ def _visits(
             desk = HttpDesk(session, campaign.name, partial(begin_test, campaign, person.row))
         found.append(Visit(person.worker, desk, truths.of, conduct=conduct, clock=_clock, patience=patience))
     return found
-
-
-def _sweep(sleep: Callable[[float], object], seconds: float) -> None:
-    """Wait, then end the leases that have run out meanwhile."""
-    sleep(seconds)
-    leases.expire()
 
 
 def _nothing() -> bool:

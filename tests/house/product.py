@@ -80,9 +80,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(folder: Path, *arguments: str, **given: str) -> Iterator[Server]:
-    """`manage.py serve` on a free port, from its first answer on."""
-    port = free_port()
+def serving(folder: Path, *arguments: str, port: int | None = None, **given: str) -> Iterator[Server]:
+    """`manage.py serve` on a free port, or on `port`, from its first answer on."""
+    port = port or free_port()
     process = subprocess.Popen(
         [sys.executable, str(REPOSITORY / "manage.py"), "serve", "--port", str(port), *arguments],
         env=environment(folder, given),

@@ -1,0 +1,156 @@
+"""A simulated crowd through the real queue, in this process: it misbehaves, and the campaign is done."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from unittest import mock
+
+import pytest
+
+from annotation import leases, sql
+from annotation.campaign_settings import CampaignError
+from annotation.controls.gold import from_gold
+from annotation.models import Account, Assignment, Campaign, Judgment, Task
+from annotation.protocol import questions as q
+from annotation.protocol.questions import BOX_DRAWING
+from annotation.rehearsal import mix_of, rehearse, simulate_campaign
+from annotation.rehearsal.soundness import NEVER, violations
+from annotation.simulation.visits import ORDERLY, Conduct
+from tests.queue.world import World
+from tests.rehearsal.script import pictured
+
+pytestmark = pytest.mark.django_db
+
+LEASE = {"minutes": 0.1}
+OPEN_DOOR = {"trust": {"qualification": False}, "lease": LEASE}
+UNRULY = Conduct(clicked_twice=0.1, answered_twice=0.1, kept=0.1, returned=0.1, flagged=0.02)
+
+
+class Clock:
+    """A clock for the queue that moves when the crowd waits, and a little whenever it is read."""
+
+    def __init__(self) -> None:
+        self.at = sql.now()
+
+    def read(self):
+        self.at += timedelta(milliseconds=20)
+        return self.at
+
+    def wait(self, seconds: float) -> None:
+        self.at += timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def clock():
+    clock = Clock()
+    with mock.patch.object(sql, "now", clock.read):
+        yield clock
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path, settings):
+    settings.DATA_DIR = tmp_path
+
+
+def test_an_unruly_crowd_with_leavers_finishes_and_nothing_is_amiss(clock):
+    world = World([pictured(i) for i in range(6)], settings=OPEN_DOOR, workers=0)
+    from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"))
+    mix = {"careful": 6, "leaver": 4}
+    done = rehearse(campaign=world.campaign, mix=mix, seed=3, conduct=UNRULY, patience=3600, sleep=clock.wait)
+    assert done.tally.amiss == [] and set(done.violations.values()) == {0}
+    assert (done.open_tasks, done.leased, done.cost["unfinished"]) == (0, 0, 0)
+    assert done.scores is not None and done.scores.f1 > 0.8
+    tally = done.tally
+    met = (tally.repeated, tally.refused_twice, tally.late_counted, tally.returned, tally.flagged, tally.left)
+    assert 0 not in met
+    assert Assignment.objects.filter(role=q.CONTROL, state=Assignment.SUBMITTED).exists()
+    given = Judgment.objects.filter(campaign=world.campaign).count()
+    assert tally.answered.total() == given
+    last = Judgment.objects.order_by("pk").last().pk
+    again = rehearse(
+        campaign=world.campaign, mix=mix, seed=3, conduct=UNRULY, patience=3600, sleep=clock.wait
+    )
+    assert again.scores == done.scores
+    votes = Judgment.objects.filter(campaign=world.campaign).exclude(role=q.CONTROL)
+    assert votes.count() == votes.filter(pk__lte=last).count()
+
+
+def test_tests_are_taken_before_work_and_bad_workers_do_not_pass_them(clock):
+    world = World([pictured(i) for i in range(6)], settings={"lease": LEASE}, workers=0)
+    from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"))
+    done = rehearse(
+        campaign=world.campaign,
+        mix={"perfect": 6, "random": 2},
+        seed=1,
+        conduct=ORDERLY,
+        patience=3600,
+        sleep=clock.wait,
+    )
+    assert done.cost["unfinished"] == 0
+    votes = Judgment.objects.filter(campaign=world.campaign, role=q.VOTE).exclude(kind=BOX_DRAWING)
+    assert votes.exists()
+    by_chance = votes.filter(worker__pseudonym__contains="random").count()
+    assert by_chance / votes.count() < 0.1
+
+
+def test_leases_that_nobody_waits_for_are_told_as_left_over(clock):
+    world = World([pictured(0)], settings={"trust": OPEN_DOOR["trust"]}, workers=1)
+    held = leases.take(worker=world.workers[0], campaign=world.campaign, kind=q.BOX_DRAWING)
+    assert isinstance(held, leases.Lease)
+    done = rehearse(
+        campaign=world.campaign, mix={"perfect": 5}, seed=1, patience=1, sleep=clock.wait, conduct=ORDERLY
+    )
+    assert done.leased == 1 and done.open_tasks >= 1 and done.cost["unfinished"] == 1
+    assert done.tally.nothing["busy"] > 0
+
+
+def test_what_cannot_be_rehearsed_is_refused_with_its_remedy():
+    world = World([pictured(0)], workers=0)
+    with pytest.raises(CampaignError, match="--url names the server"):
+        rehearse(campaign=world.campaign, mix=mix_of(5), seed=1, through="http")
+    with pytest.raises(CampaignError, match="no address; expected http://HOST:PORT"):
+        rehearse(campaign=world.campaign, mix=mix_of(5), seed=1, through="http", url="localhost")
+    Campaign.objects.update(state=Campaign.PAUSED)
+    world.campaign.refresh_from_db()
+    with pytest.raises(CampaignError, match="pause_campaign work --resume"):
+        rehearse(campaign=world.campaign, mix=mix_of(5), seed=1)
+    assert not Account.objects.filter(username__startswith="sim").exists()
+
+
+def test_a_simulation_never_replaces_the_layer_of_real_answers():
+    world = World([pictured(0)], workers=1)
+    world.submit(0, world.held(0))
+    with pytest.raises(CampaignError, match="--through queue"):
+        simulate_campaign(campaign=world.campaign, mix=mix_of(5), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("what", "harm"),
+    [
+        ("open tasks that miscount", lambda: Task.objects.filter(state="open").update(wanted=9, live=5)),
+        ("answers without", lambda: Judgment.objects.order_by("pk")[0].delete()),
+        ("judgments on what", lambda: Assignment.objects.update(state="returned", ended_at=sql.now())),
+        ("tasks given to more", lambda: Task.objects.filter(state="settled").update(wanted=0, live=0)),
+        ("boxes judged", lambda: _bar_the_judges()),
+        ("keys judged twice", lambda: Judgment.objects.update(key="coref_link|a|b", worker=_somebody())),
+    ],
+)
+def test_what_may_never_be_is_noticed(what, harm):
+    world = World([pictured(i) for i in range(2)], workers=4)
+    world.work()
+    assert set(violations(world.campaign).values()) == {0}
+    if what.startswith("open"):
+        Task.objects.filter(pk=Task.objects.filter(campaign=world.campaign)[0].pk).update(state="open")
+    harm()
+    found = {name: count for name, count in violations(world.campaign).items() if count}
+    assert any(name.startswith(what) for name in found), found
+    assert set(found) <= set(NEVER)
+
+
+def _somebody() -> int:
+    return int(Judgment.objects.values_list("worker", flat=True)[0])
+
+
+def _bar_the_judges() -> None:
+    judgment = Judgment.objects.filter(kind=q.BOX_QUALITY)[0]
+    Task.objects.filter(image=judgment.image_id, key=judgment.key).update(barred=judgment.worker_id)
