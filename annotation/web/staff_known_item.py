@@ -59,6 +59,7 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
             wrong = error.problems[0][1] if isinstance(error, BadItems) else str(error)
             status = 409
     mentions = _mentions(campaign, image) if image else ()
+    seen = _seen(image, mentions) if image else None
     return render(
         request,
         "annotation/staff/known_item.html",
@@ -67,7 +68,8 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
             campaign,
             "known",
             image=image,
-            seen=_seen(image, mentions) if image else None,
+            seen=seen,
+            edits=bool(seen and seen.frame and kind in WITH_BOXES),
             mentions=list(enumerate(mentions, 1)),
             chosen=request.POST.getlist("mention"),
             key=key,

@@ -1,0 +1,209 @@
+"""The pages of campaigns as staff meet them: at a glance, ruling with a mouse, waiting for a job."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation import jobs
+from annotation.models import Campaign, Control, Job, OpenImage, Ruling
+from annotation.protocol import questions as q
+from tests.browser.conftest import Open, sign_in
+from tests.browser.test_pages import LOOKS, assert_accessible, overflow
+from tests.queue.world import World
+from tests.review.world import answer, report, the_world
+from tests.web import world as people
+
+DOGS, MORE_DOGS, PARK = "0:3-5", "1:6-7", "0:6-8"
+IMAGE = "/campaigns/walks/images/scene-1/"
+#: Every page, and every state of one that looks different.
+PAGES = (
+    "/campaigns/",
+    "/campaigns/walks/",
+    "/campaigns/walks/settings/",
+    "/campaigns/walks/review/?reports=all",
+    IMAGE,
+    f"{IMAGE}?chain=1",
+    f"{IMAGE}?chain=2&draw=1",
+    "/campaigns/walks/images/scene-0/",
+    "/campaigns/walks/workers/",
+    "/campaigns/walks/workers/walks-w0/",
+    "/campaigns/walks/known/",
+    "/campaigns/walks/known/new/?image=scene-1&kind=coref_link",
+    "/campaigns/walks/known/new/?image=scene-1&kind=box_quality",
+    "/campaigns/walks/texts/",
+    "/campaigns/walks/jobs/",
+    "/open-campaign/",
+)
+
+
+@pytest.fixture
+def walks(transactional_db: None, tmp_path: Path) -> World:
+    """A campaign over three pictures: in the second, two dogs and the park are in review; ada, rev and boss."""
+    folder = tmp_path / "drawn"
+    folder.mkdir()
+    world = the_world(
+        [people.scene(number, folder) for number in range(3)],
+        name="walks",
+        pay={"basis": "item", "per_item": {q.COREF_LINK: 0.05}},
+    )
+    about = {"place": 1, "mention": DOGS}
+    answer(world, q.COREF_LINK, "yes", worker=0, **about)
+    answer(world, q.CHAIN_VERIFICATION, "false", worker=1, **about)
+    for worker in (2, 3):
+        report(
+            world, q.BOX_REQUIREMENT, "offensive", worker=worker, place=1, mention=PARK, comment="rude words"
+        )
+    jobs.enqueue(kind="refresh_layer", campaign=world.campaign)
+    for name, role in (("ada", "researcher"), ("rev", "reviewer"), ("boss", "admin")):
+        people.account(name, role)
+    return world
+
+
+def chain(number: int, world: World) -> dict[str, object]:
+    """The stored chain with this number of the second image."""
+    row = OpenImage.objects.get(campaign=world.campaign, image__key="scene-1")
+    found: dict[str, object] = row.state["chains"][number - 1]
+    return found
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_every_page_is_for_everybody(walks: World, open_page: Open, width: int, scheme: str):
+    page = open_page(width, color_scheme=scheme)
+    sign_in(page, "boss")
+    for address in PAGES:
+        page.goto(address)
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        assert overflow(page) <= 0, address
+        assert_accessible(page)
+
+
+@pytest.mark.parametrize("width", [320, 768, 1920])
+def test_no_page_is_wider_than_the_window(walks: World, open_page: Open, width: int):
+    page = open_page(width, 900)
+    sign_in(page, "boss")
+    for address in PAGES:
+        page.goto(address)
+        assert overflow(page) <= 0, address
+
+
+def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Drag over the picture between two places, told as shares of it."""
+    at = page.locator(".sheet").bounding_box()
+    assert at is not None
+    for i, (x, y) in enumerate((start, end)):
+        page.mouse.move(at["x"] + x * at["width"], at["y"] + y * at["height"], steps=4)
+        (page.mouse.up if i else page.mouse.down)()
+
+
+def boxes_text(page: Page) -> list[list[int]]:
+    text = page.get_by_label("One box to a line").input_value()
+    return [[int(edge) for edge in re.findall(r"\d+", line)] for line in text.splitlines()]
+
+
+def near(box: list[int], expected: tuple[int, int, int, int]) -> bool:
+    return all(abs(edge - other) <= 3 for edge, other in zip(box, expected, strict=True))
+
+
+def test_a_reviewer_goes_from_the_queue_to_boxes_that_they_draw(walks: World, open_page: Open):
+    page = open_page()
+    sign_in(page, "rev", then="/campaigns/")
+    page.get_by_role("link", name="Review 2 chains").click()
+    page.get_by_role("link", name="the park").click()
+    expect(page.get_by_text("Workers reported it instead of answering")).to_be_visible()
+    page.get_by_role("link", name="Draw them over the picture").click()
+    drag(page, (0.1, 0.2), (0.3, 0.6))
+    page.get_by_role("button", name="Add the drawn box").click()
+    drag(page, (0.5, 0.2), (0.9, 0.6))
+    # The second is not added by hand, and goes along.
+    page.get_by_role("button", name="These are its boxes").click()
+    expect(page.get_by_role("status")).to_contain_text("Your ruling holds. Another chain")
+    assert Ruling.objects.get().content["mentions"] == [PARK]
+    first, second = Ruling.objects.get().content["boxes"]
+    assert near(first, (49, 73, 144, 216)) and near(second, (241, 73, 432, 216))
+
+
+def test_a_box_of_the_list_is_changed_with_the_keys_and_another_removed(walks: World, open_page: Open):
+    page = open_page()
+    sign_in(page, "rev")
+    page.goto(f"{IMAGE}?chain=2&draw=1")
+    page.get_by_label("One box to a line").fill("10, 10, 50, 50\n60, 60, 90, 90")
+    listed = page.locator(".boxlist p")
+    listed.filter(has_text="10, 10, 50, 50").get_by_role("button", name="Change").click()
+    assert boxes_text(page) == [[60, 60, 90, 90]]
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Shift+ArrowDown")
+    page.get_by_role("button", name="Add the drawn box").click()
+    listed.filter(has_text="60, 60, 90, 90").get_by_role("button", name="Remove").click()
+    assert boxes_text(page) == [[11, 10, 51, 51]]
+    page.get_by_role("button", name="Add the drawn box").click()
+    assert boxes_text(page) == [[11, 10, 51, 51]]
+
+
+def test_enter_in_a_field_rules_nothing(walks: World, open_page: Open):
+    page = open_page()
+    sign_in(page, "rev", then=IMAGE)
+    page.get_by_text("It has no box").click()
+    page.get_by_label("The scene as a whole").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(f"{IMAGE}$"))
+    assert not Ruling.objects.exists()
+
+
+def test_a_row_of_the_list_lights_its_chain_and_opens_it(walks: World, open_page: Open):
+    page = open_page()
+    sign_in(page, "rev", then=IMAGE)
+    row = page.locator(".chain").nth(3)
+    row.hover()
+    expect(page.locator("[data-light]")).to_have_attribute("data-lit", "4")
+    row.click()
+    expect(page).to_have_url(re.compile(r"\?chain=4$"))
+    expect(page.locator("#chosen")).to_contain_text("4")
+
+
+def test_everything_but_drawing_works_without_scripts(walks: World, open_page: Open):
+    page = open_page(java_script_enabled=False)
+    sign_in(page, "ada", then="/campaigns/walks/review/")
+    page.get_by_role("link", name="two dogs").click()
+    page.get_by_role("button", name="Keep as one chain").click()
+    expect(page.get_by_role("status")).to_contain_text("Your ruling holds")
+    page.goto(f"{IMAGE}?chain=2")
+    page.get_by_text("Give its boxes").click()
+    page.get_by_label("One box to a line").fill("10 10 50 50")
+    page.get_by_role("button", name="These are its boxes").click()
+    assert chain(2, walks)["b"] == [[10, 10, 50, 50]]
+    page.goto("/campaigns/walks/")
+    page.get_by_label("Why pause it?").fill("lunch")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("paused", exact=True)).to_be_visible()
+    assert Campaign.objects.get().state == Campaign.PAUSED
+
+
+def test_a_jobs_progress_comes_without_a_reload(walks: World, open_page: Open):
+    page = open_page()
+    sign_in(page, then="/campaigns/walks/jobs/")
+    page.evaluate("window.stayed = true")
+    expect(page.get_by_role("cell", name="waits")).to_be_visible()
+    Job.objects.update(state=Job.RUNNING, share=0.4, phase="writing images")
+    expect(page.get_by_text("40 %, writing images")).to_be_visible()
+    Job.objects.update(state=Job.DONE, share=1.0)
+    expect(page.get_by_role("cell", name="done", exact=True)).to_be_visible()
+    expect(page.locator("[data-live='on']")).to_have_count(0)
+    assert page.evaluate("window.stayed") is True
+
+
+def test_the_box_of_a_known_item_is_drawn(walks: World, open_page: Open):
+    page = open_page()
+    sign_in(page)
+    page.goto("/campaigns/walks/known/new/?image=scene-1&kind=box_quality")
+    page.get_by_label("two dogs").check()
+    drag(page, (0.5, 0.5), (0.9, 0.9))
+    page.locator("#pending + .boxlist").get_by_role("button", name="Add the drawn box").click()
+    page.get_by_label("bad", exact=True).check()
+    page.get_by_role("button", name="Add it").click()
+    expect(page.get_by_role("status")).to_contain_text("The known item is added")
+    assert near(Control.objects.get().content["pending"], (241, 181, 432, 324))
