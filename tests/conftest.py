@@ -177,6 +177,8 @@ def forgetful() -> None:
     """What processes remember of rows goes by ids, which databases of tests use again."""
     from annotation import refold
     from annotation.controls import pool
+    from annotation.tasktypes import shown_image
 
     pool.cache_clear()
+    shown_image.cache_clear()
     refold._unruled.cache_clear()

@@ -48,7 +48,7 @@ document.addEventListener("keydown", (event) => {
     }
     return;
   }
-  if (!byKeys.checked || !seen || event.target.closest?.("input:not([type='checkbox'], [type='radio']), select, textarea")) return;
+  if (!byKeys.checked || !seen || event.target.closest?.("input:not([type='checkbox'], [type='radio']), select, textarea, .report form")) return;
   const meant = desk.querySelector(`[data-key="${CSS.escape(event.key.toLowerCase())}"]`);
   if (!meant) return;
   event.preventDefault();
