@@ -11,13 +11,15 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user
+from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 from rest_framework.authentication import CSRFCheck
 
-from annotation import workers
+from annotation import sql, workers
 from annotation.api.problems import Problem
 from annotation.models import Account
 from annotation.models.crowd import ADMIN, ANNOTATOR
@@ -66,10 +68,10 @@ def _by_token(header: str) -> _Row:
 
 
 def _by_session(request: HttpRequest) -> _Row:
-    row = None
-    if request.session.session_key and (account := request.session.get(SESSION_KEY)):
+    row, session = None, _session(request)
+    if account := session.get(SESSION_KEY):
         row = _row("WHERE a.id = %s", [int(account)])
-    if row is None or not row.is_active or not _still_valid(request, row):
+    if row is None or not row.is_active or not _still_valid(request, session, row):
         raise _signed_out(_("Sign in, or send a token: Authorization: Token KEY."))
     if request.method not in ("GET", "HEAD"):
         check = CSRFCheck(lambda _request: None)  # type: ignore[arg-type]
@@ -80,10 +82,28 @@ def _by_session(request: HttpRequest) -> _Row:
     return row
 
 
-def _still_valid(request: HttpRequest, row: _Row) -> bool:
+def _session(request: HttpRequest) -> dict[str, Any]:
+    """What the caller's session holds, {} without one.
+
+    Read as `request.session` would, by hand: that cost an eighth of a whole cycle.
+    """
+    key = request.session.session_key
+    if not key:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT session_data FROM django_session WHERE session_key = %s AND expire_date > %s",
+            [key, sql.moment(timezone.now())],
+        )
+        row = cursor.fetchone()
+    found: dict[str, Any] = SessionStore(key).decode(row[0]) if row else {}
+    return found
+
+
+def _still_valid(request: HttpRequest, session: dict[str, Any], row: _Row) -> bool:
     """Whether the session was opened under the account's password of now, by a way in that still stands."""
-    stored = request.session.get(HASH_SESSION_KEY, "")
-    if request.session.get(BACKEND_SESSION_KEY) and constant_time_compare(
+    stored = session.get(HASH_SESSION_KEY, "")
+    if session.get(BACKEND_SESSION_KEY) and constant_time_compare(
         stored, Account(password=row.password).get_session_auth_hash()
     ):
         return True
