@@ -10,11 +10,11 @@ from typing import Any
 from django.http import HttpResponse
 from django.test import Client
 
-from annotation import instructions
+from annotation import instructions, leases
 from annotation.leases import Lease
 from annotation.models import Identity, Task, Worker
 from annotation.protocol import questions as q
-from annotation.protocol.terms import ImageRecord
+from annotation.protocol.terms import Box, ImageRecord
 from annotation.web.tasks import READ
 from tests.queue.world import TRUSTING, World
 from tests.web import world
@@ -56,6 +56,21 @@ def bring_up(work: World, kind: str) -> None:
                     work.submit(worker, found, then=False)
                 if Task.objects.filter(campaign=work.campaign, kind=kind, state=Task.OPEN).exists():
                     return
+
+
+def bring_up_a_second_box(work: World) -> list[Box]:
+    """Let the others work until one more box is asked for beside accepted ones; which these are."""
+    for _ in range(50):
+        for worker in range(1, len(work.workers)):
+            for kind in q.QUESTIONS:
+                found = work.take(worker, kind)
+                if not isinstance(found, Lease):
+                    continue
+                if kind == q.BOX_DRAWING and found.content["boxes"]:
+                    leases.give_back(worker=work.workers[worker], assignment=found.id)
+                    return [Box(*corners) for corners in found.content["boxes"]]
+                work.submit(worker, found, then=False)
+    raise AssertionError("nobody was asked for a second box")
 
 
 def at_work(work: World, *, read: bool = True) -> Client:
