@@ -42,7 +42,7 @@ PAGES = (
 
 @pytest.fixture
 def walks(transactional_db: None, tmp_path: Path) -> World:
-    """A campaign over three pictures: in the second, two dogs and the park are in review; ada, rev and boss."""
+    """A campaign over three pictures: in the second, two dogs and the park are in review."""
     folder = tmp_path / "drawn"
     folder.mkdir()
     world = the_world(
