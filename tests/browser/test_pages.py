@@ -47,7 +47,7 @@ def test_one_signs_in_and_finds_an_image(scenes: Corpus, open_page: Open, width:
     assert_accessible(page)
     page.get_by_role("link", name=re.compile("two dogs")).click()
     assert_accessible(page)
-    page.get_by_role("link", name="campaign").click()
+    page.get_by_role("link", name="campaign", exact=True).click()
     expect(page).to_have_url(re.compile(r"layer=campaign"))
     page.get_by_role("button", name="Sign out").click()
     expect(page).to_have_title("Sign in · Phrasebox")

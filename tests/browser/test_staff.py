@@ -150,7 +150,8 @@ def test_enter_in_a_field_rules_nothing(walks: World, open_page: Open):
     page.get_by_text("It has no box").click()
     page.get_by_label("The scene as a whole").focus()
     page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile(f"{IMAGE}$"))
+    expect(page).to_have_url(re.compile("/rule/$"))
+    expect(page.get_by_text("Nothing was chosen: use one of the buttons.")).to_be_visible()
     assert not Ruling.objects.exists()
 
 
