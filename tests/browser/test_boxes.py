@@ -178,8 +178,8 @@ def test_the_keyboard_alone_draws_and_sends_a_box(editor: Page):
 
 
 def test_fields_and_picture_show_the_same_box(editor: Page):
-    for name, edge in zip(EDGES, (11, 21, 110, 220), strict=True):
-        editor.get_by_label(name, exact=True).fill(str(edge))
+    for name, value in zip(EDGES, (11, 21, 110, 220), strict=True):
+        editor.get_by_label(name, exact=True).fill(str(value))
     edge = editor.locator(".sheet .edge")
     expect(edge).to_be_visible()
     assert [edge.get_attribute(name) for name in ("x", "y", "width", "height")] == ["10", "20", "100", "200"]

@@ -66,7 +66,7 @@ def test_an_id_that_is_none_is_replaced(client: Client, given: str) -> None:
 
 
 def test_production_logs_each_request_as_json_with_its_id(tmp_path: Path) -> None:
-    with serving(tmp_path, **PRODUCTION) as server:
+    with serving(tmp_path, port=None, **PRODUCTION) as server:
         server.get("/healthz", X_Request_ID="mine")
         lines = [json.loads(line) for line in server.stop().splitlines()]
     (asked,) = [line for line in lines if line.get("request") == "mine"]

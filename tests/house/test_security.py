@@ -69,7 +69,7 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_production_leads_to_tls_and_binds_its_cookies_to_this_host(collected: Path) -> None:
     sign_in = reverse("sign_in")
-    with serving(collected, **PRODUCTION) as server:
+    with serving(collected, port=None, **PRODUCTION) as server:
         plain = server.get(sign_in, Host="phrasebox.example")
         assert (plain.status, plain.headers["Location"]) == (301, f"https://phrasebox.example{sign_in}")
         page = server.get(sign_in, Host="phrasebox.example", X_Forwarded_Proto="https")

@@ -152,7 +152,7 @@ def test_production_serves_static_files_under_names_that_may_be_kept_for_ever(tm
     assert collected.returncode == 0, collected.stderr
     root = tmp_path / "data" / "static"
     named = next(path for path in root.rglob("*.css") if path.stem.count(".") == 1)
-    with serving(tmp_path, **PRODUCTION) as server:
+    with serving(tmp_path, port=None, **PRODUCTION) as server:
         answer = server.get(f"/static/{named.relative_to(root).as_posix()}", X_Forwarded_Proto="https")
         assert answer.status == 200
         assert "immutable" in answer.headers["Cache-Control"]

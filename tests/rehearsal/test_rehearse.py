@@ -66,7 +66,7 @@ def test_an_unruly_crowd_with_leavers_finishes_and_nothing_is_amiss(clock):
     assert Assignment.objects.filter(role=q.CONTROL, state=Assignment.SUBMITTED).exists()
     given = Judgment.objects.filter(campaign=world.campaign).count()
     assert tally.answered.total() == given
-    last = Judgment.objects.order_by("pk").last().pk
+    last = Judgment.objects.latest("pk").pk
     again = rehearse(
         campaign=world.campaign, mix=mix, seed=3, conduct=UNRULY, patience=3600, sleep=clock.wait
     )

@@ -18,8 +18,8 @@ from annotation.selectors.review import NoSuchImage, chain_title, open_image
 
 class Command(ReportCommand):
     help = (
-        "Rule about an image of a campaign, or take a ruling back; without either, tell its chains. A mention "
-        "is named caption:start-end, as 0:3-5, and a chain by all of its mentions, separated by commas."
+        "Rule about an image of a campaign, or take a ruling back; without either, tell its chains. A "
+        "mention is named caption:start-end, as 0:3-5, and a chain by all its mentions, separated by commas."
     )
     refusals = (CampaignError, CannotRule, BadContent, NoSuchImage)
 
