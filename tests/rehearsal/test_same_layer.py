@@ -25,7 +25,7 @@ from tests.rehearsal.script import Script, Scripted, pictured
 pytestmark = pytest.mark.django_db
 
 #: Plays looked at; more of them find rarer things.
-EXAMPLES = int(os.environ.get("PHRASEBOX_PLAYS", "14"))
+EXAMPLES = int(os.environ.get("PHRASEBOX_PLAYS", "8"))
 ACTS = (
     "answer",
     "answer",
