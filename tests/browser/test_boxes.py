@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Judgment
 from annotation.protocol import questions as q
+from tests.browser.at_work import answered, at, shown
 from tests.browser.conftest import Open
-from tests.browser.test_tasks import answered, at, shown
 from tests.queue.world import World
 from tests.web import desk
 from tests.web.world import SIZE
