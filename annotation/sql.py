@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import blake2b
+from time import monotonic
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -66,8 +67,10 @@ def locking(*tables: str, skip: bool = False) -> str:
     return f" FOR NO KEY UPDATE OF {', '.join(tables)}" + (" SKIP LOCKED" if skip else "")
 
 
-#: What each PostgreSQL connection has planned already.
-_prepared: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
+#: Seconds after which a connection plans anew: a plan made for an empty table scans it when it is full.
+PLANS_KEPT = 20.0
+#: What each PostgreSQL connection has planned, and since when.
+_prepared: WeakKeyDictionary[Any, tuple[float, set[str]]] = WeakKeyDictionary()
 
 
 def execute(cursor: Any, text: str, values: Sequence[Any]) -> None:
@@ -79,6 +82,7 @@ def execute(cursor: Any, text: str, values: Sequence[Any]) -> None:
     if connection.vendor != "postgresql":
         cursor.execute(text, values)
         return
+    _forget_old_plans(cursor)
     cursor.execute(_planned(cursor, text, len(values)), values)
 
 
@@ -88,15 +92,25 @@ def send(cursor: Any, statements: Sequence[Statement]) -> None:
         for text, values in statements:
             cursor.execute(text, values)
         return
+    _forget_old_plans(cursor)
     planned = [_planned(cursor, text, len(values)) for text, values in statements]
     if planned:
         cursor.execute(";\n".join(planned), [value for _, values in statements for value in values])
 
 
+def _forget_old_plans(cursor: Any) -> None:
+    """Before a trip, never between its statements."""
+    since, known = _prepared.setdefault(connection.connection, (monotonic(), set()))
+    if monotonic() - since > PLANS_KEPT:
+        if known:
+            cursor.execute("DEALLOCATE ALL")
+        _prepared[connection.connection] = (monotonic(), set())
+
+
 def _planned(cursor: Any, text: str, count: int) -> str:
     """The EXECUTE of a statement that this connection has planned, or plans now."""
     name = _name_of(text)
-    known = _prepared.setdefault(connection.connection, set())
+    _since, known = _prepared[connection.connection]
     if name not in known:
         places = iter(range(1, count + 1))
         numbered = re.sub("%s", lambda _: f"${next(places)}", text).replace("%%", "%")
