@@ -80,7 +80,7 @@ def _first(campaign: Campaign, until: datetime) -> Sums:
     no_index = "NOT INDEXED" if connection.vendor == "sqlite" else ""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT worker_id, kind, role, count(*), sum(seconds), sum(pay)
+            f"""SELECT worker_id, kind, role, count(*), sum(seconds), CAST(sum(pay) AS bigint)
                 FROM annotation_assignment {no_index}
                 WHERE campaign_id = %s AND state = 'submitted' AND ended_at <= %s
                 GROUP BY worker_id, kind, role""",
@@ -94,7 +94,7 @@ def _newer(campaign: Campaign, after: datetime, until: datetime | None = None) -
     upper = "" if until is None else "AND a.ended_at <= %s"
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT a.worker_id, a.kind, a.role, count(*), sum(a.seconds), sum(a.pay)
+            f"""SELECT a.worker_id, a.kind, a.role, count(*), sum(a.seconds), CAST(sum(a.pay) AS bigint)
                 FROM annotation_standing s CROSS JOIN annotation_assignment a
                 WHERE s.campaign_id = %s AND {_ITS_OWN} AND a.ended_at > %s {upper} AND a.state = 'submitted'
                 GROUP BY a.worker_id, a.kind, a.role""",
