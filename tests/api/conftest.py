@@ -33,7 +33,7 @@ class Program:
         return answer.status_code, json.loads(answer.content)
 
     def take(self, kind: str = "coref_link", **more: Any) -> Any:
-        status, said = self.post("/api/tasks/next", {"campaign": "work", "kind": kind, **more})
+        status, said = self.post("/api/tasks/next", {"campaign": "quay", "kind": kind, **more})
         assert status == 200, said
         return said
 

@@ -227,7 +227,7 @@ def test_an_answer_is_taken_while_the_campaign_is_paused(ann: Program):
 
 
 @pytest.mark.parametrize(
-    ("campaign", "kind"), [("other", "coref_link"), ("work", "relevance"), ("work", "x")]
+    ("campaign", "kind"), [("other", "coref_link"), ("quay", "relevance"), ("quay", "x")]
 )
 def test_what_there_is_not_is_not_found(ann: Program, campaign: str, kind: str):
     assert codes(ann.post("/api/tasks/next", {"campaign": campaign, "kind": kind})) == (404, "unknown")
@@ -235,18 +235,18 @@ def test_what_there_is_not_is_not_found(ann: Program, campaign: str, kind: str):
 
 def test_a_draft_is_not_there_yet(ann: Program):
     Campaign.objects.update(state=Campaign.DRAFT)
-    said = ann.post("/api/tasks/next", {"campaign": "work", "kind": "coref_link"})
+    said = ann.post("/api/tasks/next", {"campaign": "quay", "kind": "coref_link"})
     assert codes(said) == (404, "unknown")
 
 
 def test_consent_comes_first(work: World, ann: Program):
     instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="We keep your answers.")
     assert ann.take()["nothing"] == "no_consent"
-    asked = ann.get("/api/campaigns/work/consent")[1]
+    asked = ann.get("/api/campaigns/quay/consent")[1]
     assert (asked["needed"], asked["text"]) == (True, "We keep your answers.")
-    stale = ann.post("/api/campaigns/work/consent", {"version": asked["version"] - 1})
+    stale = ann.post("/api/campaigns/quay/consent", {"version": asked["version"] - 1})
     assert codes(stale) == (409, "stale_text")
-    assert ann.post("/api/campaigns/work/consent", {"version": asked["version"]})[1]["needed"] is False
+    assert ann.post("/api/campaigns/quay/consent", {"version": asked["version"]})[1]["needed"] is False
     assert "id" in ann.take()
 
 
@@ -271,7 +271,7 @@ def test_a_session_needs_its_csrf_token_to_write_and_not_to_read(work: World):
     client = Client(enforce_csrf_checks=True)
     client.force_login(annotator("ann")[0])
     assert client.get("/api/tasks").status_code == 200
-    asked = {"campaign": "work", "kind": "coref_link"}
+    asked = {"campaign": "quay", "kind": "coref_link"}
     refused = client.post("/api/tasks/next", asked, content_type="application/json")
     assert (refused.status_code, json.loads(refused.content)["code"]) == (403, "csrf")
     client.get("/sign-in/")

@@ -39,7 +39,7 @@ class World:
         records: Sequence[ImageRecord] | None = None,
         *,
         settings: Mapping[str, Any] = TRUSTING,
-        name: str = "work",
+        name: str = "quay",
         workers: int = 4,
     ) -> None:
         self.corpus: Corpus = a_corpus(name, records if records is not None else some_images(2))

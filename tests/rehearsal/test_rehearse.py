@@ -112,7 +112,7 @@ def test_what_cannot_be_rehearsed_is_refused_with_its_remedy():
         rehearse(campaign=world.campaign, mix=mix_of(5), seed=1, through="http", url="localhost")
     Campaign.objects.update(state=Campaign.PAUSED)
     world.campaign.refresh_from_db()
-    with pytest.raises(CampaignError, match="pause_campaign work --resume"):
+    with pytest.raises(CampaignError, match="pause_campaign quay --resume"):
         rehearse(campaign=world.campaign, mix=mix_of(5), seed=1)
     assert not Account.objects.filter(username__startswith="sim").exists()
 

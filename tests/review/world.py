@@ -7,7 +7,7 @@ from typing import Any
 
 from annotation import leases
 from annotation.leases import Lease
-from annotation.models import OpenImage
+from annotation.models import Assignment, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.terms import ImageRecord
 from annotation.submission import Answer
@@ -42,6 +42,7 @@ def held(world: World, worker: int, kind: str, *, place: int = 0, mention: str =
         if lease.image == wanted and (not mention or mention in lease.content["mentions"]):
             for other in seen[:-1]:
                 leases.give_back(worker=world.workers[worker], assignment=other.id)
+                Assignment.objects.filter(pk=other.id).delete()  # or it would never be theirs again
             return lease
 
 

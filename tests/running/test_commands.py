@@ -43,22 +43,22 @@ def at_work() -> World:
 def test_the_status_tells_images_chains_pace_cost_and_alarms():
     world = at_work()
     begun = sum(image.version > 0 for image in world.images())
-    text = said("campaign_status", "work")
-    assert "campaign 'work' over corpus 'work': open" in text
+    text = said("campaign_status", "quay")
+    assert "campaign 'quay' over corpus 'quay': open" in text
     assert f"images 3: begun {begun}, complete 0, waiting for a reviewer 0" in text
     assert "earned 0.75 USD, paid 0.00 USD, due 0.75 USD, in hand 0.00 USD" in text
-    assert "ALARM: 2 workers were active" in text and "work-w0" not in text
+    assert "ALARM: 2 workers were active" in text and "quay-w0" not in text
     assert "too few images are finished" in text
 
 
 def test_the_status_lists_workers_on_request():
     at_work()
-    lines = said("campaign_status", "work", "--workers").splitlines()
-    (line,) = (line for line in lines if line.startswith("work-w1"))
+    lines = said("campaign_status", "quay", "--workers").splitlines()
+    (line,) = (line for line in lines if line.startswith("quay-w1"))
     assert "box_drawing" in line and "probation" in line and line.endswith("0.25 USD")
-    report = told("campaign_status", "work", "--workers")
+    report = told("campaign_status", "quay", "--workers")
     assert [row["due"] for row in report["workers"]] == [500_000, 250_000]
-    assert told("campaign_status", "work")["workers"] is None
+    assert told("campaign_status", "quay")["workers"] is None
 
 
 def test_the_status_lists_more_workers_than_a_page(monkeypatch):
@@ -66,15 +66,15 @@ def test_the_status_lists_more_workers_than_a_page(monkeypatch):
     world = World(some_images(3), workers=5)
     for worker in range(5):
         world.take(worker)
-    rows = told("campaign_status", "work", "--workers")["workers"]
+    rows = told("campaign_status", "quay", "--workers")["workers"]
     assert [row["id"] for row in rows] == world.workers
 
 
 def test_a_campaign_is_paused_resumed_and_closed_by_command():
     at_work()
-    assert "is paused: lunch" in said("pause_campaign", "work", reason="lunch")
-    assert "'work' is open\n" in said("pause_campaign", "work", "--resume")
-    report = told("pause_campaign", "work", "--close", reason="done")
+    assert "is paused: lunch" in said("pause_campaign", "quay", reason="lunch")
+    assert "'quay' is open\n" in said("pause_campaign", "quay", "--resume")
+    report = told("pause_campaign", "quay", "--close", reason="done")
     assert (report["state"], report["reason"], report["in_hand"]) == (Campaign.CLOSED, "done", 0)
 
 
@@ -82,31 +82,31 @@ def test_a_stopped_campaign_goes_on_with_new_rules_by_command():
     world = World(settings={**PAID, "stop": {"images": 0, "until": "2001-01-01"}})
     campaigns.pause(campaign=world.campaign, reason="stopped")
     with pytest.raises(CommandError, match="--resume --until VALUE"):
-        said("pause_campaign", "work", "--resume")
-    report = told("pause_campaign", "work", "--resume", "--images", "none", "--until", "none", "--budget=9.5")
+        said("pause_campaign", "quay", "--resume")
+    report = told("pause_campaign", "quay", "--resume", "--images", "none", "--until", "none", "--budget=9.5")
     assert report["state"] == Campaign.OPEN
     assert report["stop"] == {"budget": 9.5, "until": None, "images": None}
 
 
 def test_what_is_due_is_told_and_only_recorded_on_request():
     at_work()
-    assert "due in all: 0.75 USD" in said("pay_workers", "work")
+    assert "due in all: 0.75 USD" in said("pay_workers", "quay")
     assert not Payout.objects.exists()
-    assert "paid 0.50 USD to work-w0, reference march" in said(
-        "pay_workers", "work", "--record", "--reference=march"
+    assert "paid 0.50 USD to quay-w0, reference march" in said(
+        "pay_workers", "quay", "--record", "--reference=march"
     )
-    assert told("pay_workers", "work", "--record", "--reference=march")["payouts"] == []
-    assert Payout.objects.count() == 2 and "due in all: 0.00 USD" in said("pay_workers", "work")
+    assert told("pay_workers", "quay", "--record", "--reference=march")["payouts"] == []
+    assert Payout.objects.count() == 2 and "due in all: 0.00 USD" in said("pay_workers", "quay")
 
 
 def test_one_worker_is_paid_in_part_and_the_same_again_changes_nothing():
     at_work()
-    how = ["--worker", "work-w0", "--record", "--reference=a"]
+    how = ["--worker", "quay-w0", "--record", "--reference=a"]
     for _ in range(2):
-        report = told("pay_workers", "work", *how, "--amount", "0.30")
-        assert report["payouts"] == [{"worker": "work-w0", "amount": 300_000, "reference": "a"}]
+        report = told("pay_workers", "quay", *how, "--amount", "0.30")
+        assert report["payouts"] == [{"worker": "quay-w0", "amount": 300_000, "reference": "a"}]
     for _ in range(2):
-        report = told("pay_workers", "work", "--worker", "work-w0", "--record", "--reference=b")
+        report = told("pay_workers", "quay", "--worker", "quay-w0", "--record", "--reference=b")
         assert report["payouts"][0]["amount"] == 200_000 and report["workers"][0]["due"] == 0
     assert Payout.objects.count() == 2
 
@@ -114,7 +114,7 @@ def test_one_worker_is_paid_in_part_and_the_same_again_changes_nothing():
 def test_the_ledger_is_written_whole(tmp_path, monkeypatch):
     at_work()
     path = tmp_path / "ledger.csv"
-    assert "2 lines of the ledger written" in said("pay_workers", "work", csv=path)
+    assert "2 lines of the ledger written" in said("pay_workers", "quay", csv=path)
     assert [line["amount"] for line in csv.DictReader(path.open())] == ["0.5", "0.25"]
     path.write_text("an earlier one\n")
 
@@ -124,7 +124,7 @@ def test_the_ledger_is_written_whole(tmp_path, monkeypatch):
 
     monkeypatch.setattr("annotation.payments.write_ledger", breaking)
     with pytest.raises(CommandError, match="No space left"):
-        said("pay_workers", "work", csv=path)
+        said("pay_workers", "quay", csv=path)
     assert path.read_text() == "an earlier one\n" and [p.name for p in tmp_path.glob("*.csv*")] == [
         "ledger.csv"
     ]
@@ -145,11 +145,11 @@ def test_a_worker_is_erased_by_command_and_again_after_a_restore():
 
 def test_instructions_are_printed_and_set_by_command(tmp_path):
     world = at_work()
-    assert "the built-in text" in said("set_instructions", "work", q.BOX_QUALITY)
+    assert "the built-in text" in said("set_instructions", "quay", q.BOX_QUALITY)
     file = tmp_path / "text.txt"
     file.write_text("Is it tight?\n", encoding="utf-8")
     for changed in (True, False):
-        report = told("set_instructions", "work", q.BOX_QUALITY, str(file))
+        report = told("set_instructions", "quay", q.BOX_QUALITY, str(file))
         assert (report["version"], report["changed"]) == (1, changed)
     assert instructions.current(campaign=world.campaign, kind=q.BOX_QUALITY).text == "Is it tight?"
 
@@ -158,24 +158,24 @@ def test_instructions_are_printed_and_set_by_command(tmp_path):
     ("command", "message"),
     [
         (["campaign_status", "none"], "there is no campaign 'none'; open one"),
-        (["pause_campaign", "work", "--budget", "3"], "--budget goes with --resume"),
-        (["pause_campaign", "work", "--resume", "--reason", "x"], "--reason goes with pausing"),
-        (["pause_campaign", "work", "--resume", "--budget", "much"], "invalid float value: 'much'"),
-        (["pause_campaign", "work", "--resume", "--budget", "-1"], "budget is -1"),
-        (["pause_campaign", "work", "--resume", "--until", "2026-02-30"], "there is no such day"),
-        (["pay_workers", "work", "--amount", "1"], "--amount goes with"),
-        (["pay_workers", "work", "--record"], "needs a reference"),
-        (["pay_workers", "work", "--worker", "zoe"], "no worker 'zoe'"),
-        (["pay_workers", "work", "--worker", "work-w0", "--record", "--amount", "9"], "0.50 USD is due"),
-        (["pay_workers", "work", "--worker", "work-w2", "--record"], "0.00 USD is due"),
-        (["pay_workers", "work", "--csv", "/no/such/folder/file.csv"], "No such file"),
+        (["pause_campaign", "quay", "--budget", "3"], "--budget goes with --resume"),
+        (["pause_campaign", "quay", "--resume", "--reason", "x"], "--reason goes with pausing"),
+        (["pause_campaign", "quay", "--resume", "--budget", "much"], "invalid float value: 'much'"),
+        (["pause_campaign", "quay", "--resume", "--budget", "-1"], "budget is -1"),
+        (["pause_campaign", "quay", "--resume", "--until", "2026-02-30"], "there is no such day"),
+        (["pay_workers", "quay", "--amount", "1"], "--amount goes with"),
+        (["pay_workers", "quay", "--record"], "needs a reference"),
+        (["pay_workers", "quay", "--worker", "zoe"], "no worker 'zoe'"),
+        (["pay_workers", "quay", "--worker", "quay-w0", "--record", "--amount", "9"], "0.50 USD is due"),
+        (["pay_workers", "quay", "--worker", "quay-w2", "--record"], "0.00 USD is due"),
+        (["pay_workers", "quay", "--csv", "/no/such/folder/file.csv"], "No such file"),
         (["erase_worker"], "one of the two"),
-        (["erase_worker", "work-w0", "--again"], "one of the two"),
-        (["erase_worker", "work-w0"], "still due 0.50 USD"),
-        (["set_instructions", "work", "poetry"], "no instructions of 'poetry'"),
-        (["set_instructions", "work", q.BOX_QUALITY, "/no/such/file"], "No such file"),
-        (["open_campaign", "x", "--corpus", "work", "--tasks", "entities", "--images", "0"], "0 images"),
-        (["open_campaign", "x", "--corpus", "work", "--tasks", "entities", "--split", "z"], "split 'z'"),
+        (["erase_worker", "quay-w0", "--again"], "one of the two"),
+        (["erase_worker", "quay-w0"], "still due 0.50 USD"),
+        (["set_instructions", "quay", "poetry"], "no instructions of 'poetry'"),
+        (["set_instructions", "quay", q.BOX_QUALITY, "/no/such/file"], "No such file"),
+        (["open_campaign", "x", "--corpus", "quay", "--tasks", "entities", "--images", "0"], "0 images"),
+        (["open_campaign", "x", "--corpus", "quay", "--tasks", "entities", "--split", "z"], "split 'z'"),
     ],
 )
 def test_commands_refuse_in_one_line(command, message):
@@ -189,4 +189,4 @@ def test_a_text_that_is_no_text_is_refused(tmp_path: Path):
     at_work()
     (tmp_path / "t.txt").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(CommandError, match="utf-8"):
-        said("set_instructions", "work", q.BOX_QUALITY, str(tmp_path / "t.txt"))
+        said("set_instructions", "quay", q.BOX_QUALITY, str(tmp_path / "t.txt"))

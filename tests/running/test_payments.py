@@ -81,7 +81,7 @@ def test_what_is_paid_is_due_no_more():
 @pytest.mark.parametrize("amount", [70_001, 0, -1])
 def test_nobody_is_paid_more_than_is_due_or_nothing(amount):
     world = answered()
-    with pytest.raises(PaymentError, match="0.07 EUR is due to this worker in campaign 'work'"):
+    with pytest.raises(PaymentError, match="0.07 EUR is due to this worker in campaign 'quay'"):
         payments.pay(worker=world.workers[0], campaign=world.campaign, amount=amount)
     assert not Payout.objects.exists()
 
@@ -138,7 +138,7 @@ def test_two_who_pay_at_once_pay_once():
 def test_a_campaign_that_owes_nothing_is_not_among_those_that_owe():
     world = answered()
     other = World(name="other", settings=BY_ITEM)
-    assert [(c.name, a) for c, a in payments.unpaid(worker=world.workers[0])] == [("work", 70_000)]
+    assert [(c.name, a) for c, a in payments.unpaid(worker=world.workers[0])] == [("quay", 70_000)]
     assert payments.unpaid(worker=other.workers[0]) == []
 
 
@@ -153,7 +153,7 @@ def test_the_ledger_adds_up_to_what_is_due(monkeypatch):
     sums: dict[str, Decimal] = {}
     for line in lines:
         sums[line["worker"]] = sums.get(line["worker"], Decimal()) + Decimal(line["amount"])
-    assert sums == {"work-w0": Decimal("0.01"), "work-w1": Decimal("0.05")}
+    assert sums == {"quay-w0": Decimal("0.01"), "quay-w1": Decimal("0.05")}
     assert lines[0]["kind"] == q.COREF_LINK and lines[0]["role"] == q.VOTE and lines[0]["currency"] == "EUR"
     assert lines[0]["at"].endswith("+00:00")
 

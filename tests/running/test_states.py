@@ -151,7 +151,7 @@ def test_a_campaign_stops_when_enough_images_are_complete():
 def test_a_stopped_campaign_goes_on_only_under_a_new_rule():
     world = stopping(images=0)
     running.tick(world.campaign)
-    with pytest.raises(CampaignError, match="pause_campaign work --resume --images VALUE"):
+    with pytest.raises(CampaignError, match="pause_campaign quay --resume --images VALUE"):
         campaigns.resume(campaign=world.campaign)
     campaigns.set_stop_rules(campaign=world.campaign, rules={"images": None, "budget": 100})
     campaigns.resume(campaign=world.campaign)

@@ -51,20 +51,20 @@ def test_one_purpose_only_where_one_is_named():
 
 def test_known_items_are_added_from_a_table(tmp_path: Path):
     World()
-    assert told("add_controls", "work", "--csv", str(table(tmp_path, GOOD)))["added"] == 7
+    assert told("add_controls", "quay", "--csv", str(table(tmp_path, GOOD)))["added"] == 7
 
 
 def test_every_bad_line_of_a_table_is_said(tmp_path: Path):
     World()
     bad = "relevance,control,1000,0:0-2,,,yes,\n"
     with pytest.raises(CommandError) as raised:
-        told("add_controls", "work", "--csv", str(table(tmp_path, bad + GOOD + bad)))
+        told("add_controls", "quay", "--csv", str(table(tmp_path, bad + GOOD + bad)))
     lines = str(raised.value).splitlines()
     assert [line.split(":")[0] for line in lines] == ["line 2", "line 10"]
     with pytest.raises(CommandError, match="lacks the column 'known'"):
-        told("add_controls", "work", "--csv", str(table(tmp_path, GOOD, head=HEAD.replace("known", "why"))))
+        told("add_controls", "quay", "--csv", str(table(tmp_path, GOOD, head=HEAD.replace("known", "why"))))
     with pytest.raises(CommandError, match="cannot be opened"):
-        told("add_controls", "work", "--csv", str(tmp_path / "nowhere.csv"))
+        told("add_controls", "quay", "--csv", str(tmp_path / "nowhere.csv"))
     assert not Control.objects.exists()
 
 
@@ -72,29 +72,29 @@ def test_agreement_is_promoted():
     world = World(some_images(1), settings={**TRUSTING, "link_votes": 5}, workers=5)
     for worker in range(3):
         world.submit(worker, world.held(worker), Answer("no"), then=False)
-    assert told("add_controls", "work", "--promote", "coref_link", "--at-least", "4")["added"] == 0
-    assert told("add_controls", "work", "--promote", "coref_link")["added"] == 1
+    assert told("add_controls", "quay", "--promote", "coref_link", "--at-least", "4")["added"] == 0
+    assert told("add_controls", "quay", "--promote", "coref_link")["added"] == 1
     with pytest.raises(CommandError, match="agreement of 1 is none"):
-        told("add_controls", "work", "--promote", "coref_link", "--at-least", "1")
+        told("add_controls", "quay", "--promote", "coref_link", "--at-least", "1")
 
 
 def test_without_a_source_the_items_and_what_lacks_are_told():
     World()
-    report = told("add_controls", "work")
+    report = told("add_controls", "quay")
     assert report["items"] == [] and len(report["warnings"]) == 5
-    assert "beware: nobody is measured at coref_link" in said("add_controls", "work")
+    assert "beware: nobody is measured at coref_link" in said("add_controls", "quay")
 
 
 def test_a_worker_is_suspended_and_let_back():
     world = World(settings=TRUSTING)
     world.held(0)
-    assert "work-w0 is taken off coref_link, chain_verification" in said(
-        "suspend_worker", "work", "work-w0", "--reason", "too fast"
+    assert "quay-w0 is taken off coref_link, chain_verification" in said(
+        "suspend_worker", "quay", "quay-w0", "--reason", "too fast"
     )
     found = world.take(0, holding=[world.held(0).id])
     assert isinstance(found, Nothing) and "too fast" in found.text
-    assert "suspended already: nothing to do" in said("suspend_worker", "work", "work-w0")
-    report = told("suspend_worker", "work", "work-w0", "--kind", "coref_link", "--reinstate")
+    assert "suspended already: nothing to do" in said("suspend_worker", "quay", "quay-w0")
+    report = told("suspend_worker", "quay", "quay-w0", "--kind", "coref_link", "--reinstate")
     assert report["kinds"] == ["coref_link"] and report["reinstated"]
     assert isinstance(world.take(0), Lease)
 
@@ -103,11 +103,11 @@ def test_a_worker_is_discarded_and_restored():
     world = World(settings=TRUSTING)
     world.work()
     given = Judgment.objects.filter(worker=world.workers[0]).count()
-    report = told("discard_worker", "work", "work-w0", "--reason", "guessing")
+    report = told("discard_worker", "quay", "quay-w0", "--reason", "guessing")
     assert report["judgments"] == given > 0 and not report["restored"]
     assert Judgment.objects.filter(void=True).count() == given
-    text = said("discard_worker", "work", "work-w0", "--restore")
-    assert text.startswith(f"{given} judgments of work-w0 in ") and "restored" in text
+    text = said("discard_worker", "quay", "quay-w0", "--restore")
+    assert text.startswith(f"{given} judgments of quay-w0 in ") and "restored" in text
     assert not Judgment.objects.filter(void=True).exists()
 
 
@@ -115,6 +115,6 @@ def test_a_worker_is_discarded_and_restored():
 def test_names_that_nobody_bears_are_refused(command):
     World(settings=TRUSTING)
     with pytest.raises(CommandError, match="has no worker 'nobody'"):
-        told(command, "work", "nobody")
+        told(command, "quay", "nobody")
     with pytest.raises(CommandError, match="there is no campaign 'nowhere'"):
-        told(command, "nowhere", "work-w0")
+        told(command, "nowhere", "quay-w0")

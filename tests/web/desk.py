@@ -88,7 +88,7 @@ def at_work(work: World, *, read: bool = True) -> Client:
 
 
 def address(kind: str = q.COREF_LINK) -> str:
-    return f"/tasks/work/{kind}/"
+    return f"/tasks/quay/{kind}/"
 
 
 def hidden(page: HttpResponse | Any) -> dict[str, str]:

@@ -53,7 +53,7 @@ def test_a_campaign_tells_figures_stages_questions_and_who_did_what(ada):
     )
     world.work()
     cache.clear()
-    page = words(ada.get("/campaigns/work/"))
+    page = words(ada.get("/campaigns/quay/"))
     assert "images complete 2 of 2 100 %; 2 are begun" in page
     assert "cost so far 0.10 USD 0.10 USD due" in page
     assert "boxed 4" in page and "nothing to box 2" in page

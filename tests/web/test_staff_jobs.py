@@ -18,7 +18,7 @@ from tests.web.staff import forms, press, said, words
 
 pytestmark = pytest.mark.django_db
 
-JOBS = "/campaigns/work/jobs/"
+JOBS = "/campaigns/quay/jobs/"
 
 
 @pytest.fixture
@@ -36,16 +36,16 @@ def ada():
 
 
 def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada):
-    page = press(ada, JOBS, "Export", layer="work", format="entities")
+    page = press(ada, JOBS, "Export", layer="quay", format="entities")
     assert said(page) == ["The export is being made."]
-    assert "Export of a dataset entities, work waits" in words(page)
+    assert "Export of a dataset entities, quay waits" in words(page)
     assert 'data-live="on"' in page.content.decode()
     job = Job.objects.get()
     assert jobs.run(job.pk) == Job.DONE
     page = ada.get(JOBS)
     assert "Download" in words(page) and job.kind and "SHA-256" in words(page)
     assert 'data-live="on"' not in page.content.decode()
-    answer = ada.get(reverse("download", args=["work", job.pk]))
+    answer = ada.get(reverse("download", args=["quay", job.pk]))
     assert answer["Content-Disposition"].startswith("attachment")
     with zipfile.ZipFile(BytesIO(b"".join(answer))) as archive:
         assert "Sentences/1000.txt" in archive.namelist()
@@ -53,17 +53,17 @@ def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada):
 
 def test_behind_a_proxy_the_proxy_sends_the_download(world, ada, settings):
     settings.PICTURE_PROXY_PREFIX = "/inside"
-    press(ada, JOBS, "Export", layer="work", format="jsonl")
+    press(ada, JOBS, "Export", layer="quay", format="jsonl")
     jobs.run(Job.objects.get().pk)
-    answer = ada.get(reverse("download", args=["work", Job.objects.get().pk]))
-    assert answer["X-Accel-Redirect"].startswith("/inside/exports/work-work-jsonl-")
+    answer = ada.get(reverse("download", args=["quay", Job.objects.get().pk]))
+    assert answer["X-Accel-Redirect"].startswith("/inside/exports/quay-quay-jsonl-")
     assert answer.content == b""
 
 
 def test_a_download_is_for_those_who_run_campaigns_and_of_the_campaign_that_made_it(world, ada):
-    press(ada, JOBS, "Export", layer="work", format="jsonl")
+    press(ada, JOBS, "Export", layer="quay", format="jsonl")
     job = Job.objects.get()
-    address = reverse("download", args=["work", job.pk])
+    address = reverse("download", args=["quay", job.pk])
     assert ada.get(address).status_code == 404
     jobs.run(job.pk)
     assert people.signed_in("rev", "reviewer").get(address).status_code == 403
@@ -73,12 +73,12 @@ def test_a_download_is_for_those_who_run_campaigns_and_of_the_campaign_that_made
 
 
 def test_an_export_that_is_no_longer_kept_says_so(world, ada, settings):
-    press(ada, JOBS, "Export", layer="work", format="jsonl")
+    press(ada, JOBS, "Export", layer="quay", format="jsonl")
     jobs.run(Job.objects.get().pk)
     for file in (settings.DATA_DIR / "exports").iterdir():
         file.unlink()
     assert "no longer kept" in words(ada.get(JOBS))
-    gone = ada.get(reverse("download", args=["work", Job.objects.get().pk]))
+    gone = ada.get(reverse("download", args=["quay", Job.objects.get().pk]))
     assert gone.status_code == 404
 
 
@@ -96,11 +96,11 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
 
 
 def test_a_job_is_cancelled_by_page(world, ada):
-    press(ada, JOBS, "Export", layer="work", format="jsonl")
+    press(ada, JOBS, "Export", layer="quay", format="jsonl")
     page = press(ada, JOBS, "Cancel")
     assert "cancelled" in words(page)
     assert Job.objects.get().state == Job.CANCELLED
-    late = ada.post(reverse("steer_job", args=["work", Job.objects.get().pk]), {"act": "cancel"}, follow=True)
+    late = ada.post(reverse("steer_job", args=["quay", Job.objects.get().pk]), {"act": "cancel"}, follow=True)
     assert "only queued and running ones" in said(late)[-1]
 
 
@@ -115,7 +115,7 @@ def test_progress_and_what_is_left_are_told(world, ada):
 
 def test_the_same_export_asked_for_twice_is_one_job(world, ada):
     for _ in range(2):
-        press(ada, JOBS, "Export", layer="work", format="jsonl")
+        press(ada, JOBS, "Export", layer="quay", format="jsonl")
     assert Job.objects.count() == 1
 
 
@@ -130,7 +130,7 @@ def test_a_draft_is_opened_from_its_jobs(ada, world):
 
 
 def test_a_text_is_published_as_a_new_version_by_page(world, ada):
-    address = reverse("text", args=["work", q.COREF_LINK])
+    address = reverse("text", args=["quay", q.COREF_LINK])
     page = press(ada, address, "Publish as a new version", text="Say yes.\n\nGood: a man, the man: yes.")
     assert said(page) == ["Version 1 is what workers read now."]
     assert instructions.current(campaign=world.campaign, kind=q.COREF_LINK).text.startswith("Say yes.")
@@ -140,9 +140,9 @@ def test_a_text_is_published_as_a_new_version_by_page(world, ada):
 
 
 def test_instructions_cannot_be_empty_but_a_consent_text_can(world, ada):
-    wrong = press(ada, reverse("text", args=["work", q.COREF_LINK]), "Publish as a new version", text=" ")
+    wrong = press(ada, reverse("text", args=["quay", q.COREF_LINK]), "Publish as a new version", text=" ")
     assert wrong.status_code == 409 and "are empty" in words(wrong)
-    page = press(ada, reverse("texts", args=["work"]), "Publish as a new version", text="")
+    page = press(ada, reverse("texts", args=["quay"]), "Publish as a new version", text="")
     assert said(page) == ["Version 1 is what workers read now."]
     assert "0 workers agreed to the newest one" in words(page)
 
@@ -150,7 +150,7 @@ def test_instructions_cannot_be_empty_but_a_consent_text_can(world, ada):
 def test_what_is_typed_is_kept_where_it_is_too_long(world, ada, monkeypatch):
     monkeypatch.setattr(instructions, "LONGEST", 20)
     page = press(
-        ada, reverse("text", args=["work", q.COREF_LINK]), "Publish as a new version", text="long " * 9
+        ada, reverse("text", args=["quay", q.COREF_LINK]), "Publish as a new version", text="long " * 9
     )
     assert page.status_code == 409
     (form,) = [form for form in forms(page) if "Publish as a new version" in form.buttons]

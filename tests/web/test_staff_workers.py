@@ -20,8 +20,8 @@ from tests.web.staff import forms, press, said, words
 
 pytestmark = pytest.mark.django_db
 
-TABLE = "/campaigns/work/workers/"
-ONE = f"{TABLE}work-w0/"
+TABLE = "/campaigns/quay/workers/"
+ONE = f"{TABLE}quay-w0/"
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def names(page):
 
 
 def stand(worker, **values):
-    Standing.objects.filter(worker__pseudonym=f"work-w{worker}").update(**values)
+    Standing.objects.filter(worker__pseudonym=f"quay-w{worker}").update(**values)
     cache.clear()
 
 
@@ -54,13 +54,13 @@ def test_the_table_sorts_by_every_column_and_says_how(world, ada):
     for worker in range(4):
         stand(worker, known=10, right=9 - worker, last="1" * (9 - worker) + "0" * (worker + 1))
     page = ada.get(TABLE, {"sort": "accuracy"})
-    assert names(page) == ["work-w0", "work-w1", "work-w2", "work-w3"]
+    assert names(page) == ["quay-w0", "quay-w1", "quay-w2", "quay-w3"]
     assert re.search(
         r'aria-sort="descending"><a href="\?sort=accuracy&amp;way=up">Known items right',
         page.content.decode(),
     )
-    assert names(ada.get(TABLE, {"sort": "accuracy", "way": "up"})) == [f"work-w{i}" for i in (3, 2, 1, 0)]
-    assert names(ada.get(TABLE, {"sort": "worker", "way": "up"})) == [f"work-w{i}" for i in range(4)]
+    assert names(ada.get(TABLE, {"sort": "accuracy", "way": "up"})) == [f"quay-w{i}" for i in (3, 2, 1, 0)]
+    assert names(ada.get(TABLE, {"sort": "worker", "way": "up"})) == [f"quay-w{i}" for i in range(4)]
     by_answers = [one.figures.answers for one in ada.get(TABLE).context["rows"]]
     assert by_answers == sorted(by_answers, reverse=True) and sum(by_answers) == Judgment.objects.count()
 
@@ -69,16 +69,16 @@ def test_those_of_whom_nothing_is_known_come_last_whichever_way_one_sorts(world,
     Standing.objects.update(known=0, right=0, last="")
     stand(2, known=10, right=5)
     for way in ("up", ""):
-        assert names(ada.get(TABLE, {"sort": "accuracy", "way": way}))[0] == "work-w2"
+        assert names(ada.get(TABLE, {"sort": "accuracy", "way": way}))[0] == "quay-w2"
 
 
 def test_the_table_filters_by_kind_standing_and_pseudonym(world, ada):
-    Standing.objects.filter(worker__pseudonym="work-w1", kind=q.BOX_DRAWING).update(state="suspended")
-    Standing.objects.filter(worker__pseudonym="work-w2", kind=q.COREF_LINK).update(blocked=True)
-    assert names(ada.get(TABLE, {"state": "suspended"})) == ["work-w1"]
+    Standing.objects.filter(worker__pseudonym="quay-w1", kind=q.BOX_DRAWING).update(state="suspended")
+    Standing.objects.filter(worker__pseudonym="quay-w2", kind=q.COREF_LINK).update(blocked=True)
+    assert names(ada.get(TABLE, {"state": "suspended"})) == ["quay-w1"]
     assert names(ada.get(TABLE, {"state": "suspended", "kind": q.COREF_LINK})) == []
-    assert names(ada.get(TABLE, {"state": "blocked"})) == ["work-w2"]
-    assert names(ada.get(TABLE, {"find": "W3"})) == ["work-w3"]
+    assert names(ada.get(TABLE, {"state": "blocked"})) == ["quay-w2"]
+    assert names(ada.get(TABLE, {"find": "W3"})) == ["quay-w3"]
     links = ada.get(TABLE, {"kind": q.COREF_LINK}).context["rows"]
     assert sum(one.figures.answers for one in links) == Judgment.objects.filter(kind=q.COREF_LINK).count()
     assert "No worker is so" in words(ada.get(TABLE, {"find": "nobody"}))
@@ -94,7 +94,7 @@ def test_the_table_pages_by_key_and_keeps_its_order(world):
         page = worker_page(world.campaign, Asked(sort="worker", up=True, after=after), size=2)
         found += [row.pseudonym for row, _figures in page.rows]
         after = page.after or 0
-    assert found[:4] == [f"work-w{i}" for i in range(4)] and page.total == 4
+    assert found[:4] == [f"quay-w{i}" for i in range(4)] and page.total == 4
 
 
 def test_what_nobody_earns_is_no_column(world, ada):
@@ -109,7 +109,7 @@ def test_a_worker_is_taken_off_one_kind_and_let_back_by_page(world, ada):
     assert said(page) == ["Taken off: drawing."]
     assert "drawing taken off boxes far too large" in words(page)
     blocked = Standing.objects.filter(blocked=True).values_list("worker__pseudonym", "kind")
-    assert list(blocked) == [("work-w0", q.BOX_DRAWING)]
+    assert list(blocked) == [("quay-w0", q.BOX_DRAWING)]
     assert said(press(ada, ONE, "Take off", kind=q.BOX_DRAWING)) == ["They were taken off already."]
     assert said(press(ada, ONE, "Let back")) == ["Let back: drawing."]
     assert not Standing.objects.filter(blocked=True).exists()
@@ -123,7 +123,7 @@ def test_answers_are_withdrawn_and_restored_by_page_as_jobs(world, ada):
     job = Job.objects.get()
     assert (job.kind, job.campaign, str(job.created_by)) == ("discard", world.campaign, "ada")
     assert jobs.run(job.pk) == Job.DONE
-    mine = Judgment.objects.filter(worker__pseudonym="work-w0")
+    mine = Judgment.objects.filter(worker__pseudonym="quay-w0")
     assert mine.exists() and not mine.filter(void=False).exists()
     assert any(not row.complete for row in world.images())
     assert "answers withdrawn" in words(ada.get(ONE))
@@ -136,7 +136,7 @@ def test_answers_are_withdrawn_and_restored_by_page_as_jobs(world, ada):
 
 def test_a_kind_that_is_none_is_refused(world, ada):
     page = ada.post(
-        reverse("act_on_worker", args=["work", "work-w0"]), {"act": "discard", "kind": "x"}, follow=True
+        reverse("act_on_worker", args=["quay", "quay-w0"]), {"act": "discard", "kind": "x"}, follow=True
     )
     assert "no kind of question" in said(page)[0] and not Job.objects.exists()
 
@@ -152,12 +152,12 @@ def test_a_worker_is_erased_by_page_only_by_an_admin_who_means_it(world, ada, bo
     assert not any("Erase" in form.buttons for form in forms(ada.get(ONE)))
     assert "tick the box" in said(press(boss, ONE, "Erase"))[0]
     assert Account.objects.filter(username="wanda").exists()
-    given = Judgment.objects.filter(worker__pseudonym="work-w0").count()
+    given = Judgment.objects.filter(worker__pseudonym="quay-w0").count()
     page = press(boss, ONE, "Erase", sure="yes")
     assert "nothing leads from the pseudonym" in said(page)[0]
     assert "erased" in words(page) and not any("Erase" in form.buttons for form in forms(page))
     assert not Account.objects.filter(username="wanda").exists() and not Identity.objects.exists()
-    assert Judgment.objects.filter(worker__pseudonym="work-w0").count() == given
+    assert Judgment.objects.filter(worker__pseudonym="quay-w0").count() == given
 
 
 def test_a_worker_who_is_due_payment_is_not_erased(boss, settings, tmp_path):

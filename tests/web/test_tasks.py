@@ -284,26 +284,26 @@ def test_consent_is_asked_first_and_once(db: None, tmp_path: Path):
     work = desk.campaign(tmp_path / "drawn", consent="We keep your answers.")
     ann = desk.at_work(work)
     asked = ann.get(desk.address())
-    assert (asked.status_code, asked["Location"]) == (303, "/tasks/work/consent/?kind=coref_link")
+    assert (asked.status_code, asked["Location"]) == (303, "/tasks/quay/consent/?kind=coref_link")
     page = ann.get(asked["Location"])
     assert "We keep your answers." in text_of(page)
     assert not Assignment.objects.exists()
     assert ann.post(asked["Location"], {"version": "1"})["Location"] == desk.address()
     assert ann.get(desk.address()).status_code == 200
-    assert "You have agreed to this" in text_of(ann.get("/tasks/work/consent/"))
+    assert "You have agreed to this" in text_of(ann.get("/tasks/quay/consent/"))
 
 
 def test_who_agrees_to_an_older_text_reads_the_new_one(db: None, tmp_path: Path):
     work = desk.campaign(tmp_path / "drawn", consent="We keep your answers.")
     ann = desk.at_work(work)
     instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="And we publish them.")
-    page = ann.post("/tasks/work/consent/", {"version": "1"}, follow=True)
+    page = ann.post("/tasks/quay/consent/", {"version": "1"}, follow=True)
     assert "has changed since" in text_of(page) and "And we publish them." in text_of(page)
     assert ann.get(desk.address()).status_code == 303
 
 
 @pytest.mark.parametrize(
-    "path", ["/tasks/other/coref_link/", "/tasks/work/relevance/", "/tasks/other/consent/"]
+    "path", ["/tasks/other/coref_link/", "/tasks/quay/relevance/", "/tasks/other/consent/"]
 )
 def test_what_there_is_not_is_not_found(work: World, path: str):
     assert desk.at_work(work).get(path).status_code == 404
@@ -322,7 +322,7 @@ def test_a_page_costs_as_many_queries_for_the_tenth_task_as_for_the_first(
 @pytest.mark.parametrize("kind", ["anonymous", "nobody", "reviewer", "researcher", "annotator", "admin"])
 @pytest.mark.parametrize("route", ["tasks", "task", "task_instructions", "task_consent", "task_test"])
 def test_task_pages_are_open_to_annotators(work: World, route: str, kind: str):
-    arguments = {"tasks": [], "task_consent": ["work"]}.get(route, ["work", q.COREF_LINK])
+    arguments = {"tasks": [], "task_consent": ["quay"]}.get(route, ["quay", q.COREF_LINK])
     address = reverse(route, args=arguments)
     answer = visitor(kind).post(address) if route == "task_test" else visitor(kind).get(address)
     if kind == "anonymous":

@@ -78,7 +78,7 @@ def test_a_row_tells_standing_waiting_pay_and_the_day(work: World):
     ann = desk.at_work(work)
     row = rows(ann)[LINK]
     assert re.search(r"On probation: 0 of 1000 · \d+ waiting · 0.02 EUR each", row)
-    assert row.endswith("Start : Same or different?, work")
+    assert row.endswith("Start : Same or different?, quay")
     ann.post(desk.address(), form_of(work, ann.get(desk.address())))
     row = rows(ann)[LINK]
     assert "On probation: 1 of 1000" in row
@@ -156,7 +156,7 @@ def test_consent_is_asked_once_for_a_campaign(db: None, tmp_path: Path):
     work = desk.campaign(tmp_path / "drawn", consent="We keep your answers.")
     page = desk.at_work(work).get("/tasks/")
     assert text_of(page).count("You have not agreed yet") == 1
-    assert b'href="/tasks/work/consent/"' in page.content
+    assert b'href="/tasks/quay/consent/"' in page.content
 
 
 def test_a_suspended_worker_is_told_why_and_what_else_there_is(work: World):
