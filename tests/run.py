@@ -3,19 +3,25 @@
     python -m tests.run [--slow] [--nothing-left-out] [what pytest takes]
 
 Everything runs once on the embedded SQLite; what touches the database runs once more on a
-PostgreSQL that is started for it and stopped after it. Exit status 0 means that all ran and
-passed, save what was announced as left out; `--nothing-left-out` allows no such thing.
+PostgreSQL that is started for it and stopped after it. The two run side by side; what PostgreSQL's
+tests print is shown when SQLite's are over. Exit status 0 means that all ran and passed, save what
+was announced as left out; `--nothing-left-out` allows no such thing.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
+from typing import IO
 
 from tests import prepare, services
 
@@ -48,14 +54,21 @@ def main() -> int:
 
     fine = {PASSED, NO_TESTS_COLLECTED} if options.slow or arguments else {PASSED}
 
+    binaries = prepare.find("postgresql")
+    ended: dict[str, int] = {}
     try:
-        print("== on SQLite ==", flush=True)
-        ended = {"SQLite": _pytest(chosen, database_url=None)}
-        binaries = prepare.find("postgresql")
-        if binaries is not None:
-            print("== on PostgreSQL, what uses the database ==", flush=True)
-            with services.postgres(binaries) as url:
-                ended["PostgreSQL"] = _pytest([*chosen, "--only-database"], database_url=url)
+        with contextlib.ExitStack() as stack:
+            beside = None
+            if binaries is not None:
+                url = stack.enter_context(services.postgres(binaries))
+                shown = stack.enter_context(tempfile.TemporaryFile())
+                beside = stack.enter_context(_running([*chosen, "--only-database"], url, into=shown))
+            print("== on SQLite ==", flush=True)
+            with _running(chosen, None) as tests:
+                ended["SQLite"] = tests.wait()
+            if beside is not None:
+                print("== on PostgreSQL, what uses the database ==", flush=True)
+                ended["PostgreSQL"] = _shown(beside, shown)
     except KeyboardInterrupt:
         return INTERRUPTED
     for database, status in ended.items():
@@ -65,8 +78,11 @@ def main() -> int:
     return 0 if fine.issuperset(ended.values()) else 1
 
 
-def _pytest(arguments: list[str], *, database_url: str | None) -> int:
-    """pytest's exit status, run in a process of its own; waits for its teardown when interrupted."""
+@contextlib.contextmanager
+def _running(
+    arguments: list[str], database_url: str | None, *, into: IO[bytes] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """pytest in a process of its own, writing to `into`; over when left: interrupted, it tears down first."""
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     if database_url:
         environment["DATABASE_URL"] = database_url
@@ -74,14 +90,32 @@ def _pytest(arguments: list[str], *, database_url: str | None) -> int:
         [sys.executable, "-m", "pytest", *arguments],
         cwd=REPOSITORY,
         env=environment,
+        stdout=into,
+        stderr=into and subprocess.STDOUT,
     )
     try:
-        return child.wait()
-    except KeyboardInterrupt as interrupt:
-        if isinstance(interrupt, Terminated):
+        yield child
+    except BaseException as reason:
+        if not isinstance(reason, KeyboardInterrupt) or isinstance(reason, Terminated):
             child.terminate()  # Ctrl-C reached the child already; a kill of ours need not have
-        child.wait()
         raise
+    finally:
+        child.wait()
+
+
+def _shown(child: subprocess.Popen[bytes], written: IO[bytes]) -> int:
+    """Print what the child has written and still writes; its exit status."""
+    place = 0
+    while True:
+        ended = child.poll()
+        part = os.pread(written.fileno(), 65536, place)  # the child shares the file's own position
+        place += len(part)
+        sys.stdout.buffer.write(part)
+        sys.stdout.flush()
+        if not part:
+            if ended is not None:
+                return ended
+            time.sleep(0.5)
 
 
 class Terminated(KeyboardInterrupt):
