@@ -113,7 +113,7 @@ def growth(largest: int) -> None:
         given, product = problem(pairs), product_seconds(pairs)
         times["few"].append(seconds(lambda g=given: KCCA(DIMENSIONS, KAPPA, solver="few").fit(g.x, g.y))[0])  # type: ignore[misc]
         times["full"].append(
-            seconds(lambda g=given: Sweep(centred(g.x), centred(g.y)).models([KAPPA], DIMENSIONS))[0]  # type: ignore[misc]
+            seconds(lambda g=given: list(Sweep(centred(g.x), centred(g.y)).models([KAPPA], DIMENSIONS)))[0]  # type: ignore[misc]
         )
         for solver, taken in times.items():
             row(f"growth, {solver}", pairs, taken[-1], product, "")

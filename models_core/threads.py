@@ -59,24 +59,29 @@ def one_blas_thread() -> Iterator[None]:
         _LIMIT.leave()
 
 
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def for_each(work: Callable[[T], None], items: Iterable[T]) -> None:
     """Do `work` on every item, in any order, a few at a time; the first error in order of items is raised.
 
     Call inside `one_blas_thread` where the work multiplies matrices.
     """
     waiting = iter(items)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = cores()
     first = list(islice(waiting, 2))
-    if len(first) < 2 or cores < 2:
+    if len(first) < 2 or workers < 2:
         for item in (*first, *waiting):
             work(item)
         return
-    with ThreadPoolExecutor(cores) as pool:
+    with ThreadPoolExecutor(workers) as pool:
         running = [pool.submit(work, item) for item in first]
         try:
             for item in waiting:
                 # No more than a few wait, so an endless grid needs no endless memory.
-                if len(running) > 2 * cores:
+                if len(running) > 2 * workers:
                     running.pop(0).result()
                 running.append(pool.submit(work, item))
             for task in running:

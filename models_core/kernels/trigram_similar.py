@@ -21,7 +21,6 @@ Source: Hodosh et al. 2013, section 3.5.1 (for exact matches: `trigram`).
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from models_core.kernels.items import Floats, caption_owners, mirror, normalised
 from models_core.kernels.trigram import MATCH
 from models_core.text.idf import Document, Weighting, weights
 from models_core.text.similarity import WordKernel
-from models_core.threads import for_each
+from models_core.threads import cores, for_each
 
 Integers = NDArray[np.int64]
 
@@ -82,8 +81,7 @@ class SimilarTrigram:
         weighted = np.zeros((known, known + 1))
         weighted[:, :known] = self.similarity.matrix * np.outer(weight[:known], weight[:known])
         gram = np.zeros((len(rows), len(columns)))
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        blocks = min(_BLOCKS, 2 * cores, max(1, len(columns) // _LANES))
+        blocks = min(_BLOCKS, 2 * cores(), max(1, len(columns) // _LANES))
         edges = np.linspace(0, len(columns), blocks + 1).astype(np.int64)
 
         def work(block: int) -> None:

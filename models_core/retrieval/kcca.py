@@ -8,7 +8,7 @@ is affine in a new item's kernel with the training items, so a model is weights 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -28,7 +28,7 @@ from models_core.retrieval.problem import (
     checked_numbers,
     checked_pair,
 )
-from models_core.threads import for_each, one_blas_thread
+from models_core.threads import cores, for_each, one_blas_thread
 
 Solver = Literal["auto", "full", "few", "gram-schmidt"]
 SOLVERS: tuple[Solver, ...] = ("auto", "full", "few", "gram-schmidt")
@@ -242,17 +242,24 @@ class Sweep:
         _enough(len(solution.correlations), dimensions)
         return solution
 
-    def models(self, kappas: Sequence[float], dimensions: int | None = None) -> list[KCCA]:
-        """A model for each kappa, computed side by side; with all dimensions where None."""
-        found: dict[int, KCCA] = {}
+    def models(self, kappas: Sequence[float], dimensions: int | None = None) -> Iterator[KCCA]:
+        """A model for each kappa, in order, as many computed side by side as there are cores.
 
-        def fit(place: int) -> None:
-            model = KCCA(dimensions, kappas[place], center=self.center, solver="full")
-            found[place] = model._take(self.solve(kappas[place], dimensions), self.x, self.y, "full")
+        With all dimensions where None. The caller may stop between two of them.
+        """
+        side_by_side = cores()
+        for start in range(0, len(kappas), side_by_side):
+            found: dict[float, KCCA] = {}
 
-        with one_blas_thread():
-            for_each(fit, range(len(kappas)))
-        return [found[place] for place in range(len(kappas))]
+            def fit(kappa: float, found: dict[float, KCCA] = found) -> None:
+                model = KCCA(dimensions, kappa, center=self.center, solver="full")
+                found[kappa] = model._take(self.solve(kappa, dimensions), self.x, self.y, "full")
+
+            chosen = kappas[start : start + side_by_side]
+            with one_blas_thread():
+                for_each(fit, chosen)
+            for kappa in chosen:
+                yield found.pop(kappa)
 
 
 def unit(vectors: Matrix) -> Matrix:

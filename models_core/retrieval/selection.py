@@ -10,7 +10,7 @@ logarithm.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -129,23 +129,31 @@ class SelectedKCCA:
         develop_x: ArrayLike,
         develop_y: ArrayLike,
         image_of: ArrayLike | None = None,
+        *,
+        progress: Callable[[str, int, int], None] = lambda phase, done, of: None,
     ) -> SelectedKCCA:
         """Learn from training kernels, (n, n), and select on those of held-out items, (new, n).
 
         `image_of` gives the held-out image of each held-out sentence, its own number where None.
+        `progress` is told the phase, kappas done, and how many there are; what it raises ends the fit.
         """
         first, second = checked_pair(x, y)
+        progress("decomposing kernels", 0, 1)
         sweep = Sweep(centred(first, center=self.center), centred(second, center=self.center))
-        self.trials_, models = [], {}
-        for model in sweep.models(self.kappas):
+        progress("decomposing kernels", 1, 1)
+        trials: list[Trial] = []
+        models: dict[float, KCCA] = {}
+        for done, model in enumerate(sweep.models(self.kappas), start=1):
             model.center = self.center
             left, right = model.transform(develop_x, develop_y)
             owner = _owners(image_of, len(left), len(right))
             most = min(self.most, len(model.correlations_))
             for size, scores in prefix_scores(left, right, sizes(most, number=self.number)):
                 found = {direction: recall(scores, owner, direction) for direction in DIRECTIONS}
-                self.trials_.append(Trial(Setting(model.kappa, size), found))
+                trials.append(Trial(Setting(model.kappa, size), found))
             models[model.kappa] = model
+            progress("trying regularisers", done, len(self.kappas))
+        self.trials_ = trials
         self.chosen_ = {d: choose(self.trials_, d, picks=self.picks) for d in DIRECTIONS}
         largest: dict[float, int] = {}
         for setting in {s for chosen in self.chosen_.values() for s in chosen}:
@@ -169,17 +177,15 @@ class SelectedKCCA:
         found = ranking.borda(np.stack(places))
         return found if direction == "annotation" else np.ascontiguousarray(found.T)
 
-    def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
-        """Write everything learned to a new folder (see storage.save)."""
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Everything learned as arrays, and as settings that fit JSON; `of_state` takes both."""
         arrays = {}
         for place, model in enumerate(self.models_.values()):
             arrays[f"{place}.correlations"] = model.correlations_
             for name, side in (("x", model.x_), ("y", model.y_)):
-                arrays[f"{place}.{name}.weights"], arrays[f"{place}.{name}.offset"] = (
-                    side.weights,
-                    side.offset,
-                )
-        settings = {
+                arrays[f"{place}.{name}.weights"] = side.weights
+                arrays[f"{place}.{name}.offset"] = side.offset
+        return arrays, {
             "kappas": self.kappas,
             "most": self.most,
             "number": self.number,
@@ -190,13 +196,10 @@ class SelectedKCCA:
             "chosen": self.chosen_,
             "trials": [[*trial.setting, trial.recall] for trial in self.trials_],
         }
-        storage.save(folder, KIND, arrays, settings, facts)
 
     @classmethod
-    def load(cls, folder: Path) -> SelectedKCCA:
-        """What `save` wrote; raises storage.BadModel."""
-        stored = storage.load(folder, KIND)
-        settings, arrays = stored.settings, stored.arrays
+    def of_state(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> SelectedKCCA:
+        """What `state` gave; raises KeyError where something is missing."""
         found = cls(
             settings["kappas"],
             most=settings["most"],
@@ -221,6 +224,17 @@ class SelectedKCCA:
             )
             found.models_[kappa] = model
         return found
+
+    def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
+        """Write everything learned to a new folder (see storage.save)."""
+        arrays, settings = self.state()
+        storage.save(folder, KIND, arrays, settings, facts)
+
+    @classmethod
+    def load(cls, folder: Path) -> SelectedKCCA:
+        """What `save` wrote; raises storage.BadModel."""
+        stored = storage.load(folder, KIND)
+        return cls.of_state(stored.arrays, stored.settings)
 
 
 def _owners(image_of: ArrayLike | None, images: int, sentences: int) -> NDArray[np.intp]:

@@ -98,7 +98,7 @@ def test_fewer_dimensions_are_a_prefix_of_more():
 
 def test_a_sweep_gives_what_single_fits_give():
     given = kernels(120)
-    models = Sweep(centred(given.x), centred(given.y)).models([0.1, 5.0], 12)
+    models = list(Sweep(centred(given.x), centred(given.y)).models([0.1, 5.0], 12))
     for model, kappa in zip(models, (0.1, 5.0), strict=True):
         alone = KCCA(12, kappa, solver="full").fit(given.x, given.y)
         assert model.kappa == kappa

@@ -1,0 +1,94 @@
+"""Work that is kept when it is done: a phase killed half-way is done anew, one that ended is not.
+
+What a phase makes is stored under a digest of everything it depends on, as a folder that is moved to
+its place whole (`storage`). Anything damaged there is made anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core import storage
+
+Arrays = dict[str, NDArray[Any]]
+#: Told the phase, how much of it is done, and how much there is; may raise to stop.
+Progress = Callable[[str, int, int], None]
+
+#: Raised where what phases make changes, so that nothing old is taken for it.
+DEFINITION = 1
+KIND = "phase"
+
+
+def no_progress(phase: str, done: int, of: int) -> None:
+    """Nobody is told."""
+
+
+class Kept:
+    """What phases made, in `folder`; without one nothing is kept. `progress` hears of every phase."""
+
+    def __init__(self, folder: Path | None = None, progress: Progress = no_progress) -> None:
+        self.folder, self.progress = folder, progress
+
+    def arrays(self, phase: str, facts: Mapping[str, Any], make: Callable[[], Arrays]) -> Arrays:
+        """What `make` gives, or gave before under the same `facts` (which must fit JSON)."""
+        self.progress(phase, 0, 1)
+        found = self._kept(phase, facts, make)
+        self.progress(phase, 1, 1)
+        return found
+
+    def _kept(self, phase: str, facts: Mapping[str, Any], make: Callable[[], Arrays]) -> Arrays:
+        if self.folder is None:
+            return make()
+        text = json.dumps([DEFINITION, phase, facts], sort_keys=True)
+        name = f"{re.sub(r'[^a-z0-9]+', '-', phase.lower())}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+        place = self.folder / name
+        if place.exists():
+            try:
+                return storage.load(place, KIND).arrays
+            except storage.BadModel:
+                shutil.rmtree(place)
+        made = make()
+        try:
+            storage.save(place, KIND, made, {"phase": phase}, dict(facts))
+        except OSError:
+            if not place.exists():  # else another process made the same meanwhile
+                raise
+        return made
+
+    def over(self, phase: str, things: list[Any]) -> Iterator[Any]:
+        """`things`, while `progress` is told how many are done."""
+        self.progress(phase, 0, len(things))
+        for done, thing in enumerate(things, start=1):
+            yield thing
+            self.progress(phase, done, len(things))
+
+
+def packed(data: Any) -> NDArray[np.uint8]:
+    """Plain data as an array of bytes, for a file of arrays."""
+    return np.frombuffer(json.dumps(data, ensure_ascii=False).encode(), dtype=np.uint8)
+
+
+def unpacked(array: NDArray[Any]) -> Any:
+    """What `packed` took; tuples come back as lists."""
+    return json.loads(array.tobytes())
+
+
+def digest_of(*parts: Any) -> str:
+    """SHA-256 over arrays (type, shape and bytes) and plain data, in this order."""
+    found = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            found.update(f"{part.dtype} {part.shape}\n".encode())
+            found.update(np.ascontiguousarray(part).data)
+        else:
+            found.update(json.dumps(part, sort_keys=True, ensure_ascii=False).encode())
+    return found.hexdigest()

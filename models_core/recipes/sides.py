@@ -1,0 +1,154 @@
+"""Both sides of a recipe as kernels: what it learns from training captions, and Gram matrices.
+
+Source: Hodosh et al. 2013, sections 3.1 and 3.3 to 3.5.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from scipy import sparse
+
+from models_core.kernels.bag_of_words import BagOfWords
+from models_core.kernels.intersection import Intersection
+from models_core.kernels.items import Floats, powered
+from models_core.kernels.tag_rank import TagRank
+from models_core.kernels.trigram import Trigram
+from models_core.kernels.trigram_similar import SimilarTrigram
+from models_core.recipes.kept import Arrays, Kept, digest_of, packed, unpacked
+from models_core.recipes.material import CountedWords, Features, Vectors, Words
+from models_core.recipes.recipe import BadRecipe, Image, Recipe, Text
+from models_core.retrieval.kcca import unit
+from models_core.retrieval.nearest_neighbour import f1_similarity
+from models_core.text.aligned import aligned
+from models_core.text.distributional import distributional, frequent
+from models_core.text.idf import Document, weights
+from models_core.text.lin import Lin
+from models_core.text.similarity import CUT_ALIGNMENT, CUT_DISTRIBUTIONAL, WordKernel, average, greater
+from models_core.text.wordnet import DEBIAN_FOLDER, WordNet
+
+
+@dataclass(frozen=True, slots=True)
+class Aids:
+    """What some recipes need besides the corpus.
+
+    `background` is a text as sentences of lemmas, `called` its name; `wordnet` the folder of the noun
+    files, Debian's where None.
+    """
+
+    background: Sequence[Sequence[str]] = ()
+    called: str = ""
+    wordnet: Path | None = None
+
+
+class TextKernel(Protocol):
+    """A kernel of captions, learned on training items."""
+
+    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> Floats:
+        """Shape (rows, columns)."""
+
+
+class F1:
+    """F1 of two bags of words (section 3.1), each item's captions as one text."""
+
+    def __init__(self, training: Sequence[Document], weighting: str) -> None:
+        self.weight = weights("idf" if weighting == "idf" else "none", training)
+
+    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> Floats:
+        """In [0, 1]; 0 where neither has a word that weighs anything."""
+        places: dict[str, int] = {}
+        left, right = _counts(rows, places), _counts(columns, places)
+        left.resize((len(rows), len(places)))
+        return f1_similarity(left, right, [self.weight(word) for word in places])
+
+
+def text_kernel(text: Text, training: Sequence[Document], similarity: WordKernel | None) -> TextKernel:
+    """The kernel of the text's side; `similarity` is what `similarity_of` gave."""
+    if similarity is not None:
+        return SimilarTrigram(training, similarity, weighting=text.weighting)
+    made: dict[str, Callable[[], TextKernel]] = {
+        "f1": lambda: F1(training, text.weighting),
+        "bag-of-words": lambda: BagOfWords(training, weighting=text.weighting),
+        "tag-rank": lambda: TagRank(training),
+        "trigram": lambda: Trigram(training, weighting=text.weighting),
+    }
+    return made[text.kernel]()
+
+
+def image_gram(image: Image, rows: Features, columns: Features) -> Floats:
+    """The kernel of the image's side, shape (rows, columns). Raises BadRecipe where features do not fit."""
+    if isinstance(rows, Vectors) and isinstance(columns, Vectors) and image.kernel == "linear":
+        left, right = np.asarray(rows.values, np.float64), np.asarray(columns.values, np.float64)
+        if left.shape[1] != right.shape[1]:
+            raise ValueError(
+                f"features of {left.shape[1]} dimensions against {right.shape[1]}; expected the same"
+            )
+        return powered(unit(left) @ unit(right).T, image.power)
+    if isinstance(rows, CountedWords) and isinstance(columns, CountedWords) and image.kernel != "linear":
+        kernel = Intersection(levels=2 if image.kernel == "pyramid" else 0, power=image.power)
+        left_shares = rows.shares(image.kernel)
+        right_shares = left_shares if columns is rows else columns.shares(image.kernel)
+        return kernel.gram(left_shares, right_shares)
+    raise BadRecipe(
+        "the image kernel 'linear' is of a feature file, which is missing; give one"
+        if image.kernel == "linear"
+        else f"the image kernel {image.kernel!r} is of words of pictures, not of a feature file; use 'linear'"
+    )
+
+
+def similarity_of(recipe: Recipe, words: Sequence[Words], aids: Aids, kept: Kept) -> WordKernel | None:
+    """The word kernel a recipe asks for (section 3.5), of the training captions `words`; None for none.
+
+    Raises BadRecipe where the background text is missing, WordNetMissing, and ValueError where too
+    little text leaves no word.
+    """
+    wanted = recipe.text.similarities
+    if not wanted:
+        return None
+    sentences = [[word.lemma for word in caption] for own in words for caption in own]
+    corpus = digest_of([[[[w.lemma, w.part] for w in caption] for caption in own] for own in words])
+
+    def made(what: str, facts: dict[str, str], make: Callable[[], WordKernel]) -> WordKernel:
+        def arrays() -> Arrays:
+            kernel = make()
+            return {"words": packed(kernel.words), "matrix": kernel.matrix}
+
+        stored = kept.arrays(f"similarities, {what}", {"corpus": corpus, **facts}, arrays)
+        return WordKernel(unpacked(stored["words"]), stored["matrix"])
+
+    if "lin" in wanted:
+        wordnet = WordNet(aids.wordnet or DEBIAN_FOLDER)
+        counts = Counter(word for caption in sentences for word in caption)
+        return made("lin", {"wordnet": str(aids.wordnet or "")}, lambda: Lin(wordnet, counts).kernel())
+    parts: list[WordKernel] = []
+    if "background" in wanted:
+        if not aids.background:
+            raise BadRecipe(f"recipe {recipe.name!r} needs a background text (BNC in print); give one")
+        text = digest_of([list(sentence) for sentence in aids.background])
+        among = frequent(sentences)
+        background = made("background", {"text": text}, lambda: distributional(aids.background, among=among))
+        parts.append(background.cut(CUT_DISTRIBUTIONAL))
+    if "ic" in wanted:
+        parts.append(made("captions", {}, lambda: distributional(sentences)).cut(CUT_DISTRIBUTIONAL))
+    found = average(*parts) if len(parts) == 2 else parts[0] if parts else None
+    if "alignment" in wanted:
+        own = made("alignment", {}, lambda: aligned(words)).cut(CUT_ALIGNMENT)
+        found = own if found is None else greater(found, own)
+    return found
+
+
+def _counts(documents: Sequence[Document], places: dict[str, int]) -> sparse.csr_matrix:
+    """Word counts, shape (documents, words so far)."""
+    rows, columns = [], []
+    for row, captions in enumerate(documents):
+        for words in captions:
+            for word in words:
+                rows.append(row)
+                columns.append(places.setdefault(word, len(places)))
+    ones = np.ones(len(rows))
+    return sparse.coo_matrix((ones, (rows, columns)), shape=(len(documents), len(places))).tocsr()

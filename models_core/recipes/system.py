@@ -1,0 +1,136 @@
+"""A trained system: ranks images and captions it has never seen; stored as one folder, without pickle.
+
+A system holds its recipe, its training captions and pictures (kernels are with those), the word kernel
+if it has one, codebooks for new pictures, and what was learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core import storage
+from models_core.image.descriptors import KINDS
+from models_core.image.vocabulary import Settings, Vocabulary
+from models_core.kernels.items import Floats
+from models_core.recipes.kept import Arrays, packed, unpacked
+from models_core.recipes.material import CountedWords, Features, Vectors
+from models_core.recipes.recipe import Recipe, of_dict
+from models_core.recipes.sides import TextKernel, image_gram, text_kernel
+from models_core.retrieval import nearest_neighbour
+from models_core.retrieval.nearest_neighbour import Direction
+from models_core.retrieval.selection import SelectedKCCA
+from models_core.text.idf import Document
+from models_core.text.similarity import WordKernel
+
+KIND = "system"
+_PACKAGES = ("numba", "HanTa", "opencv-python-headless")
+
+
+@dataclass(frozen=True)
+class System:
+    """What training made. `kcca` is None for nearest neighbours, `similarity` where words match exactly.
+
+    `facts` go into the manifest: what it was trained on and when.
+    """
+
+    recipe: Recipe
+    names: tuple[str, ...]
+    documents: Sequence[Document]
+    features: Features
+    similarity: WordKernel | None = None
+    kcca: SelectedKCCA | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def text(self) -> TextKernel:
+        """The text's kernel, with the weights of the training captions."""
+        return text_kernel(self.recipe.text, self.documents, self.similarity)
+
+    def kernels(self, images: Features, captions: Sequence[Document]) -> tuple[Floats, Floats]:
+        """Both sides of new items with the training items: (images, pairs) and (captions, pairs)."""
+        return (
+            image_gram(self.recipe.image, images, self.features),
+            self.text.gram(captions, self.documents),
+        )
+
+    def score_pairs(
+        self, images: Features, captions: Sequence[Document], *, direction: Direction
+    ) -> NDArray[Any]:
+        """Scores of every image with every caption for one direction, shape (images, captions).
+
+        They compare within a query only; KCCA's are Borda counts and depend on the whole pool. Raises
+        BadRecipe where the pictures were described otherwise than those it was trained on.
+        """
+        return self.scores(*self.kernels(images, captions), direction=direction)
+
+    def scores(self, images: Floats, captions: Floats, *, direction: Direction) -> NDArray[Any]:
+        """The same from `kernels`, which both directions share."""
+        if self.kcca is None:
+            return nearest_neighbour.score_pairs(images, captions, direction=direction)
+        return self.kcca.score_pairs(images, captions, direction=direction)
+
+    def save(self, folder: Path) -> None:
+        """Write the system to a new folder, which is whole once it is there (see storage.save)."""
+        arrays: Arrays = {"names": packed(self.names), "documents": packed(self.documents)}
+        settings: dict[str, Any] = {"recipe": self.recipe.as_dict(), "pairs": len(self.names)}
+        if isinstance(self.features, CountedWords):
+            arrays["counts"] = self.features.counts
+            books = self.features.codebooks
+            arrays |= {f"codebook.{k}": c for k, c in zip(KINDS, books.centres, strict=True)}
+            settings["codebooks"] = asdict(books.settings)
+        else:
+            arrays["vectors"] = np.asarray(self.features.values)
+        if self.similarity is not None:
+            arrays |= {
+                "similarity.words": packed(self.similarity.words),
+                "similarity": self.similarity.matrix,
+            }
+        if self.kcca is not None:
+            learned, settings["kcca"] = self.kcca.state()
+            arrays |= {f"kcca.{name}": array for name, array in learned.items()}
+        versions = {name: version(name) for name in _PACKAGES}
+        storage.save(folder, KIND, arrays, settings, {**self.facts, "versions": versions})
+
+    @classmethod
+    def load(cls, folder: Path) -> System:
+        """What `save` wrote; raises storage.BadModel."""
+        stored = storage.load(folder, KIND)
+        arrays, settings = stored.arrays, stored.settings
+        try:
+            return cls(
+                of_dict(settings["recipe"]["name"], settings["recipe"]),
+                tuple(unpacked(arrays["names"])),
+                unpacked(arrays["documents"]),
+                _features(arrays, settings),
+                WordKernel(unpacked(arrays["similarity.words"]), arrays["similarity"])
+                if "similarity" in arrays
+                else None,
+                SelectedKCCA.of_state(
+                    {n.removeprefix("kcca."): a for n, a in arrays.items() if n.startswith("kcca.")},
+                    settings["kcca"],
+                )
+                if "kcca" in settings
+                else None,
+                stored.manifest["facts"],
+            )
+        except KeyError as missing:
+            raise storage.BadModel(f"{folder} lacks {missing} of a system; train it anew") from missing
+
+
+def _features(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Features:
+    if "vectors" in arrays:
+        return Vectors(arrays["vectors"])
+    given = settings["codebooks"]
+    books = Vocabulary(
+        tuple(arrays[f"codebook.{kind}"] for kind in KINDS),
+        Settings(**given | {"words": tuple(given["words"])}),
+    )
+    return CountedWords(arrays["counts"], books)

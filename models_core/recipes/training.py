@@ -1,0 +1,101 @@
+"""Training a recipe, in phases that are kept: word similarities, both kernels, then the grid of KCCA.
+
+Source: Hodosh et al. 2013, section 4.1.3. Settings are selected on held-out images with one caption each.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from models_core.kernels.items import scaled_diagonal
+from models_core.recipes.kept import Arrays, Kept, digest_of
+from models_core.recipes.material import STANDS_FOR, Material
+from models_core.recipes.recipe import Recipe
+from models_core.recipes.sides import Aids, image_gram, similarity_of
+from models_core.recipes.system import System
+from models_core.retrieval.selection import SelectedKCCA
+
+#: Fewer training or held-out images than these leave nothing to correlate, or to select by.
+LEAST_TRAINING, LEAST_HELD_OUT = 10, 10
+
+
+def fit(
+    recipe: Recipe,
+    training: Material,
+    held_out: Material | None,
+    aids: Aids | None = None,
+    *,
+    kept: Kept | None = None,
+    kernels: Path | None = None,
+    caption: int = STANDS_FOR,
+    facts: dict[str, Any] | None = None,
+) -> System:
+    """Train `recipe`; settings are selected on `held_out`, each image with its caption of number `caption`.
+
+    Nearest neighbours have nothing to select, and do not look at held-out images. `kept` keeps word
+    similarities, the folder `kernels` the matrices, which are large; the progress of `kept` hears of all
+    phases, and what it raises ends the training. Raises BadRecipe, WordNetMissing, and ValueError for too few
+    images, and for an image that both sides have.
+    """
+    kept = kept or Kept()
+    check_pairs(recipe, training, held_out)
+    words = tuple(own[: recipe.text.captions] for own in training.words)
+    similarity = similarity_of(recipe, words, aids or Aids(), kept)
+    system = System(
+        recipe,
+        training.names,
+        training.documents(recipe.text.captions),
+        training.features,
+        similarity,
+        facts=facts or {},
+    )
+    if held_out is None or recipe.method == "nearest-neighbour":
+        return system
+    given = {
+        "recipe": recipe.digest,
+        "training": training.digest,
+        "held out": held_out.digest,
+        "caption": caption,
+        "similarity": "" if similarity is None else digest_of(similarity.words, similarity.matrix),
+    }
+    queries = held_out.standing(caption)
+
+    def texts() -> Arrays:
+        own = system.text.gram(system.documents, system.documents)
+        return {"own": own, "new": system.text.gram(queries, system.documents)}
+
+    def images() -> Arrays:
+        own = image_gram(recipe.image, training.features, training.features)
+        return {"own": own, "new": image_gram(recipe.image, held_out.features, training.features)}
+
+    store = Kept(kernels, kept.progress)
+    text = store.arrays("text kernel", given, texts)
+    image = store.arrays("image kernel", given, images)
+    grid = recipe.selection
+    kcca = SelectedKCCA(
+        grid.kappas, most=grid.most, number=grid.sizes, picks=grid.picks, center=grid.center
+    ).fit(
+        image["own"],
+        scaled_diagonal(text["own"], recipe.text.diagonal),
+        image["new"],
+        text["new"],
+        progress=kept.progress,
+    )
+    return dataclasses.replace(system, kcca=kcca)
+
+
+def check_pairs(recipe: Recipe, training: Material, held_out: Material | None) -> None:
+    """Raise ValueError where there are too few images, or one is on both sides."""
+    sides = [("training", training, LEAST_TRAINING)]
+    if recipe.method == "kcca":
+        if held_out is None:
+            raise ValueError(f"recipe {recipe.name!r} selects its settings on held-out images; give some")
+        sides.append(("held-out", held_out, LEAST_HELD_OUT))
+    for word, own, least in sides:
+        if len(own) < least:
+            raise ValueError(f"recipe {recipe.name!r} has {len(own)} {word} images; expected {least} or more")
+    both = set(training.names) & set(() if held_out is None else held_out.names)
+    if both:
+        raise ValueError(f"image {min(both)!r} is a training image and held out; expected one of these")
