@@ -21,7 +21,8 @@ from django.utils.translation import gettext as _
 
 from annotation import sql
 from annotation.models import Campaign
-from annotation.protocol.trust import Standing
+from annotation.protocol import trust
+from annotation.protocol.trust import Standing, TrustSettings
 
 #: Tasks looked at first, and how the look widens beyond them.
 HEAD = 48
@@ -147,6 +148,39 @@ def closed(campaign: Any) -> Nothing | None:
     if campaign.state == Campaign.CLOSED:
         return Nothing("closed", _("This campaign is over: choose another. Thank you for your work."))
     return Nothing("draft", _("This campaign has not begun yet: come back later."))
+
+
+def ahead(cursor: Any, holder: Holder, settings: TrustSettings, at: datetime) -> Nothing | None:
+    """Why a drawer is to wait until others have looked at their boxes; None where they need not.
+
+    Nobody waits where there is nobody else who may judge boxes, nor for a box for longer than
+    `drawing_wait_minutes`: what others leave lying cannot stop a campaign.
+    """
+    if not trust.watched(holder.standing, settings):
+        return None
+    wait = timedelta(minutes=settings.drawing_wait_minutes)
+    # State and kind stand in the text, for the partial index. A double check is no verdict to wait for.
+    cursor.execute(
+        """SELECT created_at FROM annotation_task
+           WHERE barred_id = %s AND campaign_id = %s AND state = 'open' AND kind = 'box_quality'
+               AND role = 'vote' AND created_at > %s ORDER BY created_at DESC LIMIT %s""",
+        [holder.worker, holder.campaign, sql.moment(at - wait), settings.drawing_unjudged],
+    )
+    drawn = [sql.moment_from(created) for (created,) in cursor.fetchall()]
+    refusal = trust.ahead(holder.standing, len(drawn), settings)
+    if refusal is None or not _others_judge(cursor, holder):
+        return None
+    return Nothing(refusal.code, refusal.text, drawn[-1] + wait)
+
+
+def _others_judge(cursor: Any, holder: Holder) -> bool:
+    """Whether somebody else is admitted to judging boxes in this campaign."""
+    cursor.execute(
+        """SELECT 1 FROM annotation_standing WHERE campaign_id = %s AND kind = 'box_quality'
+               AND worker_id <> %s AND NOT blocked AND state IN (%s, %s) LIMIT 1""",
+        [holder.campaign, holder.worker, trust.PROBATION, trust.TRUSTED],
+    )
+    return cursor.fetchone() is not None
 
 
 def why_none(cursor: Any, holder: Holder, kind: str, at: datetime) -> Nothing:

@@ -143,6 +143,9 @@ def following(
         return Nothing(
             "in_hand", _("You have this task in hand already, perhaps in another tab: answer it first.")
         )
+    ahead = hand_out.ahead(cursor, holder, terms.settings.trust, at)
+    if ahead is not None:
+        return ahead
     expires = at + timedelta(minutes=terms.settings.lease.minutes)
     number = holder.standing.items + len(held) + 1
     control = _control(cursor, terms, holder, kind, number, at, expires)

@@ -94,7 +94,11 @@ def offers(*, worker: Worker) -> list[Offer]:
             in_hand = held[campaign.pk, kind]
             with connection.cursor() as cursor:
                 waiting = _waiting(cursor, campaign.pk, kind, worker.pk)
-                nothing = shut or leases.refused_to(holder, terms)
+                nothing = (
+                    shut
+                    or leases.refused_to(holder, terms)
+                    or hand_out.ahead(cursor, holder, settings.trust, sql.now())
+                )
                 if nothing is None and not waiting and not in_hand:
                     nothing = hand_out.why_none(cursor, holder, kind, sql.now())
             test = None

@@ -183,7 +183,7 @@ def markdown(report: Report, *, good: str) -> str:
 def _cells(counts: Iterator[Counter[str]] | Sequence[Counter[str]]) -> Iterator[str]:
     for count in counts:
         for what in ("early", "ever"):
-            yield f"{count[what]} of {count['all']}"
+            yield f"{count[what]:d} of {count['all']}"
 
 
 def main() -> None:

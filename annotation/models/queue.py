@@ -101,6 +101,9 @@ class Task(models.Model):
                 condition=Q(state="open", live__lt=F("wanted")),
             ),
             models.Index(fields=["campaign", "kind"], name="task_open", condition=Q(state="open")),
+            models.Index(
+                fields=["barred"], name="task_unjudged", condition=Q(state="open", kind="box_quality")
+            ),
         ]
 
     def __str__(self) -> str:

@@ -78,6 +78,8 @@ class TrustSettings:
     drawing_bar: float = _from(0.7, _DRAWING)
     drawing_known: int = _from(30, _PLUMMER)
     drawing_window: int = _from(100, _DRAWING)
+    drawing_unjudged: int = _from(12, "decided: who draws faster than others judge is not seen; 0: no limit")
+    drawing_wait_minutes: int = _from(60, "decided: nobody waits for ever for boxes that nobody looks at")
     control_share: float = _from(0.02, _PLUMMER)
     double_check_share: float = _from(0.05, _DECIDED)
     drawing_iou: float = _from(0.5, "decided: section 3 of Plummer et al. 2015 counts a phrase found at 0.5")
@@ -96,7 +98,7 @@ class TrustSettings:
         ):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: expected a share, 0 to 1")
-        for name in ("entry_tasks", "page_slips", "grade_slip"):
+        for name in ("entry_tasks", "page_slips", "grade_slip", "drawing_unjudged", "drawing_wait_minutes"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}: expected 0 or more")
         for name, window in (("verdict_known", self.window), ("drawing_known", self.drawing_window)):
@@ -336,6 +338,29 @@ def why_not(standing: Standing, settings: TrustSettings) -> Refusal | None:
             "again, then retake the test.",
         )
     return None
+
+
+def watched(standing: Standing, settings: TrustSettings) -> bool:
+    """Whether this is a drawer whose boxes others are to look at before they draw many more.
+
+    Other questions are measured as they are answered; a drawer could draw a hundred boxes before
+    anybody has looked at one.
+    """
+    return standing.kind == BOX_DRAWING and standing.state == PROBATION and settings.drawing_unjudged > 0
+
+
+def ahead(standing: Standing, unjudged: int, settings: TrustSettings) -> Refusal | None:
+    """What keeps a drawer from drawing on while `unjudged` of their boxes wait for a verdict, if anything.
+
+    Boxes that have waited for longer than `drawing_wait_minutes` are not to be counted.
+    """
+    if not watched(standing, settings) or unjudged < settings.drawing_unjudged:
+        return None
+    return Refusal(
+        "unjudged",
+        f"Others have yet to look at {unjudged} of your boxes: choose another task, and draw on when they "
+        f"have, or in {settings.drawing_wait_minutes} min at the latest.",
+    )
 
 
 def _percent(share: float) -> str:

@@ -18,7 +18,7 @@ from annotation.tasktypes import TASK_TYPES, TaskType
 
 #: Reasons that hold for all of a campaign; and those that are nobody's doing.
 WHOLE = ("paused", "closed", "no_consent")
-NO_WORK = ("none_open", "all_judged", "busy")
+NO_WORK = ("none_open", "all_judged", "busy", "unjudged")
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from annotation.protocol.trust import (
     Standing,
     TrustSettings,
     after,
+    ahead,
     replay,
     why_not,
 )
@@ -371,6 +372,8 @@ def test_every_setting_says_where_its_default_comes_from():
         ("drawing_iou", 50.0),
         ("entry_tasks", -1),
         ("page_slips", -1),
+        ("drawing_unjudged", -1),
+        ("drawing_wait_minutes", -1),
         ("verdict_known", 21),
         ("verdict_known", 0),
         ("probation_known", 31),
@@ -415,6 +418,21 @@ def test_a_drawer_who_cannot_reach_the_bar_by_the_thirtieth_verdict_is_suspended
         standing = after(standing, BoxJudged(passed), SETTINGS)
         given += 1
     assert (standing.state, given) == (SUSPENDED, verdicts)
+
+
+def test_a_drawer_on_probation_stops_at_twelve_boxes_that_nobody_has_looked_at():
+    assert ahead(on_probation("box_drawing"), 11, SETTINGS) is None
+    stopped = ahead(on_probation("box_drawing"), 12, SETTINGS)
+    assert stopped is not None and stopped.code == "unjudged"
+    assert "12 of your boxes: choose another task" in stopped.text and "60 min at the latest" in stopped.text
+
+
+def test_nobody_but_a_drawer_on_probation_is_stopped_for_boxes():
+    assert ahead(on_probation("box_quality"), 100, SETTINGS) is None
+    drawn: list[Event] = [ItemDone(), BoxJudged(True)]
+    done = [*ADMITTED, *drawn * 30]
+    assert ahead(replay("box_drawing", done, SETTINGS), 100, SETTINGS) is None
+    assert ahead(on_probation("box_drawing"), 100, TrustSettings(drawing_unjudged=0)) is None
 
 
 @given(st.lists(st.booleans(), min_size=30, max_size=30))

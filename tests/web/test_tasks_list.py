@@ -92,6 +92,22 @@ def test_what_is_in_hand_is_gone_on_with(work: World):
     assert "Go on :" in rows(ann)[LINK]
 
 
+def test_a_drawer_whose_boxes_nobody_has_looked_at_is_told_what_to_do_instead(db: None, tmp_path: Path):
+    trust = {**TRUSTING["trust"], "drawing_unjudged": 1}
+    work = desk.campaign(tmp_path / "drawn", settings={"trust": trust})
+    work.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
+    work.take(1, q.BOX_QUALITY)
+    work.submit(0, work.held(0, q.BOX_DRAWING), then=False)
+    ann = desk.at_work(work)
+    row = rows(ann)[DRAW]
+    assert "Others have yet to look at 1 of your boxes: choose another task" in row and "Work" not in row
+    said = text_of(ann.get(desk.address(q.BOX_DRAWING)))
+    assert "or in 60 min at the latest" in said and "Look again" in said
+    judged = work.held(1, q.BOX_QUALITY)
+    work.submit(1, judged, then=False)
+    assert "yet to look" not in rows(ann)[DRAW]
+
+
 def test_what_waits_is_counted_without_what_i_answered_or_may_not_have(work: World):
     ann = desk.at_work(work)
     ann.get(desk.address())
