@@ -31,8 +31,8 @@ class Embeddings:
     vectors: Array
 
 
-def read_embeddings(path: Path, side: Side) -> Embeddings:
-    """Open one side's embeddings, from a file of its own or of both sides.
+def read_embeddings(path: Path, side: Side, ids_file: Path | None = None) -> Embeddings:
+    """Open one side's embeddings, from a file of its own or of both sides; `ids_file` lists their ids.
 
     Raises FormatError for shapes, types and ids that do not fit, and for the first vector that is not
     finite, naming its id.
@@ -46,7 +46,7 @@ def read_embeddings(path: Path, side: Side) -> Embeddings:
             file=path,
             expected=f"numbers of shape ({side}, dimensions)",
         )
-    ids = ids_of(held, ids_name, len(vectors))
+    ids = ids_of(held, ids_name, len(vectors), ids_file)
     try:
         check_finite(vectors, side)
     except NotANumber as error:

@@ -79,11 +79,17 @@ def named(held: Arrays, name: str) -> Array:
     return found
 
 
-def ids_of(held: Arrays, name: str, number: int) -> tuple[str, ...]:
-    """The ids called `name`, one for each of `number` rows, each once: in the file or beside it."""
-    beside = held.file.with_name(f"{held.file.stem}.{name}.txt")
+def ids_of(held: Arrays, name: str, number: int, listed: Path | None = None) -> tuple[str, ...]:
+    """The ids called `name`, one for each of `number` rows, each once: in the file or beside it.
+
+    Where `listed` is given, they are the lines of that file.
+    """
+    beside = listed or held.file.with_name(f"{held.file.stem}.{name}.txt")
     source = held.file
-    if name in held.arrays:
+    if listed is not None:
+        source = listed
+        ids = [text for _, text in lines(listed)]
+    elif name in held.arrays:
         ids = _text(held.arrays[name], name, held.file)
     elif name in held.texts:
         ids = _listed(held.texts[name], name, held.file)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +60,19 @@ class RunReport:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a run is called and where it comes from; fields as those of `Run`."""
+
+    name: str
+    direction: str
+    system: str
+    format: str
+    source: str
+    source_digest: str
+    depth: int
+
+
 def import_run(
     *,
     name: str,
@@ -102,11 +115,31 @@ def import_run(
         system, depth = system or read.tag, 0
         rankings: Iterable[Named] = ((query, *found) for query, found in read.rankings.items())
     elif format == "scores":
-        rankings = _best(read_scores(path), direction, depth)
+        rankings = best_of(read_scores(path), direction, depth)
     else:
         matrix = scores_of(*read_sides(path, captions), cosine=cosine)
-        rankings = _best(matrix, direction, depth)
-    found = _Found(names, str(path), direction)
+        rankings = best_of(matrix, direction, depth)
+    return _store(
+        Made(name, direction, system, format, source, _digest_of(files), depth),
+        rankings,
+        names,
+        progress,
+        began,
+    )
+
+
+def store_run(made: Made, rankings: Iterable[Named], corpus: str, *, progress: Progress = iter) -> RunReport:
+    """Keep `rankings`, named as the corpus names things, as a run. Raises as `import_run` does."""
+    began = time.monotonic()
+    check_name(made.name, "run")
+    return _store(made, rankings, names_of(corpus), progress, began)
+
+
+def _store(
+    made: Made, rankings: Iterable[Named], names: Names, progress: Progress, began: float
+) -> RunReport:
+    found = _Found(names, made.source, made.direction)
+    name, corpus = made.name, names.corpus
     with alone(f"run.{name}", "run", name):
         standing = Run.objects.filter(name=name).first()
         unchanged = standing is not None and standing.published
@@ -116,7 +149,7 @@ def import_run(
                 pass
             if (standing.corpus.name, standing.direction, standing.digest) != (
                 corpus,
-                direction,
+                made.direction,
                 found.digest,
             ):
                 raise ImportRefused(
@@ -126,27 +159,17 @@ def import_run(
         else:
             if standing is not None:
                 standing.delete()
-            made = Run.objects.create(
-                corpus=corpus_named(corpus),
-                name=name,
-                direction=direction,
-                system=system,
-                format=format,
-                source=source,
-                source_digest=_digest_of(files),
-                depth=depth,
-            )
-            _write(rows, found, made)
+            _write(rows, found, Run.objects.create(corpus=corpus_named(corpus), **asdict(made)))
     return RunReport(
         name,
         corpus,
-        direction,
-        system,
-        source,
+        made.direction,
+        made.system,
+        made.source,
         unchanged,
         found.queries,
         found.entries,
-        depth,
+        made.depth,
         found.digest,
         time.monotonic() - began,
     )
@@ -165,26 +188,38 @@ def export_run(*, name: str, out: Path) -> int:
         if run.direction == Run.ANNOTATION
         else (names.caption_name, names.image_name)
     )
+    return write_file(
+        out,
+        run.system or run.name,
+        (
+            (asks[query], [ranked[item] for item in items.tolist()], scores)
+            for query, items, scores in rankings_of(run)
+        ),
+    )
+
+
+def write_file(
+    out: Path, tag: str, rankings: Iterable[tuple[str, Sequence[str], NDArray[np.float32]]]
+) -> int:
+    """Write rankings as a new TREC file, which is whole once it is there; returns its number of lines.
+
+    Raises FormatError for a file that stands already and ids with white space; nothing is left then.
+    """
     if out.exists():
         raise FormatError("stands already", file=out, expected="a new file")
     part = out.with_name(f"{out.name}.part")
     part.unlink(missing_ok=True)
     try:
-        written = write_run(
-            part,
-            "_".join((run.system or run.name).split()),
-            (
-                (asks[query], [ranked[item] for item in items.tolist()], scores)
-                for query, items, scores in rankings_of(run)
-            ),
-        )
+        written = write_run(part, "_".join(tag.split()), rankings)
         part.rename(out)
     finally:
         part.unlink(missing_ok=True)
     return written
 
 
-def _best(matrix: ScoreMatrix, direction: str, depth: int) -> Iterator[Named]:
+def best_of(
+    matrix: ScoreMatrix, direction: str, depth: int
+) -> Iterator[tuple[str, list[str], NDArray[np.float32]]]:
     """Each query's best items from a matrix, a strip of queries at a time."""
     turned = direction == Run.SEARCH
     queries, items = (matrix.captions, matrix.images) if turned else (matrix.images, matrix.captions)

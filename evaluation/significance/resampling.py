@@ -37,6 +37,30 @@ class Difference:
     resamples: int
 
 
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A system's mean or median, with its interval of level `level`."""
+
+    value: float
+    low: float
+    high: float
+    level: float
+    resamples: int
+
+
+def bootstrap_figure(values: ArrayLike, bootstrap: Bootstrap, *, statistic: Statistic = "mean") -> Interval:
+    """Resample one system's mean or median; raises as `bootstrap_difference` does."""
+    (own,) = paired(values)
+    owners, clusters = _owners(values, bootstrap)
+    if statistic == "mean" and np.isinf(own).any():
+        raise ValueError("a value is infinite (not retrieved): it has no mean; ask for the median")
+    take = (_means if statistic == "mean" else _medians)(own, owners, clusters)
+    drawn = _draws(bootstrap, clusters, len(own) if statistic == "median" else clusters)
+    moved = np.concatenate([take(part) for part in drawn])
+    low, high = _between(moved, bootstrap.level)
+    return Interval(float(take(np.ones((1, clusters)))[0]), low, high, bootstrap.level, len(moved))
+
+
 def bootstrap_difference(
     first: ArrayLike, second: ArrayLike, bootstrap: Bootstrap, *, statistic: Statistic = "mean"
 ) -> Difference:
@@ -58,13 +82,19 @@ def bootstrap_difference(
     moved = np.concatenate(parts)
     whole = np.ones((1, clusters))
     seen = apart(measured[0](whole), measured[1](whole))[0]
-    tail = (1 - bootstrap.level) / 2
+    low, high = _between(moved, bootstrap.level)
+    side = min(int((moved <= 0).sum()), int((moved >= 0).sum()))
+    p = min(1.0, 2 * (side + 1) / (len(moved) + 1))
+    return Difference(float(seen), low, high, bootstrap.level, p, len(moved))
+
+
+def _between(moved: Floats, level: float) -> tuple[float, float]:
+    """The percentiles that leave out half of 1 - level on either side."""
+    tail = (1 - level) / 2
     # Between a number and infinity there is nothing to interpolate.
     way: Literal["linear", "nearest"] = "linear" if np.isfinite(moved).all() else "nearest"
     low, high = np.quantile(moved, [tail, 1 - tail], method=way)
-    side = min(int((moved <= 0).sum()), int((moved >= 0).sum()))
-    p = min(1.0, 2 * (side + 1) / (len(moved) + 1))
-    return Difference(float(seen), float(low), float(high), bootstrap.level, p, len(moved))
+    return float(low), float(high)
 
 
 def _owners(values: ArrayLike, bootstrap: Bootstrap) -> tuple[NDArray[np.int64], int]:

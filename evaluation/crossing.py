@@ -1,0 +1,90 @@
+"""What cross-validated systems reach: R@1, 5, 10 and median rank both ways, intervals, and tests.
+
+Every image is a query once, so the ranks of all folds are pooled. Intervals are of a bootstrap that draws
+images. Tests are McNemar's exact one on R@10; values of p are adjusted by Holm over all that are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.agreement.estimates import Bootstrap
+from evaluation.significance.mcnemar import mcnemar
+from evaluation.significance.resampling import Interval, bootstrap_figure
+from evaluation.significance.tables import holm, mark
+from models_core.recipes.crossing import Crossed
+from models_core.retrieval.selection import CUTOFFS, DIRECTIONS
+
+#: What is tested, and against which system by default: the best of the nearest neighbours in print.
+TESTED = 10
+BASELINE = "NN5-F1-idf"
+MEDIAN = "median rank"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A system's figures, by direction and measure; shares, and ranks."""
+
+    system: str
+    printed: str
+    figures: dict[str, dict[str, Interval]]
+
+
+@dataclass(frozen=True)
+class Tested:
+    """`first` against `second` on R@10: their difference, how many queries only one of them finds, p."""
+
+    first: str
+    second: str
+    direction: str
+    difference: float
+    first_only: int
+    second_only: int
+    p: float
+    adjusted: float
+
+    @property
+    def mark(self) -> str:
+        return mark(self.adjusted)
+
+
+def figures_of(crossed: Crossed, *, resamples: int = 1000, seed: int = 0) -> Figures:
+    """Figures with intervals of 95 %; each query's image is drawn with it."""
+    draw = Bootstrap(range(len(crossed.pool)), resamples, seed=seed)
+    found: dict[str, dict[str, Interval]] = {}
+    for direction in DIRECTIONS:
+        ranks = crossed.ranks[direction]
+        found[direction] = {f"R@{k}": bootstrap_figure(ranks <= k, draw) for k in CUTOFFS}
+        found[direction][MEDIAN] = bootstrap_figure(ranks, draw, statistic="median")
+    return Figures(crossed.recipe.name, crossed.recipe.printed, found)
+
+
+def compared(systems: Sequence[Crossed], pairs: Sequence[tuple[str, str]]) -> list[Tested]:
+    """Each pair in both directions. Raises ValueError for a system that was not tested, listing those."""
+    by_name = {one.recipe.name: one for one in systems}
+    for name in (name for pair in pairs for name in pair):
+        if name not in by_name:
+            raise ValueError(f"no system {name!r} among those tested: {', '.join(by_name)}")
+    rows = []
+    for first, second in pairs:
+        for direction in DIRECTIONS:
+            ours, theirs = (by_name[name].ranks[direction] <= TESTED for name in (first, second))
+            rows.append(
+                (first, second, direction, float(np.mean(ours) - np.mean(theirs)), mcnemar(ours, theirs))
+            )
+    adjusted = holm([test.p for *_, test in rows])
+    return [
+        Tested(first, second, direction, difference, test.first_only, test.second_only, test.p, float(p))
+        for (first, second, direction, difference, test), p in zip(rows, adjusted, strict=True)
+    ]
+
+
+def pairs_of(names: Sequence[str]) -> list[tuple[str, str]]:
+    """What print compares, of these: each with NN (section 3.1), and TRI5SEM with others (Table 3)."""
+    pairs = [(name, BASELINE) for name in names if name != BASELINE] if BASELINE in names else []
+    if "TRI5SEM" in names:
+        pairs += [("TRI5SEM", name) for name in ("BoW1", "BoW5", "TagRank", "TRI5") if name in names]
+    return pairs

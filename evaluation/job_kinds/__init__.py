@@ -1,0 +1,7 @@
+"""Kinds of jobs of the evaluation: one file each, all registered once this package is imported."""
+
+import sys
+
+from annotation.registry import discover
+
+discover(sys.modules[__name__])

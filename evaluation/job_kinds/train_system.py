@@ -1,0 +1,44 @@
+"""Training a system."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from annotation.jobs import Progress, job_kind
+from annotation.registry import UnknownName
+from evaluation.job_progress import Phases
+from evaluation.services import systems
+
+
+@job_kind("train_system", title="Training a system", refusals=(UnknownName, OSError, ValueError))
+def train_system(
+    progress: Progress,
+    *,
+    name: str,
+    recipe: str,
+    corpus: str,
+    train: str = "train",
+    held_out: str = "val",
+    fold: str = "",
+    background: Sequence[str] = (),
+    wordnet: str = "",
+    features: str = "",
+    ids: str = "",
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Train and store; the result is `systems.Trained`. A killed one goes on after its last phase."""
+    return asdict(
+        systems.train_system(
+            name=name,
+            recipe=recipe,
+            corpus=corpus,
+            train=train,
+            held_out=held_out,
+            fold=fold,
+            sources=systems.Sources(tuple(background), wordnet, features, ids),
+            seed=seed,
+            progress=Phases(progress),
+        )
+    )

@@ -1,0 +1,141 @@
+"""`manage.py cross_validate CORPUS [RECIPE...]`: the systems of Table 11 on every image of a corpus once.
+
+    python manage.py cross_validate flickr8k --background captions.txt dialogues.txt
+    python manage.py cross_validate flickr8k --features fire9.npy --feature-ids names.txt --background ...
+    python manage.py cross_validate flickr8k BoW5 TRI5 mine.toml --pairs mine:TRI5
+
+Folds that are done are kept: a run that was stopped, or one with further recipes, goes on after them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from evaluation.crossing import BASELINE, MEDIAN, TESTED, compared, figures_of, pairs_of
+from evaluation.management.base import TableCommand
+from evaluation.management.training import REFUSALS, Bars, add_sources, sources_of
+from evaluation.services.crossing import cross_validated
+from evaluation.tables import Cell, Table, as_text
+from models_core.recipes.crossing import FOLDS
+from models_core.recipes.table11 import TABLE_11
+from models_core.retrieval.selection import CUTOFFS, DIRECTIONS
+
+MEASURES = (*(f"R@{k}" for k in CUTOFFS), MEDIAN)
+
+
+class Command(TableCommand):
+    help = (
+        "Train and test recipes in folds: figures with bootstrap intervals, and McNemar's tests at "
+        f"R@{TESTED}, adjusted by Holm. Images without a picture (or features) are left out."
+    )
+    refusals = (*TableCommand.refusals, *REFUSALS)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("corpus", help="The corpus")
+        parser.add_argument("recipes", nargs="*", help="Names, or TOML files (default: all of Table 11)")
+        add_sources(parser)
+        parser.add_argument("--folds", type=int, default=FOLDS, help=f"How many (default: {FOLDS})")
+        parser.add_argument("--seed", type=int, default=0, help="Of folds, codebooks, resamples (default: 0)")
+        parser.add_argument("--resamples", type=int, default=1000, help="Of the bootstrap (default: 1000)")
+        parser.add_argument(
+            "--pairs",
+            nargs="+",
+            default=[],
+            metavar="A:B",
+            help=f"Further pairs to test (always: all with {BASELINE}, TRI5SEM with those of Table 3)",
+        )
+        parser.add_argument(
+            "--tests", action="store_true", help="With --csv or --latex: the tests, not the figures"
+        )
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        pairs = [tuple(pair.split(":")) for pair in options["pairs"]]
+        if any(len(pair) != 2 for pair in pairs):
+            raise CommandError("--pairs: expected two systems with a colon between, as TRI5SEM:BoW5")
+        if options["resamples"] < 1:
+            raise CommandError(f"--resamples {options['resamples']}: ask for at least 1")
+        self.tests = options["tests"]
+        with Bars() as bars:
+            crossed = cross_validated(
+                corpus=options["corpus"],
+                recipes=options["recipes"] or list(TABLE_11),
+                sources=sources_of(options),
+                folds=options["folds"],
+                seed=options["seed"],
+                progress=bars,
+            )
+        names = [one.recipe.name for one in crossed.systems]
+        tests = compared(crossed.systems, [*pairs_of(names), *((a, b) for a, b in pairs)])
+        return {
+            **crossed.facts,
+            "systems": [
+                asdict(figures_of(one, resamples=options["resamples"], seed=options["seed"]))
+                for one in crossed.systems
+            ],
+            "tests": [{**asdict(test), "mark": test.mark} for test in tests],
+        }
+
+    def table(self, report: dict[str, Any]) -> Table:
+        return _tests(report) if self.tests else _figures(report, spread=self.layout == "csv")
+
+    def text(self, report: dict[str, Any]) -> str:
+        found = f"{_remarks(report)}\n\n{as_text(_figures(report))}"
+        if not report["tests"]:
+            return found
+        return (
+            f"{found}\n\nMcNemar's exact test at R@{TESTED}; p adjusted by Holm for {len(report['tests'])} "
+            f"tests; * p <= 0.1, ** p <= 0.05, *** p <= 0.01\n\n{as_text(_tests(report))}"
+        )
+
+
+def _remarks(report: dict[str, Any]) -> str:
+    whom = (
+        f"{report['images']} images of corpus {report['corpus']!r} in {report['folds']} folds (seed "
+        f"{report['seed']}), each a query once among the {report['pool']} of its fold; "
+        f"{report['left_out']} images are left out."
+    )
+    how = f"Image kernel: {report['image']}. In brackets: 95 % of bootstrap resamples of the images."
+    lines = [whom, how]
+    if report["background"]:
+        lines.append(f"BNC is a stand-in, not the BNC: {', '.join(report['background'])}.")
+    if report["same"]:
+        lines.append(f"Left out, being others with these features: {', '.join(report['same'])}.")
+    return "\n".join(lines)
+
+
+def _figures(report: dict[str, Any], *, spread: bool = False) -> Table:
+    """Systems by measures and directions; with `spread` the ends of intervals have columns of their own."""
+    head = ["system"]
+    for direction in DIRECTIONS:
+        for measure in MEASURES:
+            head += [f"{direction} {measure}"]
+            head += [f"{direction} {measure} low", f"{direction} {measure} high"] if spread else []
+    rows: list[list[Cell]] = []
+    for one in report["systems"]:
+        row: list[Cell] = [one["system"]]
+        for direction in DIRECTIONS:
+            for measure in MEASURES:
+                found = one["figures"][direction][measure]
+                value, low, high = (
+                    found[key] * (1 if measure == MEDIAN else 100) for key in ("value", "low", "high")
+                )
+                row += [value, low, high] if spread else [f"{value:.1f} [{low:.1f}, {high:.1f}]"]
+        rows.append(row)
+    return Table(head, rows, places=dict.fromkeys(head[1:], 1))
+
+
+def _tests(report: dict[str, Any]) -> Table:
+    head = ["first", "second", "direction", "difference", "first only", "second only", "p", "adjusted p", ""]
+    rows: list[list[Cell]] = [
+        [
+            *(test["first"], test["second"], test["direction"], 100 * test["difference"]),
+            *(test["first_only"], test["second_only"], f"{test['p']:.2g}", f"{test['adjusted']:.2g}"),
+            test["mark"],
+        ]
+        for test in report["tests"]
+    ]
+    return Table(head, rows, places={"difference": 1})

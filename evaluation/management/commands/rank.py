@@ -1,0 +1,78 @@
+"""`manage.py rank SYSTEM --split test`: images and captions ranked by a stored system, both ways.
+
+    python manage.py rank tri5 --split test
+    python manage.py rank sem --split 1/5 --out runs/ --protocol "any of five"
+
+The runs are NAME-annotation and NAME-search; score_run, compare_systems and export_run take them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from annotation.management.base import ReportCommand
+from evaluation.management.training import REFUSALS, Bars, add_features, sources_of
+from evaluation.metrics.protocols import PROTOCOLS
+from evaluation.services.rankings import ONE_CAPTION, rank
+from evaluation.services.runs import DEPTH
+
+
+class Command(ReportCommand):
+    help = "Rank images for captions and captions for images, as runs in the database or as TREC files."
+    refusals = (*ReportCommand.refusals, *REFUSALS)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("system", help="The system")
+        parser.add_argument(
+            "--split", required=True, help="Which images: a split, a file of names, or a fold as 1/5"
+        )
+        parser.add_argument("--corpus", default="", help="Another corpus than it was trained on")
+        parser.add_argument("--name", default="", help="What the runs are called (default: the system)")
+        parser.add_argument(
+            "--protocol",
+            default=ONE_CAPTION,
+            help=f"Which captions: {', '.join(PROTOCOLS)} (default: {ONE_CAPTION})",
+        )
+        parser.add_argument(
+            "--depth", type=int, default=DEPTH, help=f"Items of each ranking (default: {DEPTH}; 0: all)"
+        )
+        parser.add_argument("--out", type=Path, metavar="DIR", help="Also write TREC files there")
+        parser.add_argument("--files-only", action="store_true", help="Leave the database as it is")
+        add_features(parser)
+        parser.add_argument("--seed", type=int, default=0, help="Of the folds (default: 0)")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        if options["files_only"] and options["out"] is None:
+            raise CommandError("--files-only: say where with --out DIR")
+        with Bars() as bars:
+            ranked = rank(
+                system=options["system"],
+                split=options["split"],
+                corpus=options["corpus"],
+                run=options["name"],
+                protocol=options["protocol"],
+                depth=options["depth"],
+                out=options["out"],
+                database=not options["files_only"],
+                sources=sources_of(options) if options["features"] else None,
+                seed=options["seed"],
+                progress=bars,
+            )
+        return {"runs": [asdict(one) for one in ranked]}
+
+    def show(self, report: dict[str, Any]) -> str:
+        said = []
+        for one in report["runs"]:
+            where = [f"in {one['file']}"] if one["file"] else []
+            if one["stored"]:
+                where.append("there already, nothing changed" if one["unchanged"] else "kept")
+            said.append(
+                f"run {one['run']!r}: {one['queries']} queries, {one['items']} items each, "
+                f"{' and '.join(where)}"
+            )
+        return "\n".join(said)

@@ -1,0 +1,71 @@
+"""`manage.py train_system NAME --recipe R --corpus C`: a system of Table 11 or one's own, kept.
+
+    python manage.py train_system tri5 --recipe TRI5 --corpus flickr8k
+    python manage.py train_system sem --recipe TRI5SEM --corpus flickr8k --fold 1/5 --background texts.txt
+    python manage.py train_system own --recipe own.toml --corpus flickr8k --train mine.txt --held-out dev.txt
+
+What was stopped goes on after its last finished phase when it is asked for again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.management.base import ReportCommand
+from evaluation.management.training import REFUSALS, Bars, add_sources, sources_of
+from evaluation.services.systems import train_system
+
+
+class Command(ReportCommand):
+    help = "Train a system by its recipe and keep it; where the same stands already, nothing changes."
+    refusals = (*ReportCommand.refusals, *REFUSALS)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("name", help="What the system shall be called")
+        parser.add_argument("--recipe", required=True, help="A system of Table 11, or a TOML file")
+        parser.add_argument("--corpus", required=True, help="The corpus")
+        parser.add_argument(
+            "--train",
+            default="train",
+            help="Training images: a split, a file of names, or a fold as 1/5 (default: train)",
+        )
+        parser.add_argument(
+            "--held-out", default="val", help="Those that settings are selected on (default: val)"
+        )
+        parser.add_argument(
+            "--fold",
+            default="",
+            metavar="K/N",
+            help="In place of both: leave fold K for testing, hold out the next, train on the others",
+        )
+        add_sources(parser)
+        parser.add_argument("--seed", type=int, default=0, help="Of folds and codebooks (default: 0)")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        with Bars() as bars:
+            return asdict(
+                train_system(
+                    name=options["name"],
+                    recipe=options["recipe"],
+                    corpus=options["corpus"],
+                    train=options["train"],
+                    held_out=options["held_out"],
+                    fold=options["fold"],
+                    sources=sources_of(options),
+                    seed=options["seed"],
+                    progress=bars,
+                )
+            )
+
+    def show(self, report: dict[str, Any]) -> str:
+        end = "is already there, nothing changed" if report["unchanged"] else "trained"
+        return (
+            f"{report['training']} training and {report['held_out']} held-out images of corpus "
+            f"{report['corpus']!r}; {report['left_out']} of its images cannot be used\n"
+            f"system {report['system']!r} ({report['recipe']}) {end}\n"
+            f"{report['folder']}, SHA-256 {report['sha256']}"
+        )

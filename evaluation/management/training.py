@@ -1,0 +1,84 @@
+"""What the commands that train and rank share: files named by the user, bars by phase, refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from django.core.management.base import CommandParser
+from tqdm import tqdm
+
+from annotation.exclusive import Busy
+from annotation.formats.base import FormatError
+from annotation.management.base import progress_bar
+from evaluation.services.systems import Sources
+from evaluation.services.writing import ImportRefused
+
+#: Whose message is one line about the input. WordNetMissing is an OSError, BadRecipe, BadModel and
+#: BadPicture are ValueErrors.
+REFUSALS: tuple[type[Exception], ...] = (FormatError, ImportRefused, Busy, OSError, ValueError)
+
+
+class Bars:
+    """Progress of phases on a terminal, a bar for each; call it as phases do."""
+
+    def __init__(self) -> None:
+        self.phase = ""
+        self.bar: tqdm[Any] | None = None
+
+    def __enter__(self) -> Bars:
+        return self
+
+    def __call__(self, phase: str, done: int, of: int) -> None:
+        """Told by a phase how far it is."""
+        if self.bar is None or phase != self.phase or of != self.bar.total:
+            self.close()
+            self.phase, self.bar = phase, progress_bar(what=phase, total=of)
+        self.bar.update(done - self.bar.n)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
+def add_sources(parser: CommandParser) -> None:
+    """What a training reads besides the corpus."""
+    parser.add_argument(
+        "--background",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="Texts, a sentence a line, for what print computes on the BNC",
+    )
+    parser.add_argument("--wordnet", type=Path, help="WordNet 3.0's noun files (default: Debian's folder)")
+    add_features(parser)
+
+
+def add_features(parser: CommandParser) -> None:
+    """A file of image features."""
+    parser.add_argument(
+        "--features",
+        type=Path,
+        metavar="FILE",
+        help="Vectors of images (npy, npz, safetensors), in place of words of pictures",
+    )
+    parser.add_argument(
+        "--feature-ids", type=Path, metavar="FILE", help="Their images' names, one a line, in order"
+    )
+
+
+def sources_of(options: dict[str, Any]) -> Sources:
+    """The files that were named, as whole paths: a system remembers them."""
+    features, ids, wordnet = (
+        "" if options.get(key) is None else str(options[key].resolve())
+        for key in ("features", "feature_ids", "wordnet")
+    )
+    background = tuple(str(file.resolve()) for file in options.get("background", []))
+    return Sources(background, wordnet, features, ids)

@@ -1,0 +1,89 @@
+"""Recipes cross-validated on a corpus; what a fold gave is kept, and shared by all who ask again."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.services.systems import Sources, aids_of, examples_from, kept
+from models_core.recipes.crossing import FOLDS, Crossed, cross_validate
+from models_core.recipes.files import recipe_of
+from models_core.recipes.kept import Progress, no_progress
+from models_core.recipes.material import prepare
+from models_core.recipes.recipe import BadRecipe, Image, Recipe
+
+#: The image kernel of a feature file: of the named recipes, whose own is of words of pictures.
+LINEAR = Image("linear", 1)
+
+
+@dataclass(frozen=True)
+class CrossedCorpus:
+    """Systems in the order asked, and what is to be known about their figures, as plain data."""
+
+    systems: list[Crossed]
+    facts: dict[str, Any]
+
+
+def cross_validated(
+    *,
+    corpus: str,
+    recipes: Sequence[str],
+    sources: Sources | None = None,
+    folds: int = FOLDS,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> CrossedCorpus:
+    """Test recipes (names, or TOML files) on every image of `corpus` that has a picture, or features.
+
+    With a feature file every recipe has its linear kernel; a recipe that is then another one asked for
+    before it is left out. Raises UnknownName, FormatError, WordNetMissing, ValueError.
+    """
+    sources = sources or Sources()
+    chosen, same = _once([recipe_of(name) for name in recipes], linear=bool(sources.features))
+    found = examples_from(corpus, sources)
+    store = kept(progress)
+    aids = aids_of(chosen, sources, store)
+    for recipe in chosen:
+        # Before hours of work, not after.
+        if "background" in recipe.text.similarities and not aids.background:
+            raise BadRecipe(
+                f"recipe {recipe.name!r} needs a background text (BNC in print); name one with --background"
+            )
+    material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed)
+    systems = [
+        cross_validate(recipe, material, aids, number=folds, seed=seed, kept=store) for recipe in chosen
+    ]
+    return CrossedCorpus(
+        systems,
+        {
+            "corpus": corpus,
+            "digest": found.digest,
+            "material": material.digest,
+            "images": len(material),
+            "left_out": len(found.absent),
+            "folds": folds,
+            "pool": " or ".join(map(str, sorted({int(n) for n in systems[0].pool}))),
+            "seed": seed,
+            "image": "linear, on the features" if sources.features else "as each recipe has it",
+            "features": sources.features,
+            "background": [] if not aids.called else [aids.called],
+            "same": same,
+        },
+    )
+
+
+def _once(recipes: list[Recipe], *, linear: bool) -> tuple[list[Recipe], list[str]]:
+    """The recipes with the kernel they get, each once, and the names of those that come to the same."""
+    seen: dict[str, Recipe] = {}
+    same = []
+    for recipe in recipes:
+        own = dataclasses.replace(recipe, image=LINEAR) if linear else recipe
+        if own.digest in seen:
+            same.append(own.name)
+        seen.setdefault(own.digest, own)
+    twice = {one.name for one in seen.values() if [o.name for o in seen.values()].count(one.name) > 1}
+    if twice:
+        raise BadRecipe(f"two recipes are called {min(twice)!r}; expected different names")
+    return list(seen.values()), same

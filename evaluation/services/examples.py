@@ -1,0 +1,122 @@
+"""A corpus as what systems are trained on and rank: images with captions, pictures or features, by name.
+
+Which images: those of a split; those a file names, one a line; or a fold, as "2/5", dealt by a seed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.formats.base import FormatError
+from annotation.formats.names import image_id
+from annotation.formats.text import lines, shown
+from annotation.registry import UnknownName
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.records import stream_records
+from evaluation.formats.embeddings import read_embeddings
+from evaluation.selectors import Names, names_of
+from models_core.recipes.crossing import dealt
+from models_core.recipes.material import Example
+
+_FOLD = re.compile(r"(\d{1,4})/(\d{1,4})")
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The images of a corpus that can be used, in its order, with their splits.
+
+    `vectors` has a row for each where a feature file was given. `absent` are the names of images that
+    have no picture, or are not in the feature file.
+    """
+
+    corpus: str
+    digest: str
+    examples: tuple[Example, ...]
+    splits: tuple[str, ...]
+    absent: frozenset[str]
+    names: Names
+    vectors: NDArray[np.floating] | None = None
+
+    def chosen(self, what: str, *, seed: int = 0) -> list[int]:
+        """Places of the images of a split, a file of names or a fold.
+
+        Raises UnknownName for a split that is none, FormatError for a file that names what the corpus
+        lacks, and ValueError where nothing is left.
+        """
+        fold = _FOLD.fullmatch(what)
+        if fold:
+            which, number = int(fold[1]), int(fold[2])
+            if not 1 <= which <= number:
+                raise ValueError(f"fold {what}: expected 1/{number} to {number}/{number}")
+            return [int(place) for place in dealt(len(self.examples), number, seed=seed)[which - 1]]
+        if Path(what).is_file():
+            found = self._listed(Path(what))
+        elif what in self.splits:
+            found = [place for place, split in enumerate(self.splits) if split == what]
+        else:
+            known = ", ".join(repr(split) for split in sorted(set(self.splits))) or "none"
+            raise UnknownName(
+                f"unknown split {what!r} of corpus {self.corpus!r}; known: {known}, a file of image names, "
+                "or a fold as 1/5"
+            )
+        if not found:
+            raise ValueError(f"{what} names no image with a picture (or features) of corpus {self.corpus!r}")
+        return found
+
+    def _listed(self, file: Path) -> list[int]:
+        places = {}
+        for place, example in enumerate(self.examples):
+            places[example.name] = places[image_id(example.name)] = place
+        found = []
+        for number, line in lines(file):
+            name = line.strip()
+            if name in places or image_id(name) in places:
+                found.append(places.get(name, places.get(image_id(name), -1)))
+            elif name and name not in self.names.image and image_id(name) not in self.names.image:
+                raise FormatError(
+                    f"names {shown(name)}, no image of corpus {self.corpus!r}",
+                    file=file,
+                    line=number,
+                    expected="an image's name in each line",
+                )
+        return sorted(set(found))
+
+
+def examples_of(corpus: str, *, features: Path | None = None, ids: Path | None = None) -> Examples:
+    """The images of the published corpus `corpus`; `features` is a file of vectors, whose ids `ids` lists.
+
+    Raises UnknownName, FormatError for a bad feature file, and ValueError where no image can be used.
+    """
+    row, names = corpus_named(corpus), names_of(corpus)
+    found = None if features is None else read_embeddings(features, "images", ids)
+    place_of = {} if found is None else {name: place for place, name in enumerate(found.ids)}
+    examples, splits, absent, places = [], [], set(), []
+    for name, record in zip(names.image_name.values(), stream_records(corpus=row), strict=True):
+        place = next((place_of[n] for n in (name, record.id) if n in place_of), -1)
+        if not record.captions or (record.picture is None if found is None else place < 0):
+            absent.add(name)
+            continue
+        captions = tuple(caption.text for caption in record.captions)
+        examples.append(Example(name, captions, record.picture))
+        splits.append(record.split)
+        places.append(place)
+    if not examples:
+        what = "a picture" if found is None else f"features in {features} (it has {found.ids[0]!r}, say)"
+        raise ValueError(
+            f"no image of corpus {corpus!r} has a caption and {what}; "
+            "import it with --images, or give features of its images"
+        )
+    return Examples(
+        corpus,
+        row.digest,
+        tuple(examples),
+        tuple(splits),
+        frozenset(absent),
+        names,
+        None if found is None else np.asarray(found.vectors[places], dtype=np.float64),
+    )

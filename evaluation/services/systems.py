@@ -1,0 +1,246 @@
+"""Systems by recipe: features extracted, systems trained and stored under DATA_DIR/systems.
+
+Phases are kept under DATA_DIR/kept, so what was killed goes on after its last finished phase. A system's
+folder is there when it is whole; kernels of a training that was stopped wait beside it, and go when it
+is done.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+from safetensors.numpy import save_file
+
+from annotation.formats.text import lines
+from annotation.registry import UnknownName
+from evaluation.services.examples import Examples, examples_of
+from evaluation.services.writing import ImportRefused, alone, check_file, check_name
+from models_core import storage
+from models_core.recipes.background import read_sentences
+from models_core.recipes.files import recipe_of
+from models_core.recipes.kept import Kept, Progress, no_progress
+from models_core.recipes.material import count_words, prepare
+from models_core.recipes.recipe import Recipe
+from models_core.recipes.sides import Aids
+from models_core.recipes.system import System
+from models_core.recipes.training import fit
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What `extract_features` did; `left_out` images have no picture. `out` is the file written, or ""."""
+
+    corpus: str
+    images: int
+    left_out: int
+    codebooks: str
+    out: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A system that stands. `unchanged`: it stood already. `left_out` images have no picture or features."""
+
+    system: str
+    recipe: str
+    corpus: str
+    folder: str
+    unchanged: bool
+    training: int
+    held_out: int
+    left_out: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What a training reads besides the corpus: files of the user's.
+
+    `background` are texts, a sentence a line; `features` vectors of images, whose ids `ids` lists.
+    """
+
+    background: tuple[str, ...] = ()
+    wordnet: str = ""
+    features: str = ""
+    ids: str = ""
+
+
+def kept(progress: Progress = no_progress) -> Kept:
+    """Phases of all corpora."""
+    return Kept(Path(settings.DATA_DIR) / "kept", progress)
+
+
+def folder_of(name: str) -> Path:
+    """Where the system `name` is, or will be."""
+    return Path(settings.DATA_DIR) / "systems" / name
+
+
+def system_named(name: str) -> System:
+    """The stored system; raises UnknownName listing what exists, and storage.BadModel."""
+    folder = folder_of(name)
+    if not name or not (folder / storage.MANIFEST).is_file():
+        known = sorted(f.parent.name for f in folder_of("x").parent.glob(f"[!.]*/{storage.MANIFEST}"))
+        raise UnknownName(f"unknown system {name!r}; known: {', '.join(known) or 'none'}")
+    return System.load(folder)
+
+
+def extract_features(
+    *, corpus: str, out: Path | None = None, seed: int = 0, progress: Progress = no_progress
+) -> Extracted:
+    """Learn codebooks from the corpus's pictures and keep every picture's words; again, it only reads them.
+
+    `out` is a new safetensors file of histograms, which trainings take as a feature file. Raises
+    UnknownName, BadPicture, ValueError where the corpus has no pictures, and ImportRefused.
+    """
+    if out is not None and (out.exists() or out.suffix != ".safetensors"):
+        raise ImportRefused(f"{out}: expected the name of a new file that ends in .safetensors")
+    found = examples_of(corpus)
+    words = count_words(found.examples, kept=kept(progress), seed=seed)
+    if out is not None:
+        shares = np.concatenate(words.shares("histogram"), axis=1)
+        part = out.with_name(f"{out.name}.part")
+        save_file({"vectors": shares}, part, {"ids": json.dumps([e.name for e in found.examples])})
+        part.rename(out)
+    return Extracted(
+        corpus, len(words), len(found.absent), words.codebooks.digest, "" if out is None else str(out)
+    )
+
+
+def train_system(
+    *,
+    name: str,
+    recipe: str,
+    corpus: str,
+    train: str = "train",
+    held_out: str = "val",
+    fold: str = "",
+    sources: Sources | None = None,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> Trained:
+    """Train `recipe` (a name, or a TOML file) on images of `corpus`, and store it as the system `name`.
+
+    `train` and `held_out` say which images, as `Examples.chosen` takes it; with `fold`, "1/5" say, that
+    fold is left for testing, the next is held out and the others train. Where the same stands already,
+    nothing changes. Raises ImportRefused where another stands, and whatever reading and training raise;
+    then no system is left.
+    """
+    check_name(name, "system")
+    sources = sources or Sources()
+    chosen = recipe_of(recipe)
+    found = examples_from(corpus, sources)
+    training, held = (
+        _by_fold(found, fold, seed)
+        if fold
+        else (found.chosen(train, seed=seed), found.chosen(held_out, seed=seed))
+    )
+    facts = {
+        "corpus": corpus,
+        "corpus_digest": found.digest,
+        "recipe_digest": chosen.digest,
+        "training": fold and f"all but fold {fold} and the next" or train,
+        "held_out": fold and f"the fold after {fold}" or held_out,
+        "training_images": len(training),
+        "held_out_images": len(held),
+        "seed": seed,
+        **_facts_of(sources),
+    }
+    folder = folder_of(name)
+    kernels = folder.parent / f".training-{name}"
+    with alone(f"system.{name}", "system", name):
+        unchanged = folder.exists()
+        if unchanged:
+            standing = storage.read_manifest(folder)["facts"]
+            if any(standing.get(key) != value for key, value in facts.items()):
+                raise ImportRefused(
+                    f"system {name!r} stands already, of another recipe or other images; choose another name"
+                )
+        else:
+            # What a killed process was writing when it ended.
+            for left in folder.parent.glob(f".{name}.*"):
+                shutil.rmtree(left)
+            store = kept(progress)
+            places = [*training, *held]
+            material = prepare(
+                found.examples,
+                kept=store,
+                vectors=found.vectors,
+                seed=seed,
+            ).take(places)
+            split = len(training)
+            system = fit(
+                chosen,
+                material.take(range(split)),
+                material.take(range(split, len(places))),
+                aids_of([chosen], sources, store),
+                kept=store,
+                kernels=kernels,
+                facts=facts,
+            )
+            progress("storing", 0, 1)
+            system.save(folder)
+            shutil.rmtree(kernels, ignore_errors=True)
+            progress("storing", 1, 1)
+    return Trained(
+        name,
+        chosen.name,
+        corpus,
+        str(folder),
+        unchanged,
+        len(training),
+        len(held),
+        len(found.absent),
+        storage.read_manifest(folder)["sha256"],
+    )
+
+
+def aids_of(recipes: Sequence[Recipe], sources: Sources, store: Kept) -> Aids:
+    """What these recipes need of `sources`; the background text is read where one of them asks for it."""
+    asked = {name for recipe in recipes for name in recipe.text.similarities}
+    wordnet = Path(sources.wordnet) if sources.wordnet else None
+    if "background" not in asked or not sources.background:
+        return Aids(wordnet=wordnet)
+    sentences = [line.strip() for file in sources.background for _, line in lines(Path(file)) if line.strip()]
+    called = " and ".join(Path(file).name for file in sources.background)
+    return Aids(read_sentences(sentences, kept=store), called, wordnet)
+
+
+def examples_from(corpus: str, sources: Sources) -> Examples:
+    """The corpus's images, with the features of `sources` where it names some."""
+    return examples_of(
+        corpus,
+        features=Path(sources.features) if sources.features else None,
+        ids=Path(sources.ids) if sources.ids else None,
+    )
+
+
+def _by_fold(found: Examples, fold: str, seed: int) -> tuple[list[int], list[int]]:
+    """Training and held-out images where `fold` is left for testing."""
+    test = set(found.chosen(fold, seed=seed))
+    which, _, number = fold.partition("/")
+    after = f"{int(which) % int(number or 1) + 1}/{number}"
+    held = found.chosen(after, seed=seed)
+    training = [n for n in range(len(found.examples)) if n not in test and n not in set(held)]
+    return training, held
+
+
+def _facts_of(sources: Sources) -> dict[str, Any]:
+    """The user's files, by name and content."""
+    files = [*sources.background, *filter(None, (sources.features, sources.ids))]
+    digests = {}
+    for file in files:
+        check_file(Path(file), "a file of the training")
+        digests[file] = storage.digest(Path(file))
+    return {
+        "background": list(sources.background),
+        "features": sources.features,
+        "ids": sources.ids,
+        "files": digests,
+    }

@@ -1,0 +1,30 @@
+"""A background text as sentences of lemmas: what "BNC" is in print, and any text is here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from models_core.recipes.kept import Arrays, Kept, digest_of, packed, unpacked
+from models_core.text.lemmas import Lemmatiser
+
+_TOGETHER = 200  # sentences between two words of progress
+
+
+def read_sentences(sentences: Sequence[str], *, kept: Kept) -> list[tuple[str, ...]]:
+    """The content lemmas of each sentence, in order. Raises ValueError where no sentence has a word."""
+    phase = "reading the background text"
+
+    def read() -> Arrays:
+        lemmatiser = Lemmatiser()
+        found = []
+        for place, sentence in enumerate(sentences):
+            if place % _TOGETHER == 0:
+                kept.progress(phase, place, len(sentences))
+            found.append(lemmatiser.content(sentence))
+        return {"sentences": packed(found)}
+
+    stored = kept.arrays(phase, {"text": digest_of(list(sentences))}, read)["sentences"]
+    found = [tuple(words) for words in unpacked(stored)]
+    if not any(found):
+        raise ValueError(f"the background text has no words in {len(sentences)} sentences")
+    return found
