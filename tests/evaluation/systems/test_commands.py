@@ -1,0 +1,251 @@
+"""extract_features, train_system, rank and cross_validate as people call them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.core.management import CommandError
+from PIL import Image as Picture
+
+from annotation.intake import import_records
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.models import Run
+from evaluation.selectors import rankings_of, run_named
+from evaluation.services.systems import folder_of, system_named
+from models_core import storage
+from tests.evaluation.database.conftest import said
+from tests.evaluation.systems.conftest import IMAGES
+from tests.models_core.recipes.worlds import examples, vectors
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def system(corpus: str, features: Path, own: Path) -> str:
+    said("train_system", "mine", "--recipe", own, "--corpus", corpus, "--features", features)
+    return "mine"
+
+
+def train(corpus: str, *more: object) -> str:
+    return said("train_system", "mine", "--corpus", corpus, *more)
+
+
+def test_a_system_is_trained_once_and_stands(corpus, features, own):
+    ask = ("--recipe", own, "--features", features, "--json")
+    first, second = (json.loads(train(corpus, *ask)) for _ in range(2))
+    assert (first["training"], first["held_out"], first["left_out"]) == (36, 12, 0)
+    assert not first["unchanged"]
+    assert second == {**first, "unchanged": True}
+    facts = storage.read_manifest(folder_of("mine"))["facts"]
+    assert (facts["corpus"], facts["seed"], facts["training_images"]) == ("world", 0, 36)
+    assert list(facts["files"]) == [str(features)]
+    assert [entry.name for entry in folder_of("mine").parent.iterdir()] == ["mine"]
+
+
+def test_another_system_of_that_name_is_refused(system, corpus, features):
+    with pytest.raises(CommandError, match="'mine' stands already, of another recipe or other images"):
+        train(corpus, "--recipe", "NN5-F1", "--features", features)
+
+
+def test_a_run_of_each_direction_is_made_scored_and_exported(system, corpus, tmp_path):
+    shown = said("rank", system, "--split", "test", "--out", tmp_path / "files")
+    assert "run 'mine-annotation': 12 queries, 12 items each" in shown
+    said("freeze_qrels", "pool", "--corpus", corpus, "--protocol", "one caption", "--split", "test")
+    for direction in ("annotation", "search"):
+        run = run_named(f"mine-{direction}")
+        assert (run.direction, run.query_count, run.entry_count) == (direction, 12, 144)
+        assert run.system == "mine (own)"
+        scored = json.loads(said("score_run", run.name, "--qrels", "pool", "--json"))
+        assert {one["measure"]: one["value"] for one in scored["measures"]}["R@5"] > 0.7
+        said("export_run", run.name, "--out", tmp_path / f"{direction}.trec")
+        ours = (tmp_path / "files" / f"mine-{direction}.trec").read_text().splitlines()
+        exported = (tmp_path / f"{direction}.trec").read_text().splitlines()
+        assert [line.split()[:5] for line in ours] == [line.split()[:5] for line in exported]
+
+
+def test_a_run_holds_what_the_system_scores(system, corpus):
+    said("rank", system, "--split", "test", "--protocol", "any of five")
+    run = run_named("mine-search")
+    assert run.query_count == 60
+    for _, items, scores in rankings_of(run):
+        assert len(items) == 12
+        assert (np.diff(scores) <= 0).all()
+        # Places, with which half places of ties are exact.
+        assert scores.sum() == 12 * 13 / 2
+
+
+def test_ranking_again_changes_nothing_and_files_alone_leave_no_run(system, tmp_path):
+    out = tmp_path / "files"
+    report = json.loads(
+        said("rank", system, "--split", "test", "--out", out, "--files-only", "--json", "--depth", 3)
+    )
+    assert [one["stored"] for one in report["runs"]] == [False, False]
+    assert not Run.objects.exists()
+    assert len((out / "mine-search.trec").read_text().splitlines()) == 36
+    said("rank", system, "--split", "test")
+    assert "there already, nothing changed" in said("rank", system, "--split", "test")
+
+
+def test_files_that_stand_are_not_written_over(system, tmp_path):
+    (tmp_path / "mine-annotation.trec").write_text("other")
+    with pytest.raises(CommandError, match="mine-annotation.trec: stands already; expected a new file"):
+        said("rank", system, "--split", "test", "--out", tmp_path)
+
+
+def test_images_may_be_named_by_a_file_or_a_fold(corpus, features, own, tmp_path):
+    names = [example.name for example in examples(IMAGES)]
+    listed, held = tmp_path / "train.txt", tmp_path / "held.txt"
+    listed.write_text("\n".join(names[:20]))
+    held.write_text("\n".join(name.removesuffix(".png") for name in names[20:31]))
+    ask = ("--recipe", own, "--features", features, "--json")
+    by_list = json.loads(train(corpus, *ask, "--train", listed, "--held-out", held))
+    assert (by_list["training"], by_list["held_out"]) == (20, 11)
+    by_fold = json.loads(said("train_system", "fold", "--corpus", corpus, *ask, "--fold", "5/5"))
+    assert (by_fold["training"], by_fold["held_out"]) == (36, 12)
+    said("rank", "fold", "--split", "5/5")
+    names_of = system_named("fold").names
+    run = run_named("fold-annotation")
+    assert run.query_count == 12
+    tested = set(run.rankings.values_list("image__filename", flat=True))
+    assert not tested & set(names_of)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--recipe", "TRI6"], "unknown recipe 'TRI6'; known: NN5-F1, .*TRI5SEM"),
+        (
+            ["--recipe", "OWN", "--train", "tran"],
+            "unknown split 'tran' of corpus 'world'; known: 'test'",
+        ),
+        (["--recipe", "OWN", "--fold", "6/5"], "fold 6/5: expected 1/5 to 5/5"),
+        (["--recipe", "OWN", "--train", "val"], "image 'image36.png' is a training image and held out"),
+        (["--recipe", "OWN", "--train", "LIST"], "line 2: names 'nobody.png', no image of corpus 'world'"),
+        (["--recipe", "TRI5"], "'pyramid' is of words of pictures, not of a feature file; use 'linear'"),
+        (["--recipe", "LIN", "--wordnet", "NOWHERE"], "no index.noun in .*nowhere: give the folder of Word"),
+        (["--recipe", "SEM"], "recipe 'sem' needs a background text"),
+        (["--recipe", "OWN", "--background", "NOWHERE"], "nowhere: no such file or folder"),
+    ],
+)
+def test_what_is_wrong_is_named_and_leaves_nothing(corpus, features, own, tmp_path, options, says):
+    (tmp_path / "list.txt").write_text("image00.png\nnobody.png\n")
+    image = '[image]\nkernel = "linear"\n'
+    (tmp_path / "lin.toml").write_text(f'extends = "TRI5-Lin"\n{image}')
+    (tmp_path / "sem.toml").write_text(f'extends = "TRI5SEM"\n{image}')
+    files = {
+        "OWN": own,
+        "LIST": tmp_path / "list.txt",
+        "LIN": tmp_path / "lin.toml",
+        "SEM": tmp_path / "sem.toml",
+        "NOWHERE": tmp_path / "nowhere",
+    }
+    with pytest.raises(CommandError, match=says) as refused:
+        train(corpus, "--features", features, *(files.get(word, word) for word in options))
+    assert "\n" not in str(refused.value)
+    assert not folder_of("mine").exists()
+
+
+def test_features_with_ids_of_other_images_are_refused(corpus, own, features, tmp_path):
+    ids = tmp_path / "others.txt"
+    ids.write_text("".join(f"other{n}\n" for n in range(IMAGES)))
+    with pytest.raises(CommandError, match=r"has a caption and features in .* \(it has 'other0', say\)"):
+        train(corpus, "--recipe", own, "--features", features, "--feature-ids", ids)
+    ids.write_text("other\n")
+    with pytest.raises(CommandError, match="others.txt: 1 ids 'ids' for 60 rows"):
+        train(corpus, "--recipe", own, "--features", features, "--feature-ids", ids)
+
+
+def test_features_that_are_no_numbers_are_refused_by_name(corpus, own, features):
+    wrong = vectors(IMAGES).astype(np.float32)
+    wrong[7, 2] = np.nan
+    np.save(features, wrong)
+    with pytest.raises(CommandError, match="the embedding of 'image07.png' is not finite at dimension 2"):
+        train(corpus, "--recipe", own, "--features", features)
+
+
+def test_a_corpus_without_pictures_needs_features(corpus):
+    with pytest.raises(CommandError, match="no image of corpus 'world' has a caption and a picture; import"):
+        train(corpus, "--recipe", "TRI5")
+
+
+def test_an_unknown_system_lists_those_there_are(system):
+    with pytest.raises(CommandError, match="unknown system 'your'; known: mine"):
+        said("rank", "your", "--split", "test")
+
+
+def test_pictures_are_described_once_and_histograms_serve_as_features(db, data_dir, tmp_path, own):
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    records = [
+        ImageRecord(
+            id=example.name.removesuffix(".png"),
+            filename=example.name,
+            captions=tuple(map(CaptionRecord, example.captions)),
+            picture=example.picture,
+            split=split,
+        )
+        for example, split in zip(examples(12, pictures=pictures), ["train"] * 10 + ["val"] * 2, strict=True)
+    ]
+    records.append(ImageRecord(id="bare", filename="bare.png", captions=(CaptionRecord("A dog ."),)))
+    assert Picture.open(pictures / "image00.png").size == (32, 24)
+    import_records(name="drawn", records=records, format="jsonl", source="memory")
+    out = tmp_path / "histograms.safetensors"
+    report = json.loads(said("extract_features", "drawn", "--out", out, "--json"))
+    assert (report["images"], report["left_out"]) == (12, 1)
+    entries = sorted((data_dir / "kept" / "pictures").rglob("*.npz"))
+    times = [entry.stat().st_mtime_ns for entry in entries]
+    assert len(entries) == 12
+    assert "12 pictures of corpus 'drawn' described, 1 images have none" in said("extract_features", "drawn")
+    assert [entry.stat().st_mtime_ns for entry in entries] == times
+    with pytest.raises(CommandError, match="has 2 held-out images; expected 10 or more"):
+        train("drawn", "--recipe", own, "--features", out)
+    with pytest.raises(CommandError, match=r"expected the name of a new file that ends in .safetensors"):
+        said("extract_features", "drawn", "--out", out)
+
+
+def test_recipes_are_cross_validated_into_a_table(corpus, features, own, tmp_path):
+    ask = ("cross_validate", corpus, "NN5-F1-idf", "BoW5", "BoW5-histo", "--features", features)
+    report = json.loads(said(*ask, "--json", "--resamples", 50))
+    assert [one["system"] for one in report["systems"]] == ["NN5-F1-idf", "BoW5"]
+    assert report["same"] == ["BoW5-histo"]
+    assert (report["images"], report["folds"], report["pool"]) == (60, 5, "12")
+    figure = report["systems"][1]["figures"]["search"]["R@5"]
+    assert figure["low"] <= figure["value"] <= figure["high"]
+    assert figure["value"] > 0.7
+    assert [(t["first"], t["second"], t["direction"]) for t in report["tests"]] == [
+        ("BoW5", "NN5-F1-idf", "annotation"),
+        ("BoW5", "NN5-F1-idf", "search"),
+    ]
+    text = said(*ask, "--resamples", 50)
+    assert "60 images of corpus 'world' in 5 folds (seed 0)" in text
+    assert f"{100 * figure['value']:.1f} [{100 * figure['low']:.1f}, {100 * figure['high']:.1f}]" in text
+    rows = [line.split(",") for line in said(*ask, "--resamples", 50, "--csv").splitlines()]
+    assert float(rows[2][rows[0].index("search R@5 low")]) == pytest.approx(100 * figure["low"])
+    tests = said(*ask, "--resamples", 50, "--latex", "--tests", "--pairs", "NN5-F1-idf:BoW5")
+    assert tests.count(r"\\") == 5
+    with pytest.raises(CommandError, match="no system 'TRI5' among those tested"):
+        said(*ask, "--resamples", 50, "--pairs", "BoW5:TRI5")
+
+
+def test_a_background_text_is_asked_for_before_any_work(corpus, features, data_dir):
+    with pytest.raises(CommandError, match="'TRI5-BNC' needs a background text .*--background"):
+        said("cross_validate", corpus, "BoW5", "TRI5-BNC", "--features", features)
+    assert not (data_dir / "kept").exists()
+
+
+def test_the_stand_in_for_the_bnc_is_named_beside_the_figures(corpus, features, tmp_path):
+    text = tmp_path / "sentences.txt"
+    text.write_text(
+        "".join(
+            f"The {a} and the {b} are near the sea .\n"
+            for a in ("dog", "man")
+            for b in ("bird", "horse", "girl")
+            for _ in range(4)
+        )
+    )
+    shown = said(
+        *("cross_validate", corpus, "TRI5-BNC", "--features", features, "--background", text),
+        *("--folds", 3, "--resamples", 20),
+    )
+    assert "BNC is a stand-in, not the BNC: sentences.txt." in shown

@@ -1,0 +1,111 @@
+"""The same work as jobs: phases and shares, cancelled and gone on with, refused in one line."""
+
+from pathlib import Path
+
+import pytest
+
+from annotation import jobs
+from annotation.models import Job
+from evaluation.models import Run
+from evaluation.services.systems import folder_of
+from models_core.recipes.system import System
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def training(corpus: str, features: Path, own: Path) -> Job:
+    return jobs.enqueue(
+        kind="train_system",
+        arguments={"name": "mine", "recipe": str(own), "corpus": corpus, "features": str(features)},
+    )
+
+
+def now(job: Job) -> Job:
+    return Job.objects.get(pk=job.pk)
+
+
+def test_a_training_and_a_ranking_are_jobs(training):
+    assert jobs.run(training.pk) == Job.DONE
+    done = now(training)
+    assert (done.share, done.phase) == (1.0, "storing")
+    assert done.result["training"] == 36
+    ranking = jobs.enqueue(kind="rank", arguments={"system": "mine", "split": "test"})
+    assert jobs.run(ranking.pk) == Job.DONE
+    assert [one["run"] for one in now(ranking).result["runs"]] == ["mine-annotation", "mine-search"]
+    assert Run.objects.filter(published=True).count() == 2
+
+
+def test_shares_rise_and_phases_are_named(training):
+    seen = []
+
+    def look() -> bool:
+        row = now(training)
+        seen.append((row.phase, row.share))
+        return False
+
+    jobs.run(training.pk, stopping=look)
+    shares = [share for _, share in seen]
+    assert shares == sorted(shares)
+    phases = list(dict.fromkeys(phase for phase, _ in seen))
+    assert phases == [
+        "reading captions",
+        "text kernel",
+        "image kernel",
+        "decomposing kernels",
+        "trying regularisers",
+        "storing",
+    ]
+
+
+def test_a_cancelled_training_leaves_no_system_and_goes_on(training):
+    def cancel() -> bool:
+        if now(training).phase == "decomposing kernels" and not now(training).cancel:
+            jobs.cancel(job_id=training.pk)
+        return False
+
+    assert jobs.run(training.pk, stopping=cancel) == Job.CANCELLED
+    assert not folder_of("mine").exists()
+    kernels = folder_of(".training-mine")
+    waiting = {entry.name: entry.stat().st_mtime_ns for entry in kernels.iterdir()}
+    assert len(waiting) == 2
+    jobs.resume(job_id=training.pk)
+    during = {}
+
+    def look() -> bool:
+        if kernels.exists():
+            during.update({entry.name: entry.stat().st_mtime_ns for entry in kernels.iterdir()})
+        return False
+
+    assert jobs.run(training.pk, stopping=look) == Job.DONE
+    assert during == waiting
+    assert not kernels.exists()
+    assert System.load(folder_of("mine")).kcca is not None
+
+
+def test_a_worker_that_must_end_hands_the_training_on(training):
+    assert jobs.run(training.pk, stopping=lambda: now(training).phase == "image kernel") == Job.QUEUED
+    assert jobs.run(training.pk) == Job.DONE
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "says"),
+    [
+        ("train_system", {"name": "a", "recipe": "TRI6", "corpus": "world"}, "unknown recipe 'TRI6'; known"),
+        ("train_system", {"name": "a b", "recipe": "TRI5", "corpus": "world"}, "system name 'a b': expected"),
+        ("rank", {"system": "nobody", "split": "test"}, "unknown system 'nobody'; known: none"),
+        ("extract_features", {"corpus": "world"}, "no image of corpus 'world' has a caption and a picture"),
+        ("extract_features", {"corpus": "nowhere"}, "unknown corpus 'nowhere'; known: world"),
+    ],
+)
+def test_what_is_wrong_fails_a_job_in_one_line(corpus, kind, arguments, says):
+    job = jobs.enqueue(kind=kind, arguments=arguments)
+    assert jobs.run(job.pk) == Job.FAILED
+    error = now(job).error
+    assert error.startswith(says)
+    assert "\n" not in error
+
+
+def test_captions_that_were_read_stay_for_others(training, data_dir):
+    jobs.run(training.pk)
+    assert [entry.name.split("-")[0] for entry in (data_dir / "kept").iterdir()] == ["reading"]

@@ -1,0 +1,81 @@
+"""Figures and tests of cross-validated systems."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike
+
+from evaluation.agreement.estimates import Bootstrap
+from evaluation.crossing import MEDIAN, compared, figures_of, pairs_of
+from evaluation.significance.mcnemar import mcnemar
+from evaluation.significance.resampling import bootstrap_figure
+from models_core.recipes.crossing import Crossed
+from models_core.recipes.recipe import Recipe
+
+
+def crossed(name: str, annotation: ArrayLike, search: ArrayLike) -> Crossed:
+    ranks = np.array([annotation, search], dtype=float)
+    return Crossed(Recipe(name), {"annotation": ranks[0], "search": ranks[1]}, np.full(ranks.shape[1], 50))
+
+
+def test_figures_are_shares_and_medians_of_all_queries():
+    found = figures_of(crossed("one", [1, 2, 8, 20], [5, 6, 11, 30]))
+    values = {d: {m: i.value for m, i in own.items()} for d, own in found.figures.items()}
+    assert values == {
+        "annotation": {"R@1": 0.25, "R@5": 0.5, "R@10": 0.75, MEDIAN: 5.0},
+        "search": {"R@1": 0.0, "R@5": 0.25, "R@10": 0.5, MEDIAN: 8.5},
+    }
+    for own in found.figures.values():
+        assert all(i.low <= i.value <= i.high and i.level == 0.95 for i in own.values())
+
+
+def test_the_interval_of_a_share_is_that_of_a_binomial():
+    values = np.repeat([1.0, 0.0], [300, 700])
+    found = bootstrap_figure(values, Bootstrap(range(1000), 2000))
+    half = 1.96 * np.sqrt(0.3 * 0.7 / 1000)
+    assert found.value == 0.3
+    assert found.low == pytest.approx(0.3 - half, abs=0.004)
+    assert found.high == pytest.approx(0.3 + half, abs=0.004)
+
+
+def test_queries_of_one_image_are_drawn_together():
+    values = np.repeat(np.tile([1.0, 0.0], 50), 5)
+    alone = bootstrap_figure(values, Bootstrap(range(500), 1000))
+    together = bootstrap_figure(values, Bootstrap(np.repeat(range(100), 5).tolist(), 1000))
+    assert together.high - together.low > 1.8 * (alone.high - alone.low)
+
+
+def test_pairs_are_tested_at_ten_and_adjusted_over_all():
+    dice = np.random.default_rng(0)
+    near, far = dice.integers(1, 15, 200), dice.integers(1, 60, 200)
+    systems = [crossed("near", near, near), crossed("far", far, far)]
+    tests = compared(systems, [("near", "far"), ("far", "far")])
+    one = mcnemar(near <= 10, far <= 10)
+    assert [(t.first, t.second, t.direction) for t in tests[:2]] == [
+        ("near", "far", "annotation"),
+        ("near", "far", "search"),
+    ]
+    assert tests[0].p == one.p
+    assert (tests[0].first_only, tests[0].second_only) == (one.first_only, one.second_only)
+    assert tests[0].difference == pytest.approx(np.mean(near <= 10) - np.mean(far <= 10))
+    assert tests[0].adjusted == pytest.approx(4 * one.p)
+    assert tests[0].mark == "***"
+    assert tests[2].adjusted == 1
+
+
+def test_a_pair_of_a_system_that_was_not_tested_is_refused():
+    with pytest.raises(ValueError, match="no system 'TRI5' among those tested: one"):
+        compared([crossed("one", [1], [1])], [("one", "TRI5")])
+
+
+def test_each_is_held_against_the_nearest_neighbour_and_the_best_against_those_in_print():
+    pairs = pairs_of(["NN5-F1-idf", "BoW5", "TRI5SEM"])
+    assert pairs == [("BoW5", "NN5-F1-idf"), ("TRI5SEM", "NN5-F1-idf"), ("TRI5SEM", "BoW5")]
+    assert pairs_of(["BoW5"]) == []
+
+
+def test_printed_names_stand_beside_ours():
+    one = crossed("one", [1], [1])
+    named = dataclasses.replace(one, recipe=Recipe("TRI1", printed="TRI_1"))
+    assert (figures_of(named).system, figures_of(named).printed) == ("TRI1", "TRI_1")

@@ -1,0 +1,87 @@
+"""Cross-validation: every image is tested once, by what never saw it; done folds are not done again."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from models_core.recipes import crossing
+from models_core.recipes.crossing import cross_validate, dealt
+from models_core.recipes.kept import Kept
+from models_core.recipes.recipe import Image
+from models_core.recipes.table11 import TABLE_11
+from tests.models_core.recipes.worlds import material
+
+LINEAR = {name: dataclasses.replace(TABLE_11[name], image=Image("linear", 1)) for name in TABLE_11}
+
+
+@pytest.fixture(scope="module")
+def world():
+    return material(60)
+
+
+def test_folds_are_all_images_once_and_as_equal_as_can_be():
+    folds = dealt(23, 5, seed=3)
+    assert sorted(np.concatenate(folds).tolist()) == list(range(23))
+    assert sorted(map(len, folds)) == [4, 4, 5, 5, 5]
+    assert any((a != b).any() for a, b in zip(dealt(20, 5, seed=1), dealt(20, 5, seed=2), strict=True))
+
+
+def test_fewer_than_three_folds_leave_nothing_to_select_by():
+    with pytest.raises(ValueError, match="60 images in 2 folds; expected 3 folds or more"):
+        dealt(60, 2)
+
+
+@pytest.mark.parametrize("name", ["BoW5", "NN5-F1-idf"])
+def test_no_fold_is_tested_by_what_saw_it(name, world, monkeypatch):
+    seen = []
+
+    def spy(recipe, training, held_out, *more, **options):
+        seen.append((set(training.names), set() if held_out is None else set(held_out.names)))
+        return fit(recipe, training, held_out, *more, **options)
+
+    fit = crossing.fit
+    monkeypatch.setattr(crossing, "fit", spy)
+    found = cross_validate(LINEAR[name], world, number=5, kept=Kept())
+    assert [len(training | held) for training, held in seen] == [48] * 5
+    assert [len(held) for _, held in seen] == [12 if name == "BoW5" else 0] * 5
+    tested = [set(world.names) - training - held for training, held in seen]
+    assert set.union(*tested) == set(world.names)
+    assert sum(map(len, tested)) == 60
+    assert found.pool.tolist() == [12] * 60
+    for ranks in found.ranks.values():
+        assert ((1 <= ranks) & (ranks <= 12)).all()
+        assert np.median(ranks) < 4
+
+
+def test_a_run_that_was_stopped_goes_on_after_its_last_fold(world, tmp_path, monkeypatch):
+    class Enough(Exception):
+        pass
+
+    def stop(phase: str, done: int, of: int) -> None:
+        if (phase, done) == ("BoW5, fold 3 of 5", 0):
+            raise Enough
+
+    with pytest.raises(Enough):
+        cross_validate(LINEAR["BoW5"], world, kept=Kept(tmp_path, stop))
+    fitted = []
+    fit = crossing.fit
+
+    def counting(*given, **options):
+        fitted.append(1)
+        return fit(*given, **options)
+
+    monkeypatch.setattr(crossing, "fit", counting)
+    gone_on = cross_validate(LINEAR["BoW5"], world, kept=Kept(tmp_path))
+    assert len(fitted) == 3
+    for direction, ranks in cross_validate(LINEAR["BoW5"], world, kept=Kept()).ranks.items():
+        np.testing.assert_array_equal(gone_on.ranks[direction], ranks)
+
+
+def test_other_folds_and_other_recipes_are_not_mistaken_for_it(world, tmp_path):
+    kept = Kept(tmp_path)
+    one = cross_validate(LINEAR["NN5-F1"], world, kept=kept)
+    other = cross_validate(LINEAR["NN5-BoW5"], world, kept=kept)
+    dealt_anew = cross_validate(LINEAR["NN5-F1"], world, kept=kept, seed=1)
+    assert (one.ranks["search"] != other.ranks["search"]).any()
+    assert (one.ranks["search"] != dealt_anew.ranks["search"]).any()

@@ -1,0 +1,35 @@
+"""Trains a system in a process of its own, which is killed after a phase: PHASE FOLDER."""
+
+import dataclasses
+import os
+import signal
+import sys
+from pathlib import Path
+
+from models_core import storage
+from models_core.recipes.kept import Kept
+from models_core.recipes.recipe import Image
+from models_core.recipes.table11 import TABLE_11
+from models_core.recipes.training import fit
+from tests.models_core.recipes.worlds import material
+
+
+def main(phase: str, folder: Path) -> None:
+    def progress(now: str, done: int, of: int) -> None:
+        print(now, done, flush=True)
+        if (now, done) == (phase, 1):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    kept = Kept(folder / "kept", progress)
+    world = material(60, kept=kept)
+    recipe = dataclasses.replace(TABLE_11["BoW5"], image=Image("linear", 1))
+    system = fit(
+        recipe, world.take(range(35)), world.take(range(35, 48)), kept=kept, kernels=folder / "kernels"
+    )
+    if phase == "storing":
+        # When the arrays are written, and the folder is not yet in its place.
+        setattr(storage, "_to_disk", lambda file: os.kill(os.getpid(), signal.SIGKILL))  # noqa: B010
+    system.save(folder / "system")
+
+
+main(sys.argv[1], Path(sys.argv[2]))
