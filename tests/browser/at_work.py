@@ -23,6 +23,19 @@ def shown(page: Page) -> None:
     page.evaluate("document.querySelector('[data-picture]').decode().then(() => null)")
 
 
+def in_hand(page: Page) -> int:
+    """The assignment that the page shows."""
+    return int(page.locator("[data-answer] [name=assignment]").get_attribute("value") or 0)
+
+
+def moved_on(page: Page, held: int) -> None:
+    """Wait until the page shows another assignment than `held`."""
+    page.wait_for_function(
+        "held => Number(document.querySelector('[data-answer] [name=assignment]')?.value ?? held) !== held",
+        arg=held,
+    )
+
+
 def stored(kind: str) -> list[str]:
     """ann's answers to questions of `kind`."""
     own = Judgment.objects.filter(worker__pseudonym="w-ann", kind=kind).order_by("pk")

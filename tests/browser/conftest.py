@@ -34,9 +34,12 @@ def open_page(browser: Browser, live_server: LiveServer) -> Iterator[Open]:
     complaints: list[str] = []
 
     def said(message: ConsoleMessage) -> None:
-        # Chromium reports the status of an error page itself; what such a page loads still counts.
-        of_page = message.page is not None and message.location["url"] == message.page.url
-        if not (of_page and "the server responded with a status of 40" in message.text):
+        # Chromium reports the status of an error page itself, and of a heartbeat of what is gone; what
+        # such a page loads still counts.
+        address = message.location["url"]
+        of_page = message.page is not None and address == message.page.url
+        told = "status of 4" if of_page else "status of 410" if address.endswith("/heartbeat") else None
+        if told is None or f"the server responded with a {told}" not in message.text:
             complaints.append(f"{message.type}: {message.text}")
 
     def failed(request: Request) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Judgment
 from annotation.protocol import questions as q
-from tests.browser.at_work import answered, at, shown
+from tests.browser.at_work import answered, at, in_hand, moved_on, shown
 from tests.browser.conftest import Open
 from tests.queue.world import World
 from tests.web import desk
@@ -96,11 +96,9 @@ def test_a_box_is_drawn_inside_one_that_is_accepted(work: World, open_page: Open
     page = open_page()
     at(page, q.BOX_DRAWING)
     while not page.locator(".overlay").count():
-        held = page.locator("[data-answer] [name=assignment]").get_attribute("value")
+        held = in_hand(page)
         page.get_by_role("button", name="Return this one").click()
-        page.wait_for_function(
-            "held => document.querySelector('[data-answer] [name=assignment]')?.value !== held", arg=held
-        )
+        moved_on(page, held)
     shown(page)
     drag(page, (accepted.xmin + 9, accepted.ymin + 9), (accepted.xmax - 10, accepted.ymax - 10))
     assert box(page) == [accepted.xmin + 10, accepted.ymin + 10, accepted.xmax - 10, accepted.ymax - 10]

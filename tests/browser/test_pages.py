@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
@@ -12,7 +13,8 @@ from annotation.models import Corpus
 from tests.browser.conftest import Open, sign_in
 
 IMAGE = "/corpora/scenes/images/scene-1/"
-LOOKS = [(width, scheme) for width in (390, 1280) for scheme in ("light", "dark")]
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+LOOKS = [(width, scheme) for width in (390, 1280) for scheme in SCHEMES]
 
 
 def assert_accessible(page: Page) -> None:
@@ -74,7 +76,7 @@ def test_an_address_that_is_none_gets_a_page_for_everybody(
     assert_accessible(page)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_scheme_is_the_readers(scenes: Corpus, open_page: Open, scheme: str):
     page = open_page(color_scheme=scheme)
     page.goto("/sign-in/")

@@ -1,0 +1,291 @@
+"""What an annotator may meet on the way, for everybody and at every size; and what a page does with an
+answer that comes twice, late, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from annotation import controls, instructions
+from annotation.controls import KnownItem
+from annotation.models import Assignment, Campaign, Control, Flag, Judgment, Standing, Worker
+from annotation.protocol import questions as q
+from tests.browser.at_work import answered, at, in_hand, moved_on, shown, stored
+from tests.browser.conftest import Open, sign_in
+from tests.browser.test_pages import LOOKS, assert_accessible, overflow
+from tests.queue.world import TRUSTING, World
+from tests.web import desk
+
+LINK = desk.address(q.COREF_LINK)
+WIDTHS = (320, 390, 640, 768, 1024, 1280, 1920, 3840)
+#: The words of buttons that are wider than these.
+SPILLING = """[...document.querySelectorAll("button:not([hidden])")]
+    .filter(button => button.scrollWidth > button.clientWidth).map(button => button.innerText)"""
+
+
+@pytest.fixture
+def work(transactional_db: None, tmp_path: Path) -> World:
+    return desk.campaign(tmp_path / "drawn")
+
+
+def campaign(folder: Path, **settings: Mapping[str, Any]) -> World:
+    return desk.campaign(folder / "drawn", settings={**TRUSTING, **settings})
+
+
+def for_everybody(page: Page) -> None:
+    """Fail where the page, as it stands, is not accessible or wider than a phone or a screen, in any look."""
+    for width, scheme in LOOKS:
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)
+        assert_accessible(page)
+        assert overflow(page) <= 0, (page.url, width)
+
+
+def fits(page: Page) -> None:
+    """Fail where the page is wider than the window, or a button's words than the button, at any width."""
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        assert overflow(page) <= 0, (page.url, width)
+        assert page.evaluate(SPILLING) == [], (page.url, width)
+
+
+def status_of(page: Page, said: str) -> None:
+    expect(page.get_by_role("status")).to_contain_text(said)
+
+
+# For everybody
+
+
+@pytest.mark.parametrize("kind", q.QUESTIONS)
+def test_a_question_is_for_everybody(work: World, open_page: Open, kind: str):
+    desk.bring_up(work, kind)
+    page = open_page(390, 844)
+    at(page, kind)
+    shown(page)
+    assert_accessible(page)
+    page.locator("summary", has_text="Instructions").click()
+    page.locator("summary", has_text="Report a problem").click()
+    for_everybody(page)
+    fits(page)
+
+
+def test_what_one_reads_before_is_for_everybody(work: World, open_page: Open):
+    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="We keep *your* answers.")
+    page = open_page()
+    sign_in(page, "ann")
+    expect(page.get_by_text("You have not agreed yet")).to_be_visible()
+    for_everybody(page)
+    page.get_by_role("link", name="Read and agree").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Before you begin")
+    for_everybody(page)
+    page.get_by_role("button", name="I agree").click()
+    page.get_by_role("link", name="Start : Same or different?").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Same or different?")
+    for_everybody(page)
+    page.get_by_role("button", name="I have read this: begin").click()
+    expect(page.get_by_role("button", name="Different")).to_be_visible()
+    page.goto("/tasks/quay/consent/")
+    expect(page.get_by_text("You have agreed to this.")).to_be_visible()
+    for_everybody(page)
+
+
+def test_why_there_is_nothing_is_for_everybody(work: World, open_page: Open):
+    page = open_page()
+    sign_in(page, "ann", then=desk.address(q.BOX_QUALITY))
+    expect(page.get_by_text("No question of this kind is open now")).to_be_visible()
+    for_everybody(page)
+    page.goto(LINK)
+    page.get_by_role("button", name="I have read this: begin").click()
+    Campaign.objects.update(state=Campaign.PAUSED, reason="lunch")
+    page.get_by_role("button", name="Different").click()
+    expect(page.get_by_text("This campaign is paused: lunch")).to_be_visible()
+    assert stored(q.COREF_LINK) == ["no"]
+    for_everybody(page)
+    page.goto("/tasks/")
+    expect(page.get_by_text("This campaign is paused: lunch")).to_be_visible()
+    for_everybody(page)
+
+
+def test_a_list_of_closed_doors_is_for_everybody(transactional_db: None, tmp_path: Path, open_page: Open):
+    work = campaign(tmp_path, trust={**TRUSTING["trust"], "drawing_unjudged": 1})
+    ann = Worker.objects.get(pseudonym="w-ann")
+    work.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
+    work.take(1, q.BOX_QUALITY)
+    work.submit(0, work.held(0, q.BOX_DRAWING), then=False)
+    mine = Standing.objects.filter(worker=ann)
+    mine.filter(kind=q.COREF_LINK).update(state="suspended", known=12, right=2, last="0" * 10 + "11")
+    mine.filter(kind=q.CHAIN_VERIFICATION).update(blocked=True, reason="please write to us")
+    page = open_page()
+    sign_in(page, "ann")
+    doors = {
+        q.COREF_LINK: "80 % of your checked answers",
+        q.CHAIN_VERIFICATION: "please write to us",
+        q.BOX_DRAWING: "Others have yet to look at 1 of your boxes",
+    }
+    for said in doors.values():
+        expect(page.get_by_text(said)).to_be_visible()
+    for_everybody(page)
+    for kind, said in doors.items():
+        page.goto(desk.address(kind))
+        expect(page.get_by_text(said)).to_be_visible()
+        for_everybody(page)
+
+
+def test_a_test_and_its_failing_are_for_everybody(transactional_db: None, tmp_path: Path, open_page: Open):
+    work = campaign(tmp_path, trust={"verdict_known": 2})
+    known = {("0:3-5", "1:6-7"): "yes", ("0:0-2", "1:0-2"): "no"}
+    items = [
+        KnownItem(q.COREF_LINK, Control.QUALIFICATION, "scene-1", mentions, answer)
+        for mentions, answer in known.items()
+    ]
+    controls.add(campaign=work.campaign, items=enumerate(items, 1), source="page")
+    page = open_page()
+    sign_in(page, "ann", then=LINK)
+    expect(page.get_by_role("button", name="Take the test")).to_be_visible()
+    for_everybody(page)
+    page.get_by_role("button", name="Take the test").click()
+    page.get_by_role("button", name="I have read this: begin").click()
+    for number in (1, 2):
+        expect(page.get_by_text(f"Test: question {number} of 2")).to_be_visible()
+        assert_accessible(page)
+        page.get_by_role("button", name="Different").click()
+    expect(page.get_by_text("You had 1 of 2 right in the test and 2 are needed")).to_be_visible()
+    for_everybody(page)
+
+
+def test_pages_that_say_no_are_for_everybody(work: World, open_page: Open):
+    desk.bring_up(work, q.BOX_DRAWING)
+    page = open_page()
+    at(page, q.BOX_DRAWING)
+    page.evaluate("document.querySelector('[data-answer]').noValidate = true")
+    page.get_by_role("button", name="Send this box").click()
+    expect(page.get_by_role("alert").first).to_contain_text("Draw a box first, or type its four edges.")
+    for_everybody(page)
+    page.goto("/tasks/quay/no_such_kind/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("There is nothing at this address")
+    for_everybody(page)
+
+
+# One answer a page
+
+
+def test_a_double_click_is_one_answer(work: World, open_page: Open):
+    page = open_page()
+    at(page, q.COREF_LINK)
+    held = in_hand(page)
+    page.get_by_role("button", name="Different").dblclick(no_wait_after=True)
+    moved_on(page, held)
+    assert Judgment.objects.filter(assignment=held).count() == 1
+    assert stored(q.COREF_LINK) == ["no"]
+
+
+def test_a_key_held_down_answers_one_task(work: World, open_page: Open):
+    page = open_page()
+    at(page, q.COREF_LINK)
+    shown(page)
+    held = in_hand(page)
+    page.keyboard.down("2")
+    answered(page, q.COREF_LINK, 1)
+    moved_on(page, held)
+    shown(page)
+    page.keyboard.down("2")
+    page.keyboard.up("2")
+    assert page.evaluate("document.querySelector('[data-answer]').hasAttribute('aria-busy')") is False
+    assert stored(q.COREF_LINK) == ["no"]
+
+
+def test_keys_count_once_the_picture_can_be_seen(work: World, open_page: Open):
+    page = open_page()
+    held: list[Route] = []
+    page.route("**/pictures/**", lambda route: held.append(route))
+    sign_in(page, "ann", then=LINK)
+    with page.expect_request("**/pictures/**"):
+        page.get_by_role("button", name="I have read this: begin").click(no_wait_after=True)
+    expect(page.locator("[data-keys]")).to_be_visible()
+    page.keyboard.press("2")
+    assert page.evaluate("document.querySelector('[data-answer]').hasAttribute('aria-busy')") is False
+    for route in held:
+        route.continue_()
+    shown(page)
+    page.keyboard.press("2")
+    answered(page, q.COREF_LINK, 1)
+
+
+def test_single_keys_can_be_switched_off_for_good(work: World, open_page: Open):
+    page = open_page()
+    at(page, q.COREF_LINK)
+    shown(page)
+    page.get_by_label("Answer by single keys").uncheck()
+    page.reload()
+    shown(page)
+    page.keyboard.press("2")
+    assert page.evaluate("document.querySelector('[data-answer]').hasAttribute('aria-busy')") is False
+    page.get_by_label("Answer by single keys").check()
+    page.keyboard.press("2")
+    answered(page, q.COREF_LINK, 1)
+
+
+# Instead of an answer
+
+
+def test_a_problem_is_reported_by_keys_alone(work: World, open_page: Open):
+    page = open_page()
+    at(page, q.COREF_LINK)
+    shown(page)
+    page.keyboard.press("p")
+    expect(page.get_by_label("The phrase is cut off or makes no sense")).to_be_focused()
+    page.keyboard.press("Space")
+    page.keyboard.press("Tab")
+    page.keyboard.type("2 words are missing")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    status_of(page, "Thank you for the report")
+    assert Flag.objects.get().comment == "2 words are missing"
+    assert_accessible(page)
+
+
+def test_a_task_is_returned_by_its_key(work: World, open_page: Open):
+    page = open_page()
+    at(page, q.COREF_LINK)
+    shown(page)
+    held = in_hand(page)
+    page.keyboard.press("r")
+    status_of(page, "Returned: somebody else will answer that one.")
+    assert Assignment.objects.get(pk=held).state == Assignment.RETURNED
+    assert in_hand(page) != held
+
+
+def test_the_instructions_open_and_close_by_key(work: World, open_page: Open):
+    page = open_page()
+    at(page, q.COREF_LINK)
+    shown(page)
+    page.keyboard.press("?")
+    expect(page.get_by_text("Look at the photograph first")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("Look at the photograph first")).to_be_hidden()
+
+
+# Time
+
+
+def test_the_heartbeat_keeps_a_task_until_it_is_gone_and_its_answer_is_still_taken(
+    transactional_db: None, tmp_path: Path, open_page: Open
+):
+    work = campaign(tmp_path, lease={"minutes": 0.1})
+    mine = Assignment.objects.filter(worker=work.workers[0])
+    page = open_page()
+    at(page, q.COREF_LINK)
+    before = mine.get().expires_at
+    with page.expect_response("**/heartbeat") as beat:
+        page.mouse.move(60, 60)
+    assert beat.value.status == 200 and mine.get().expires_at > before
+    mine.update(state=Assignment.EXPIRED, ended_at=before)
+    page.mouse.move(90, 90)
+    expect(page.get_by_text("The time for this task is over")).to_be_visible()
+    assert_accessible(page)
+    page.get_by_role("button", name="Different").click()
+    answered(page, q.COREF_LINK, 1)
