@@ -71,6 +71,8 @@ def save(
         }
         text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         (scratch / MANIFEST).write_text(text, encoding="utf-8")
+        # safetensors makes files for their owner alone; who may read the manifest may read the model.
+        shutil.copymode(scratch / MANIFEST, scratch / ARRAYS)
         for name in (ARRAYS, MANIFEST):
             _to_disk(scratch / name)
         scratch.chmod(0o755)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from evaluation.services.systems import Sources, aids_of, examples_from, kept
@@ -37,8 +38,8 @@ def cross_validated(
 ) -> CrossedCorpus:
     """Test recipes (names, or TOML files) on every image of `corpus` that has a picture, or features.
 
-    With a feature file every recipe has its linear kernel; a recipe that is then another one asked for
-    before it is left out. Raises UnknownName, FormatError, WordNetMissing, ValueError.
+    With a feature file every recipe has its linear kernel; one that is then the same as another is left
+    out. Raises UnknownName, FormatError, WordNetMissing, ValueError.
     """
     sources = sources or Sources()
     chosen, same = _once([recipe_of(name) for name in recipes], linear=bool(sources.features))
@@ -66,7 +67,9 @@ def cross_validated(
             "folds": folds,
             "pool": " or ".join(map(str, sorted({int(n) for n in systems[0].pool}))),
             "seed": seed,
-            "image": "linear, on the features" if sources.features else "as each recipe has it",
+            "image": f"linear, of {Path(sources.features).name}"
+            if sources.features
+            else "as each recipe has it",
             "features": sources.features,
             "background": [] if not aids.called else [aids.called],
             "same": same,
@@ -75,15 +78,19 @@ def cross_validated(
 
 
 def _once(recipes: list[Recipe], *, linear: bool) -> tuple[list[Recipe], list[str]]:
-    """The recipes with the kernel they get, each once, and the names of those that come to the same."""
-    seen: dict[str, Recipe] = {}
-    same = []
-    for recipe in recipes:
-        own = dataclasses.replace(recipe, image=LINEAR) if linear else recipe
-        if own.digest in seen:
-            same.append(own.name)
-        seen.setdefault(own.digest, own)
-    twice = {one.name for one in seen.values() if [o.name for o in seen.values()].count(one.name) > 1}
+    """The recipes with the kernel they get, each once, and the names of those that come to the same.
+
+    Of two that do, the one of pyramids stays: "BoW5" rather than "BoW5-histo".
+    """
+    own = [dataclasses.replace(recipe, image=LINEAR) if linear else recipe for recipe in recipes]
+    stays: dict[str, str] = {}
+    for recipe, given in sorted(
+        zip(own, recipes, strict=True), key=lambda p: p[1].image.kernel == "histogram"
+    ):
+        stays.setdefault(recipe.digest, given.name)
+    names = [recipe.name for recipe in own]
+    twice = {recipe.name for recipe in own if len({o.digest for o in own if o.name == recipe.name}) > 1}
     if twice:
         raise BadRecipe(f"two recipes are called {min(twice)!r}; expected different names")
-    return list(seen.values()), same
+    chosen = {recipe.name: recipe for recipe in own if stays[recipe.digest] == recipe.name}
+    return list(chosen.values()), [name for name in dict.fromkeys(names) if name not in chosen]

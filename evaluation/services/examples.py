@@ -54,10 +54,10 @@ class Examples:
             if not 1 <= which <= number:
                 raise ValueError(f"fold {what}: expected 1/{number} to {number}/{number}")
             return [int(place) for place in dealt(len(self.examples), number, seed=seed)[which - 1]]
-        if Path(what).is_file():
-            found = self._listed(Path(what))
-        elif what in self.splits:
+        if what in self.splits:
             found = [place for place, split in enumerate(self.splits) if split == what]
+        elif Path(what).is_file():
+            found = self._listed(Path(what))
         else:
             known = ", ".join(repr(split) for split in sorted(set(self.splits))) or "none"
             raise UnknownName(

@@ -205,7 +205,7 @@ def test_pictures_are_described_once_and_histograms_serve_as_features(db, data_d
 
 
 def test_recipes_are_cross_validated_into_a_table(corpus, features, own, tmp_path):
-    ask = ("cross_validate", corpus, "NN5-F1-idf", "BoW5", "BoW5-histo", "--features", features)
+    ask = ("cross_validate", corpus, "NN5-F1-idf", "BoW5-histo", "BoW5", "--features", features)
     report = json.loads(said(*ask, "--json", "--resamples", 50))
     assert [one["system"] for one in report["systems"]] == ["NN5-F1-idf", "BoW5"]
     assert report["same"] == ["BoW5-histo"]
@@ -226,6 +226,14 @@ def test_recipes_are_cross_validated_into_a_table(corpus, features, own, tmp_pat
     assert tests.count(r"\\") == 5
     with pytest.raises(CommandError, match="no system 'TRI5' among those tested"):
         said(*ask, "--resamples", 50, "--pairs", "BoW5:TRI5")
+
+
+def test_two_recipes_of_one_name_are_refused(corpus, features, own, tmp_path):
+    (tmp_path / "other").mkdir()
+    other = tmp_path / "other" / "own.toml"
+    other.write_text('extends = "TRI5"\n')
+    with pytest.raises(CommandError, match="two recipes are called 'own'; expected different names"):
+        said("cross_validate", corpus, own, other, "--features", features)
 
 
 def test_a_background_text_is_asked_for_before_any_work(corpus, features, data_dir):
