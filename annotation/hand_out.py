@@ -89,25 +89,28 @@ def claim(cursor: Any, holder: Holder, kind: str) -> Claim | None:
 
 def _claim(cursor: Any, holder: Holder, kind: str, start: int, window: int) -> Claim | None:
     """One conditional UPDATE on the counters of the first suitable task of a window."""
-    locking, members = "", "IN (%s)"
-    if connection.vendor == "postgresql":
-        # As an array: a semi-join would be planned as a scan of all tasks.
-        locking, members = "FOR NO KEY UPDATE SKIP LOCKED", "= ANY(ARRAY(%s))"
-    suitable = f"""
+    # The window is put in this worker's order first, and the search ends at the first suitable task.
+    ordered = f"""
         SELECT h.id FROM (
             SELECT id, barred_id FROM annotation_task
             WHERE campaign_id = %s AND kind = %s AND state = 'open' AND live < wanted AND rank >= %s
             ORDER BY rank, id LIMIT {window}
-        ) h WHERE (h.barred_id IS NULL OR h.barred_id <> %s) AND NOT EXISTS (
-            SELECT 1 FROM annotation_assignment a WHERE a.task_id = h.id AND a.worker_id = %s)"""
+        ) h WHERE h.barred_id IS NULL OR h.barred_id <> %s ORDER BY (h.id * 7919 + %s) %% 1009"""
+    suitable = """
+        SELECT t.id FROM annotation_task t
+        WHERE t.id = o.id AND t.state = 'open' AND t.live < t.wanted AND NOT EXISTS (
+            SELECT 1 FROM annotation_assignment a WHERE a.task_id = t.id AND a.worker_id = %s)"""
+    if connection.vendor == "postgresql":
+        # LATERAL with a lock inside: a join could be planned as a scan of all tasks.
+        locked = f"{suitable} FOR NO KEY UPDATE SKIP LOCKED"
+        first = f"SELECT t.id FROM ({ordered}) o CROSS JOIN LATERAL ({locked}) t LIMIT 1"
+    else:
+        first = f"SELECT o.id FROM ({ordered}) o WHERE EXISTS ({suitable}) LIMIT 1"
     sql.execute(
         cursor,
-        f"""UPDATE annotation_task SET live = live + 1 WHERE id = (
-                SELECT t.id FROM annotation_task t WHERE t.id {members.replace("%s", suitable)}
-                AND t.state = 'open' AND t.live < t.wanted
-                ORDER BY (t.id * 7919 + %s) %% 1009 LIMIT 1 {locking}
-            ) AND live < wanted RETURNING {_SHOWN}""",
-        [holder.campaign, kind, start, holder.worker, holder.worker, holder.worker * 331],
+        f"""UPDATE annotation_task SET live = live + 1 WHERE id = ({first})
+            AND live < wanted RETURNING {_SHOWN}""",
+        [holder.campaign, kind, start, holder.worker, holder.worker * 331, holder.worker],
     )
     row = cursor.fetchone()
     return Claim(*row) if row else None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from django.db import models, transaction
-from django.db.models import Count, F, Sum
+from django.db.models import Count, Sum
 
 from annotation import sql
 from annotation.exclusive import exclusive_folder
@@ -226,7 +226,7 @@ def refresh(campaign: Campaign, *, images: Sequence[int] | None = None, limit: i
     ruled about are not covered yet. A simulation's layer of that name makes place. Chains are
     numbered by their image's place, 1000 a piece, so that a share can be written by itself.
     """
-    behind = OpenImage.objects.filter(campaign=campaign).exclude(version=F("layer_version"))
+    behind = OpenImage.objects.filter(campaign=campaign, layer_behind=True)
     if images is not None:
         behind = behind.filter(pk__in=images)
     # An image without mentions is complete from the start, and waits for company.
@@ -285,7 +285,7 @@ def _rewrite(layer: Layer, page: Sequence[OpenImage]) -> None:
         kind.objects.filter(layer=layer, image__in=ids).delete()
     insert(layer, _placed(layer.corpus, layer.name, shares, set()))
     for row in page:
-        OpenImage.objects.filter(pk=row.pk).update(layer_version=row.version)
+        OpenImage.objects.filter(pk=row.pk, version=row.version).update(layer_behind=False)
 
 
 def stages_of(state: ImageState, layer: LayerRecord) -> dict[str, str]:

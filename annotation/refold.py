@@ -277,8 +277,8 @@ def open_images(
                 "merged": _merged(state),
             }
             row.complete = state.complete
-            row.layer_version = -1 if state.complete else row.version
-        OpenImage.objects.bulk_update(rows, ["state", "complete", "layer_version"])
+            row.layer_behind = state.complete
+        OpenImage.objects.bulk_update(rows, ["state", "complete", "layer_behind"])
     return len(new)
 
 
@@ -444,7 +444,7 @@ def _moves(
 def _image(image: int, plain: Mapping[str, Any], state: ImageState, at: datetime) -> sql.Statement:
     reviews = sum(chain.stage == REVIEW for chain in state.chains)
     return (
-        """UPDATE annotation_openimage SET state = %s, version = version + 1, complete = %s, in_review = %s,
-               changed_at = %s WHERE id = %s""",
+        """UPDATE annotation_openimage SET state = %s, version = version + 1, layer_behind = TRUE,
+               complete = %s, in_review = %s, changed_at = %s WHERE id = %s""",
         [json.dumps(plain, separators=(",", ":")), state.complete, reviews, sql.moment(at), image],
     )

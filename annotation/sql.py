@@ -79,43 +79,56 @@ def execute(cursor: Any, text: str, values: Sequence[Any]) -> None:
     `text` must be one of few (its values are parameters), each parameter's type clear from where it
     stands. Planning took a quarter of PostgreSQL's time in a cycle (benchmarks/queue_service.py).
     """
-    if connection.vendor != "postgresql":
+    if cursor.db.vendor != "postgresql":
         cursor.execute(text, values)
         return
-    _forget_old_plans(cursor)
-    cursor.execute(_planned(cursor, text, len(values)), values)
+    known = _plans(cursor)
+    cursor.execute(_planned(cursor, known, text, len(values)), values)
 
 
 def send(cursor: Any, statements: Sequence[Statement]) -> None:
     """`execute` statements whose results nobody reads: in one trip to PostgreSQL, one by one on SQLite."""
-    if connection.vendor != "postgresql":
+    if cursor.db.vendor != "postgresql":
         for text, values in statements:
             cursor.execute(text, values)
         return
-    _forget_old_plans(cursor)
-    planned = [_planned(cursor, text, len(values)) for text, values in statements]
+    known = _plans(cursor)
+    planned = [_planned(cursor, known, text, len(values)) for text, values in statements]
     if planned:
         cursor.execute(";\n".join(planned), [value for _, values in statements for value in values])
 
 
-def _forget_old_plans(cursor: Any) -> None:
-    """Before a trip, never between its statements."""
-    since, known = _prepared.setdefault(connection.connection, (monotonic(), set()))
-    if monotonic() - since > PLANS_KEPT:
-        if known:
-            cursor.execute("DEALLOCATE ALL")
-        _prepared[connection.connection] = (monotonic(), set())
+def _plans(cursor: Any) -> set[str]:
+    """What this connection has planned; forgets old plans, so call it before a trip, never between its
+    statements."""
+    raw = cursor.db.connection
+    found = _prepared.get(raw)
+    if found is None:
+        # Left to itself, PostgreSQL finds plans for given values cheaper, and makes them every time.
+        cursor.execute("SET plan_cache_mode = force_generic_plan")
+        found = _prepared[raw] = (monotonic(), set())
+    since, known = found
+    if known and monotonic() - since > PLANS_KEPT:
+        cursor.execute("DEALLOCATE ALL")
+        known.clear()
+    if not known:
+        _prepared[raw] = (monotonic(), known)
+    return known
 
 
-def _planned(cursor: Any, text: str, count: int) -> str:
+def _planned(cursor: Any, known: set[str], text: str, count: int) -> str:
     """The EXECUTE of a statement that this connection has planned, or plans now."""
     name = _name_of(text)
-    _since, known = _prepared[connection.connection]
     if name not in known:
         places = iter(range(1, count + 1))
         numbered = re.sub("%s", lambda _: f"${next(places)}", text).replace("%%", "%")
         cursor.execute(f"PREPARE {name} AS {numbered}")
         known.add(name)
+    return _call(name, count)
+
+
+@lru_cache(maxsize=256)
+def _call(name: str, count: int) -> str:
     return f"EXECUTE {name} ({', '.join(['%s'] * count)})" if count else f"EXECUTE {name}"
 
 

@@ -91,7 +91,8 @@ def _session(request: HttpRequest) -> dict[str, Any]:
     if not key:
         return {}
     with connection.cursor() as cursor:
-        cursor.execute(
+        sql.execute(
+            cursor,
             "SELECT session_data FROM django_session WHERE session_key = %s AND expire_date > %s",
             [key, sql.moment(timezone.now())],
         )
@@ -113,7 +114,7 @@ def _still_valid(request: HttpRequest, session: dict[str, Any], row: _Row) -> bo
 
 def _row(which: str, values: Sequence[Any]) -> _Row | None:
     with connection.cursor() as cursor:
-        cursor.execute(f"{_WHO} {which}", [ANNOTATOR, ADMIN, *values])
+        sql.execute(cursor, f"{_WHO} {which}", [ANNOTATOR, ADMIN, *values])
         found = cursor.fetchone()
     return _Row(*found) if found else None
 

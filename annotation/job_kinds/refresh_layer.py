@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from django.db.models import F
-
 from annotation import rebuild
 from annotation.jobs import JobError, Progress, job_kind
 from annotation.models import Campaign, OpenImage
@@ -16,12 +14,12 @@ TOGETHER = 20
 
 def behind(campaign: Campaign) -> int:
     """How many of the campaign's images its layer does not show as they are."""
-    return OpenImage.objects.filter(campaign=campaign).exclude(version=F("layer_version")).count()
+    return OpenImage.objects.filter(campaign=campaign, layer_behind=True).count()
 
 
 def refreshing(campaign: Campaign, *, at_most: int) -> Iterator[int]:
     """Write up to `at_most` images into the campaign's layer, some at a time; yields how many each time."""
-    late = OpenImage.objects.filter(campaign=campaign).exclude(version=F("layer_version"))
+    late = OpenImage.objects.filter(campaign=campaign, layer_behind=True)
     ids = list(late.order_by("pk").values_list("pk", flat=True)[:at_most])
     *pages, last = rebuild.chunks(ids, TOGETHER) if ids else [[]]
     for page in pages:

@@ -21,8 +21,9 @@ class OpenImage(models.Model):
 
     `mentions` is a list of [caption, start, end, [token, ...], [category, ...]]. `state` is what
     `refold` last wrote, as it needs it for the next difference: open questions, chains, moves.
-    `version` rises with every refold, `rulings_version` with every ruling. `layer_version` is the
-    version that the campaign's layer shows.
+    `version` rises with every refold, `rulings_version` with every ruling. `layer_behind`: the
+    campaign's layer does not show the image as it is. No index reads what every refold changes, so
+    that PostgreSQL writes a refold without touching any.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="images", db_index=False)
@@ -34,7 +35,7 @@ class OpenImage(models.Model):
     state = models.JSONField(default=dict, blank=True)
     version = models.PositiveIntegerField(default=0, db_default=0)
     rulings_version = models.PositiveIntegerField(default=0, db_default=0)
-    layer_version = models.IntegerField(default=-1, db_default=-1)
+    layer_behind = models.BooleanField(default=False, db_default=False)
     complete = models.BooleanField(default=False, db_default=False)
     in_review = models.PositiveSmallIntegerField(
         default=0, db_default=0, help_text="Chains that wait for a reviewer"
@@ -48,12 +49,8 @@ class OpenImage(models.Model):
         ]
         indexes = [
             models.Index(fields=["campaign", "place"], name="openimage_by_place"),
-            models.Index(
-                fields=["campaign"], name="openimage_layer_behind", condition=~Q(version=F("layer_version"))
-            ),
-            models.Index(
-                fields=["campaign", "changed_at"], name="openimage_in_review", condition=Q(in_review__gt=0)
-            ),
+            models.Index(fields=["campaign"], name="openimage_layer_behind", condition=Q(layer_behind=True)),
+            models.Index(fields=["campaign"], name="openimage_in_review", condition=Q(in_review__gt=0)),
             models.Index(fields=["campaign"], name="openimage_unfinished", condition=Q(complete=False)),
         ]
 
@@ -95,12 +92,10 @@ class Task(models.Model):
             models.CheckConstraint(condition=Q(live__lte=F("wanted")), name="task_not_over_assigned"),
         ]
         indexes = [
+            # Also of those without a place left: an index that read `live` would be written by every claim.
             models.Index(
-                fields=["campaign", "kind", "rank", "id"],
-                name="task_to_hand_out",
-                condition=Q(state="open", live__lt=F("wanted")),
+                fields=["campaign", "kind", "rank", "id"], name="task_to_hand_out", condition=Q(state="open")
             ),
-            models.Index(fields=["campaign", "kind"], name="task_open", condition=Q(state="open")),
             models.Index(
                 fields=["barred"], name="task_unjudged", condition=Q(state="open", kind="box_quality")
             ),

@@ -43,7 +43,7 @@ def test_layers_follow_the_answers():
     assert periodic.do("refresh_layers")
     layer = world.corpus.layers.get(name=world.campaign.name, published=True)
     assert Chain.objects.filter(layer=layer).exists() and layer.cost["images"] == 3
-    assert not OpenImage.objects.filter(layer_version=-1).exists()
+    assert not OpenImage.objects.filter(layer_behind=True).exists()
 
 
 def test_a_campaign_whose_stop_rule_holds_is_paused():
