@@ -1,5 +1,7 @@
 """Rows that every answer changes: no index reads what changes, and PostgreSQL's pages have room for it."""
 
+from typing import Any
+
 from django.db import migrations, models
 from django.db.models import F
 
@@ -7,23 +9,23 @@ from django.db.models import F
 ROOM = {"annotation_openimage": 80, "annotation_task": 80, "annotation_standing": 60}
 
 
-def mark_behind(apps, schema_editor):
+def mark_behind(apps: Any, schema_editor: Any) -> None:
     rows = apps.get_model("annotation", "OpenImage").objects.using(schema_editor.connection.alias)
     rows.exclude(version=F("layer_version")).update(layer_behind=True)
 
 
-def mark_versions(apps, schema_editor):
+def mark_versions(apps: Any, schema_editor: Any) -> None:
     rows = apps.get_model("annotation", "OpenImage").objects.using(schema_editor.connection.alias)
     rows.filter(layer_behind=False).update(layer_version=F("version"))
 
 
-def leave_room(apps, schema_editor):
+def leave_room(apps: Any, schema_editor: Any) -> None:
     if schema_editor.connection.vendor == "postgresql":
         for table, percent in ROOM.items():
             schema_editor.execute(f"ALTER TABLE {table} SET (fillfactor = {percent})")
 
 
-def leave_none(apps, schema_editor):
+def leave_none(apps: Any, schema_editor: Any) -> None:
     if schema_editor.connection.vendor == "postgresql":
         for table in ROOM:
             schema_editor.execute(f"ALTER TABLE {table} RESET (fillfactor)")
