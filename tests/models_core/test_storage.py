@@ -25,6 +25,11 @@ def test_a_model_comes_back_as_it_was(tmp_path):
     assert stored.manifest["made_with"]["numpy"] == np.__version__
 
 
+def test_who_may_read_the_manifest_may_read_the_arrays(tmp_path):
+    folder = saved(tmp_path / "model")
+    assert (folder / storage.ARRAYS).stat().st_mode == (folder / storage.MANIFEST).stat().st_mode
+
+
 def test_a_transposed_array_keeps_its_entries(tmp_path):
     storage.save(tmp_path / "m", "kcca", {"w": ARRAYS["weights"].T}, {})
     np.testing.assert_array_equal(storage.load(tmp_path / "m").arrays["w"], ARRAYS["weights"].T)

@@ -11,8 +11,9 @@ from PIL import Image as Picture
 from annotation.intake import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import Run
-from evaluation.selectors import rankings_of, run_named
-from evaluation.services.systems import folder_of, system_named
+from evaluation.selectors import names_of, rankings_of, run_named
+from evaluation.services.crossing import cross_validated
+from evaluation.services.systems import Sources, folder_of, system_named
 from models_core import storage
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
@@ -257,3 +258,21 @@ def test_the_stand_in_for_the_bnc_is_named_beside_the_figures(corpus, features, 
         *("--folds", 3, "--resamples", 20),
     )
     assert "BNC is a stand-in, not the BNC: sentences.txt." in shown
+
+
+def test_a_fold_trained_by_itself_is_that_of_the_cross_validation(corpus, features, own):
+    sources = Sources(features=str(features))
+    crossed = cross_validated(corpus=corpus, recipes=[str(own)], sources=sources).systems[0]
+    said(
+        "train_system", "first", "--recipe", own, "--corpus", corpus, "--features", features, "--fold", "1/5"
+    )
+    said("rank", "first", "--split", "1/5")
+    place = {example.name: number for number, example in enumerate(examples(IMAGES))}
+    names = names_of(corpus)
+    tested = 0
+    for query, items, scores in rankings_of(run_named("first-search")):
+        own_score = scores[items == names.owner[query]]
+        rank = 1 + (scores > own_score).sum() + ((scores == own_score).sum() - 1) / 2
+        assert rank == crossed.ranks["search"][place[names.image_name[names.owner[query]]]]
+        tested += 1
+    assert tested == 12
