@@ -26,6 +26,7 @@ def train_system(
     wordnet: str = "",
     features: str = "",
     ids: str = "",
+    lemmas: str = "",
     seed: int = 0,
 ) -> dict[str, Any]:
     """Train and store; the result is `systems.Trained`. A killed one goes on after its last phase."""
@@ -37,7 +38,7 @@ def train_system(
             train=train,
             held_out=held_out,
             fold=fold,
-            sources=systems.Sources(tuple(background), wordnet, features, ids),
+            sources=systems.Sources(tuple(background), wordnet, features, ids, lemmas),
             seed=seed,
             progress=Phases(progress),
         )

@@ -58,11 +58,11 @@ def add_sources(parser: CommandParser) -> None:
         help="Texts, a sentence a line, for what print computes on the BNC",
     )
     parser.add_argument("--wordnet", type=Path, help="WordNet 3.0's noun files (default: Debian's folder)")
-    add_features(parser)
+    add_items(parser)
 
 
-def add_features(parser: CommandParser) -> None:
-    """A file of image features."""
+def add_items(parser: CommandParser) -> None:
+    """What is known of a corpus's images and captions besides the corpus itself."""
     parser.add_argument(
         "--features",
         type=Path,
@@ -72,13 +72,19 @@ def add_features(parser: CommandParser) -> None:
     parser.add_argument(
         "--feature-ids", type=Path, metavar="FILE", help="Their images' names, one a line, in order"
     )
+    parser.add_argument(
+        "--lemmas",
+        type=Path,
+        metavar="FILE",
+        help="The captions as their corpus lemmatises them, as Flickr8k.lemma.token.txt",
+    )
 
 
 def sources_of(options: dict[str, Any]) -> Sources:
     """The files that were named, as whole paths: a system remembers them."""
-    features, ids, wordnet = (
+    features, ids, lemmas, wordnet = (
         "" if options.get(key) is None else str(options[key].resolve())
-        for key in ("features", "feature_ids", "wordnet")
+        for key in ("features", "feature_ids", "lemmas", "wordnet")
     )
     background = tuple(str(file.resolve()) for file in options.get("background", []))
-    return Sources(background, wordnet, features, ids)
+    return Sources(background, wordnet, features, ids, lemmas)

@@ -71,6 +71,7 @@ def cross_validated(
             if sources.features
             else "as each recipe has it",
             "features": sources.features,
+            "lemmas": sources.lemmas,
             "background": [] if not aids.called else [aids.called],
             "same": same,
         },

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.formats.base import FormatError
+from annotation.formats.flickr8k import Flickr8k
 from annotation.formats.names import image_id
 from annotation.formats.text import lines, shown
 from annotation.registry import UnknownName
@@ -87,14 +88,18 @@ class Examples:
         return sorted(set(found))
 
 
-def examples_of(corpus: str, *, features: Path | None = None, ids: Path | None = None) -> Examples:
+def examples_of(
+    corpus: str, *, features: Path | None = None, ids: Path | None = None, lemmas: Path | None = None
+) -> Examples:
     """The images of the published corpus `corpus`; `features` is a file of vectors, whose ids `ids` lists.
 
-    Raises UnknownName, FormatError for a bad feature file, and ValueError where no image can be used.
+    `lemmas` has the captions as their corpus lemmatises them, in Flickr8k's format. Raises UnknownName,
+    FormatError for a bad file, and ValueError where no image can be used.
     """
     row, names = corpus_named(corpus), names_of(corpus)
     found = None if features is None else read_embeddings(features, "images", ids)
     place_of = {} if found is None else {name: place for place, name in enumerate(found.ids)}
+    lemmatised = {} if lemmas is None else {r.id: r.captions for r in Flickr8k().read(lemmas)}
     examples, splits, absent, places = [], [], set(), []
     for name, record in zip(names.image_name.values(), stream_records(corpus=row), strict=True):
         place = next((place_of[n] for n in (name, record.id) if n in place_of), -1)
@@ -102,7 +107,14 @@ def examples_of(corpus: str, *, features: Path | None = None, ids: Path | None =
             absent.add(name)
             continue
         captions = tuple(caption.text for caption in record.captions)
-        examples.append(Example(name, captions, record.picture))
+        own = None
+        if lemmas is not None:
+            own = tuple(caption.text for caption in lemmatised.get(record.id, ()))
+            if len(own) != len(captions):
+                raise FormatError(
+                    f"has {len(own)} captions of {shown(name)}", file=lemmas, expected=str(len(captions))
+                )
+        examples.append(Example(name, captions, record.picture, own))
         splits.append(record.split)
         places.append(place)
     if not examples:

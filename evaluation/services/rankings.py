@@ -14,10 +14,10 @@ from evaluation.models import Run
 from evaluation.selectors import Names
 from evaluation.services.runs import DEPTH, Made, best_of, store_run, write_file
 from evaluation.services.systems import Sources, examples_from, folder_of, kept, system_named
-from evaluation.services.writing import check_name
+from evaluation.services.writing import ImportRefused, check_name
 from models_core import ranking, storage
 from models_core.recipes.kept import Progress, no_progress
-from models_core.recipes.material import CountedWords, Example, Material, prepare
+from models_core.recipes.material import CountedWords, Example, Material, Vectors, prepare
 from models_core.retrieval.selection import DIRECTIONS
 from models_core.text.idf import Document
 from models_core.tiles import Dense
@@ -61,12 +61,20 @@ def rank(
 
     The runs are called `run` (default: the system's name) with the direction behind, kept in the
     database, and with `out` written there as new TREC files. `corpus` is the one it was trained on by
-    default, and so are the features. Scores are numbers of places, since others do not compare. Raises
-    UnknownName, ImportRefused, FormatError, Busy, ValueError.
+    default, and so are features and lemmas of that one. Scores are numbers of places, since others do
+    not compare. Raises UnknownName, ImportRefused, FormatError, Busy, ValueError.
     """
     stored = system_named(system)
-    sources = sources or Sources(features=stored.facts.get("features", ""), ids=stored.facts.get("ids", ""))
-    found = examples_from(corpus or str(stored.facts["corpus"]), sources)
+    corpus = corpus or str(stored.facts["corpus"])
+    if sources is None:
+        # Another corpus has other images and captions.
+        known = stored.facts if corpus == stored.facts["corpus"] else {}
+        sources = Sources(**{key: known.get(key, "") for key in ("features", "ids", "lemmas")})
+    if isinstance(stored.features, Vectors) and not sources.features:
+        raise ImportRefused(
+            f"system {system!r} is of a feature file; give one of the images of corpus {corpus!r}"
+        )
+    found = examples_from(corpus, sources)
     places = found.chosen(split, seed=seed)
     images = [found.examples[place] for place in places]
     name = run or system

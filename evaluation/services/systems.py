@@ -63,13 +63,15 @@ class Trained:
 class Sources:
     """What a training reads besides the corpus: files of the user's.
 
-    `background` are texts, a sentence a line; `features` vectors of images, whose ids `ids` lists.
+    `background` are texts, a sentence a line; `features` vectors of images, whose ids `ids` lists;
+    `lemmas` the captions as their corpus lemmatises them, in Flickr8k's format.
     """
 
     background: tuple[str, ...] = ()
     wordnet: str = ""
     features: str = ""
     ids: str = ""
+    lemmas: str = ""
 
 
 def kept(progress: Progress = no_progress) -> Kept:
@@ -213,11 +215,12 @@ def aids_of(recipes: Sequence[Recipe], sources: Sources, store: Kept) -> Aids:
 
 
 def examples_from(corpus: str, sources: Sources) -> Examples:
-    """The corpus's images, with the features of `sources` where it names some."""
+    """The corpus's images, with the features and lemmas of `sources` where it names some."""
     return examples_of(
         corpus,
         features=Path(sources.features) if sources.features else None,
         ids=Path(sources.ids) if sources.ids else None,
+        lemmas=Path(sources.lemmas) if sources.lemmas else None,
     )
 
 
@@ -233,7 +236,7 @@ def _by_fold(found: Examples, fold: str, seed: int) -> tuple[list[int], list[int
 
 def _facts_of(sources: Sources) -> dict[str, Any]:
     """The user's files, by name and content."""
-    files = [*sources.background, *filter(None, (sources.features, sources.ids))]
+    files = [*sources.background, *filter(None, (sources.features, sources.ids, sources.lemmas))]
     digests = {}
     for file in files:
         check_file(Path(file), "a file of the training")
@@ -242,5 +245,6 @@ def _facts_of(sources: Sources) -> dict[str, Any]:
         "background": list(sources.background),
         "features": sources.features,
         "ids": sources.ids,
+        "lemmas": sources.lemmas,
         "files": digests,
     }

@@ -10,6 +10,7 @@ Folds that are done are kept: a run that was stopped, or one with further recipe
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -102,6 +103,8 @@ def _remarks(report: dict[str, Any]) -> str:
     lines = [whom, how]
     if report["background"]:
         lines.append(f"BNC is a stand-in, not the BNC: {', '.join(report['background'])}.")
+    if report["lemmas"]:
+        lines.append(f"Lemmas: {Path(report['lemmas']).name}.")
     if report["same"]:
         lines.append(f"Left out, being others with these features: {', '.join(report['same'])}.")
     return "\n".join(lines)

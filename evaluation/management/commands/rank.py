@@ -15,7 +15,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.training import REFUSALS, Bars, add_features, sources_of
+from evaluation.management.training import REFUSALS, Bars, add_items, sources_of
 from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.services.rankings import ONE_CAPTION, rank
 from evaluation.services.runs import DEPTH
@@ -43,7 +43,7 @@ class Command(ReportCommand):
         )
         parser.add_argument("--out", type=Path, metavar="DIR", help="Also write TREC files there")
         parser.add_argument("--files-only", action="store_true", help="Leave the database as it is")
-        add_features(parser)
+        add_items(parser)
         parser.add_argument("--seed", type=int, default=0, help="Of the folds (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class Command(ReportCommand):
                 depth=options["depth"],
                 out=options["out"],
                 database=not options["files_only"],
-                sources=sources_of(options) if options["features"] else None,
+                sources=sources_of(options) if options["features"] or options["lemmas"] else None,
                 seed=options["seed"],
                 progress=bars,
             )

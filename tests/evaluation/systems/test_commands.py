@@ -276,3 +276,28 @@ def test_a_fold_trained_by_itself_is_that_of_the_cross_validation(corpus, featur
         assert rank == crossed.ranks["search"][place[names.image_name[names.owner[query]]]]
         tested += 1
     assert tested == 12
+
+
+def test_lemmas_of_the_corpus_are_taken_where_they_are_given(corpus, features, own, tmp_path):
+    file = tmp_path / "lemmas.txt"
+    lines = [
+        f"{example.name}#{number}\t{caption.lower().replace('dog', 'hound')}\n"
+        for example in examples(IMAGES)
+        for number, caption in enumerate(example.captions)
+    ]
+    file.write_text("".join(lines))
+    train(corpus, "--recipe", own, "--features", features, "--lemmas", file)
+    words = {word for own in system_named("mine").documents for caption in own for word in caption}
+    assert "hound" in words
+    assert "dog" not in words
+    said("rank", "mine", "--split", "test")
+    shown = said("cross_validate", corpus, "NN5-F1", "--features", features, "--lemmas", file)
+    assert "Lemmas: lemmas.txt." in shown
+    file.write_text("".join(lines[:-1]))
+    with pytest.raises(CommandError, match="lemmas.txt: has 4 captions of 'image59.png'; expected 5"):
+        said("cross_validate", corpus, "NN5-F1", "--features", features, "--lemmas", file)
+
+
+def test_a_system_of_features_needs_them_for_another_corpus(system):
+    with pytest.raises(CommandError, match="'mine' is of a feature file; give one of the images of corpus"):
+        said("rank", system, "--split", "test", "--corpus", "other")
