@@ -227,6 +227,8 @@ class Visit:
 
     def _hold(self, task: Handed) -> None:
         self.in_hand = task
+        # One that had run out, and is theirs again, is not to be handed in late as well.
+        self.kept = [kept for kept in self.kept if kept.id != task.id]
         self._kinds.remove(task.kind)
         self._kinds.insert(0, task.kind)
 

@@ -97,7 +97,7 @@ def serving(folder: Path, *arguments: str, port: int | None = None, **given: str
             try:
                 server.get("/healthz")
                 break
-            except urllib.error.URLError:
+            except OSError:
                 assert process.poll() is None, process.communicate()[1]
                 assert time.monotonic() < deadline, "the server does not answer"
                 time.sleep(0.1)

@@ -8,6 +8,7 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
+from rest_framework.authtoken.models import Token
 
 from annotation import payments, workers
 from annotation.models import Account, Assignment, AuditEntry, Flag, Identity, Judgment, RoleGrant, Worker
@@ -107,12 +108,13 @@ def test_erasing_deletes_the_person_and_keeps_the_answers():
     client, other = Client(), Client()
     client.force_login(account)
     other.force_login(someone("ben"))
+    Token.objects.create(user=account)
     done = workers.erase(worker=worker)
     assert (done.account, done.sessions, done.comments, done.already) == (True, 1, 1, False)
     worker.refresh_from_db()
     assert worker.erased_at is not None and not Identity.objects.filter(worker=worker).exists()
     assert not Account.objects.filter(username="anna").exists()
-    assert Session.objects.count() == 1 and Flag.objects.get().comment == ""
+    assert Session.objects.count() == 1 and not Token.objects.exists() and Flag.objects.get().comment == ""
     assert list(Judgment.objects.order_by("pk").values()) == judgments
     assert [state_of(image).layer for image in world.images()] == layers
     assert AuditEntry.objects.get(act="erase_worker").about["worker"] == worker.pseudonym

@@ -1,0 +1,103 @@
+"""From captions to a dataset by the product's commands, workers over HTTP, the server killed once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.house.product import REPOSITORY, Server, environment, manage, serving
+from tests.services import free_port
+
+IMAGES = 4
+
+
+def done(folder: Path, *arguments: str) -> str:
+    """What `manage.py` prints; fails with what it complains about."""
+    found = manage(folder, *arguments)
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+def opened(folder: Path, name: str) -> None:
+    """A campaign over a sample corpus, with leases that run out soon."""
+    config = folder / "campaign.toml"
+    config.write_text("[lease]\nminutes = 0.1\n")
+    done(folder, "migrate", "--verbosity", "0")
+    done(folder, "make_sample", str(folder / "sample"), "--images", str(IMAGES))
+    done(folder, "import_corpus", "sample", str(folder / "sample"), "--format", "jsonl")
+    done(folder, "open_campaign", name, "--corpus", "sample", "--tasks", "entities", "--config", str(config))
+
+
+def crowd(folder: Path, name: str, url: str) -> subprocess.Popen[str]:
+    """`simulate_crowd` over HTTP, under way."""
+    command = [sys.executable, str(REPOSITORY / "manage.py"), "simulate_crowd", name, "--through", "http"]
+    command += ["--url", url, "--workers", "8", "--processes", "2", "--json"]
+    return subprocess.Popen(
+        command, env=environment(folder, {}), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def report_of(process: subprocess.Popen[str]) -> dict:
+    out, errors = process.communicate(timeout=240)
+    assert process.returncode == 0, errors
+    return json.loads(out.splitlines()[-1])
+
+
+def answers(folder: Path) -> int:
+    with contextlib.closing(sqlite3.connect(folder / "data" / "phrasebox.sqlite3", timeout=20)) as reading:
+        return int(reading.execute("SELECT count(*) FROM annotation_judgment").fetchone()[0])
+
+
+def kill(server: Server) -> None:
+    """kill -9 of the server and then of its processes, which it cannot replace any more."""
+    process = server.process.pid
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    server.process.kill()
+    server.process.wait()
+    for child in children:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(child), signal.SIGKILL)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+def test_a_crowd_over_http_finishes_although_the_server_is_killed_in_between(tmp_path: Path) -> None:
+    opened(tmp_path, "rehearsal")
+    done(tmp_path, "add_controls", "rehearsal", "--from-gold", "import")
+    port = free_port()
+    with serving(tmp_path, port=port) as server:
+        process = crowd(tmp_path, "rehearsal", f"http://127.0.0.1:{port}")
+        deadline = time.monotonic() + 60
+        while answers(tmp_path) < 30:
+            assert process.poll() is None, process.communicate()[1]
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        kill(server)
+    with serving(tmp_path, port=port):
+        report = report_of(process)
+    assert report["visits"]["amiss"] == [] and set(report["violations"].values()) == {0}
+    assert report["left"] == {"open_tasks": 0, "leased": 0} and report["cost"]["unfinished"] == 0
+    assert report["visits"]["lost"] > 0
+    assert sum(report["visits"]["answered"].values()) == answers(tmp_path)
+    assert report["quality"]["chain_f1"] > 0.7
+    done(tmp_path, "export_dataset", "sample", "--layer", "rehearsal", "--format", "entities",
+         "--out", str(tmp_path / "out"))  # fmt: skip
+    assert len(list((tmp_path / "out" / "Annotations").iterdir())) == IMAGES
+
+
+def test_a_server_that_is_not_there_is_told_in_one_line_and_at_once(tmp_path: Path) -> None:
+    opened(tmp_path, "nobody")
+    begun = time.monotonic()
+    process = crowd(tmp_path, "nobody", f"http://127.0.0.1:{free_port()}")
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 1 and out == ""
+    assert "gave no answer" in errors and errors.count("\n") == 1
+    assert time.monotonic() - begun < 40
