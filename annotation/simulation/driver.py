@@ -16,29 +16,20 @@ from annotation.protocol.image import Fold
 from annotation.protocol.questions import (
     BOX_DRAWING,
     BOX_QUALITY,
-    CHAIN_VERIFICATION,
-    COREF_LINK,
     DOUBLE_CHECK,
+    QUESTIONS,
     VOTE,
     Judgment,
     Question,
     judgment_name,
 )
 from annotation.protocol.rulings import Boxes, Closure, Partition, Ruling
-from annotation.protocol.state import LINKING, VERIFICATION, ImageState, Settings
+from annotation.protocol.state import LINKING, VERIFICATION, ImageState, Settings, answered_once
 from annotation.protocol.terms import Chain, LayerObject, LayerRecord, Mention
 from annotation.simulation.dice import Dice
 from annotation.simulation.gate import Gate
 from annotation.simulation.truth import Truth
 from annotation.simulation.workers import SECONDS, Worker
-
-#: Questions that one answer settles under some settings: of these a share is asked twice.
-_SINGLE = {
-    COREF_LINK: lambda settings: settings.link_votes == 1,
-    CHAIN_VERIFICATION: lambda settings: settings.verification_votes == 1,
-    BOX_DRAWING: lambda settings: True,
-    BOX_QUALITY: lambda settings: True,
-}
 
 
 @dataclass(slots=True)
@@ -141,7 +132,7 @@ def simulate_image(
     judgments: list[Judgment] = list(given)
     rulings: list[Ruling] = list(ruled)
     fold = Fold(mentions, settings, rulings)
-    twice = frozenset(kind for kind, single in _SINGLE.items() if single(fold.settings))
+    twice = frozenset(kind for kind in QUESTIONS if answered_once(kind, fold.settings))
     drawers = {j.id: j.worker for j in given if j.question == BOX_DRAWING}
     while True:
         state = fold(judgments)
