@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from annotation import sql
+from annotation import sql, task_rows
 from annotation.campaign_settings import settings_from
 from annotation.models import Campaign, Image, Item, OpenImage, Task
 from annotation.protocol import questions as q
@@ -36,9 +36,6 @@ from annotation.protocol.questions import Judgment, Question
 from annotation.protocol.state import ChainState, ImageState, Settings
 from annotation.protocol.terms import Box, Mention
 
-#: The place of the highest priority's first image in the order of tasks.
-_PRIORITIES = 2**15
-_PLACES = 2**32
 #: Folds kept by a process: opening one costs as much as folding an image once.
 FOLDS_KEPT = 1024
 
@@ -73,11 +70,6 @@ class Difference:
 
     state: ImageState
     statements: list[sql.Statement]
-
-
-def rank_of(*, priority: int, place: int) -> int:
-    """Tasks are handed out by rising rank: higher priority first, then the image's turn."""
-    return (_PRIORITIES - 1 - priority) * _PLACES + place
 
 
 def row_from(values: Sequence[Any]) -> Row:
@@ -176,7 +168,7 @@ def difference(
     asked = {question.key: question for question in state.questions}
     statements: list[sql.Statement] = []
     if checked:
-        statements.append(_ended(row.state["checks"][checked], Task.SETTLED))
+        statements.append(task_rows.ended(row.state["checks"][checked], Task.SETTLED))
     now_open: dict[str, list[int]] = {}
     fresh: list[Question] = []
     for key, question in asked.items():
@@ -185,26 +177,35 @@ def difference(
             fresh.append(question)
             if key in checks:
                 # Closed first, so that whoever claims its double check now is seen when it is counted.
-                sql.send(cursor, [_ended(checks.pop(key), Task.VOID)])
+                sql.send(cursor, [task_rows.ended(checks.pop(key), Task.VOID)])
             continue
         task, was, had = before[key]
         now_open[key] = [task, wanted, given[key]]
         if (was, had) != (wanted, given[key]):
-            statements.append(_wants(task, wanted, given[key] - had - (key == placed)))
+            statements.append(task_rows.wants(task, wanted, given[key] - had - (key == placed)))
     for key, (task, _, _) in before.items():
         if key in asked:
             continue
         if key == check:
             checks[key] = task
-            statements.append(_twice(task))
+            statements.append(task_rows.twice(task))
         else:
-            statements.append(_ended(task, Task.SETTLED if given[key] else Task.VOID))
+            statements.append(task_rows.ended(task, Task.SETTLED if given[key] else Task.VOID))
     if fresh:
-        ids = _ask(cursor, row, fresh, given, _drawers(state, votes), at)
+        ids = task_rows.ask(
+            cursor,
+            fresh,
+            given,
+            _drawers(state, votes),
+            campaign=row.campaign,
+            image=row.id,
+            rank=task_rows.rank_of(priority=row.priority, place=row.place),
+            at=at,
+        )
         for question in fresh:
             had = given[question.key]
             now_open[question.key] = [ids[question.key], had + question.wanted, had]
-        statements.append(_items(fresh, ids))
+        statements.append(task_rows.items(fresh, ids))
     chains = [_chain(chain) for chain in state.chains]
     statements.extend(_moves(row.id, row.state["chains"], chains, at))
     statements.append(
@@ -256,7 +257,7 @@ def open_images(
                 kind=question.kind,
                 key=question.key,
                 wanted=question.wanted,
-                rank=rank_of(priority=row.priority, place=row.place),
+                rank=task_rows.rank_of(priority=row.priority, place=row.place),
                 created_at=at,
             )
             for row, state in zip(rows, states, strict=True)
@@ -289,89 +290,9 @@ def prioritise(*, campaign: Campaign, images: Sequence[int], priority: int) -> i
             OpenImage.objects.filter(campaign=campaign, image__in=images).order_by("id").select_for_update()
         )
         for row in rows:
-            Task.objects.filter(image=row).update(rank=rank_of(priority=priority, place=row.place))
+            Task.objects.filter(image=row).update(rank=task_rows.rank_of(priority=priority, place=row.place))
         OpenImage.objects.filter(pk__in=[row.pk for row in rows]).update(priority=priority)
     return len(rows)
-
-
-#: Leases of a task that is asked again. Only where it was closed before: nobody can claim it then, so
-#: that the count holds although claims do not wait for the image's lock.
-_LEASED = """(SELECT count(*) FROM annotation_assignment a
-              WHERE a.task_id = annotation_task.id AND a.state = 'leased')"""
-
-
-def _wants(task: int, wanted: int, more: int) -> sql.Statement:
-    """An open task wants `wanted` answers, or as many as are given and out if those are more.
-
-    `more` votes hold a place that it did not count. Reckoned from the row's own counter, which
-    claims raise meanwhile.
-    """
-    return (
-        """UPDATE annotation_task SET live = live + %s,
-               wanted = CASE WHEN live + %s > %s THEN live + %s ELSE %s END WHERE id = %s""",
-        [more, more, wanted, more, wanted, task],
-    )
-
-
-def _twice(task: int) -> sql.Statement:
-    """A settled task is to be asked of one more worker."""
-    return "UPDATE annotation_task SET role = 'double_check', wanted = live + 1 WHERE id = %s", [task]
-
-
-def _ended(task: int, state: str) -> sql.Statement:
-    return "UPDATE annotation_task SET state = %s WHERE id = %s", [state, task]
-
-
-def _ask(
-    cursor: Any,
-    row: Row,
-    questions: Sequence[Question],
-    given: Mapping[str, int],
-    drawers: Mapping[str, int],
-    at: datetime,
-) -> dict[str, int]:
-    """Write open tasks for `questions`, or open again those that were asked before: key -> task id."""
-    rank, created = rank_of(priority=row.priority, place=row.place), sql.moment(at)
-    values: list[Any] = []
-    for question in questions:
-        values += [
-            row.campaign,
-            row.id,
-            question.kind,
-            question.key,
-            given[question.key] + question.wanted,
-            given[question.key],
-            rank,
-            drawers.get(question.key),
-            created,
-        ]
-    places = ", ".join(["(%s, %s, %s, %s, 'open', 'vote', %s, %s, %s, %s, %s)"] * len(questions))
-    sql.execute(
-        cursor,
-        f"""INSERT INTO annotation_task
-                (campaign_id, image_id, kind, key, state, role, wanted, live, rank, barred_id, created_at)
-            VALUES {places}
-            ON CONFLICT (image_id, key) DO UPDATE SET state = 'open', role = 'vote',
-                live = excluded.live + {_LEASED}, barred_id = excluded.barred_id,
-                wanted = CASE WHEN excluded.live + {_LEASED} > excluded.wanted
-                              THEN excluded.live + {_LEASED} ELSE excluded.wanted END
-            RETURNING key, id""",
-        values,
-    )
-    return dict(cursor.fetchall())
-
-
-def _items(questions: Sequence[Question], ids: Mapping[str, int]) -> sql.Statement:
-    """What the new tasks show; a task asked again has its item already."""
-    values: list[Any] = []
-    for question in questions:
-        values += [ids[question.key], json.dumps(content_of(question))]
-    places = ", ".join(["(%s, 0, %s)"] * len(questions))
-    return (
-        f"""INSERT INTO annotation_item (task_id, position, content) VALUES {places}
-            ON CONFLICT (task_id, position) DO NOTHING""",
-        values,
-    )
 
 
 def _drawers(state: ImageState, votes: Sequence[Vote]) -> dict[str, int]:

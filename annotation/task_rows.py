@@ -1,0 +1,111 @@
+"""The rows of tasks and items as a fold writes them: asked, asked again, asked twice, ended.
+
+`refold` decides what is asked; here is how that is written beside claims, which count a task's places
+without waiting for its image's lock. Call all but `rank_of` inside `sql.writing()` while holding that lock.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from annotation import sql
+from annotation.protocol.contents import content_of
+from annotation.protocol.questions import Question
+
+#: The place of the highest priority's first image in the order of tasks.
+_PRIORITIES = 2**15
+_PLACES = 2**32
+
+
+def rank_of(*, priority: int, place: int) -> int:
+    """Tasks are handed out by rising rank: higher priority first, then the image's turn."""
+    return (_PRIORITIES - 1 - priority) * _PLACES + place
+
+
+#: Leases of a task that is asked again. Only where it was closed before: nobody can claim it then, so
+#: that the count holds although claims do not wait for the image's lock.
+_LEASED = """(SELECT count(*) FROM annotation_assignment a
+              WHERE a.task_id = annotation_task.id AND a.state = 'leased')"""
+
+
+def wants(task: int, wanted: int, more: int) -> sql.Statement:
+    """An open task wants `wanted` answers, or as many as are given and out if those are more.
+
+    `more` votes hold a place that it did not count. Reckoned from the row's own counter, which
+    claims raise meanwhile.
+    """
+    return (
+        """UPDATE annotation_task SET live = live + %s,
+               wanted = CASE WHEN live + %s > %s THEN live + %s ELSE %s END WHERE id = %s""",
+        [more, more, wanted, more, wanted, task],
+    )
+
+
+def twice(task: int) -> sql.Statement:
+    """A settled task is to be asked of one more worker."""
+    return "UPDATE annotation_task SET role = 'double_check', wanted = live + 1 WHERE id = %s", [task]
+
+
+def ended(task: int, state: str) -> sql.Statement:
+    return "UPDATE annotation_task SET state = %s WHERE id = %s", [state, task]
+
+
+def ask(
+    cursor: Any,
+    questions: Sequence[Question],
+    given: Mapping[str, int],
+    drawers: Mapping[str, int],
+    *,
+    campaign: int,
+    image: int,
+    rank: int,
+    at: datetime,
+) -> dict[str, int]:
+    """Write open tasks for `questions`, or open again those that were asked before: key -> task id.
+
+    `given` are votes by key, `drawers` the one worker who may not judge, by key.
+    """
+    created = sql.moment(at)
+    values: list[Any] = []
+    for question in questions:
+        values += [
+            campaign,
+            image,
+            question.kind,
+            question.key,
+            given[question.key] + question.wanted,
+            given[question.key],
+            rank,
+            drawers.get(question.key),
+            created,
+        ]
+    places = ", ".join(["(%s, %s, %s, %s, 'open', 'vote', %s, %s, %s, %s, %s)"] * len(questions))
+    sql.execute(
+        cursor,
+        f"""INSERT INTO annotation_task
+                (campaign_id, image_id, kind, key, state, role, wanted, live, rank, barred_id, created_at)
+            VALUES {places}
+            ON CONFLICT (image_id, key) DO UPDATE SET state = 'open', role = 'vote',
+                live = excluded.live + {_LEASED}, barred_id = excluded.barred_id,
+                wanted = CASE WHEN excluded.live + {_LEASED} > excluded.wanted
+                              THEN excluded.live + {_LEASED} ELSE excluded.wanted END
+            RETURNING key, id""",
+        values,
+    )
+    return dict(cursor.fetchall())
+
+
+def items(questions: Sequence[Question], ids: Mapping[str, int]) -> sql.Statement:
+    """What the new tasks show; a task asked again has its item already."""
+    values: list[Any] = []
+    for question in questions:
+        values += [ids[question.key], json.dumps(content_of(question))]
+    places = ", ".join(["(%s, 0, %s)"] * len(questions))
+    return (
+        f"""INSERT INTO annotation_item (task_id, position, content) VALUES {places}
+            ON CONFLICT (task_id, position) DO NOTHING""",
+        values,
+    )
