@@ -14,6 +14,7 @@ from models_core.recipes.files import recipe_of
 from models_core.recipes.kept import Progress, no_progress
 from models_core.recipes.material import prepare
 from models_core.recipes.recipe import BadRecipe, Image, Recipe
+from models_core.recipes.sides import check_aids
 
 #: The image kernel of a feature file: of the named recipes, whose own is of words of pictures.
 LINEAR = Image("linear", 1)
@@ -47,11 +48,7 @@ def cross_validated(
     store = kept(progress)
     aids = aids_of(chosen, sources, store)
     for recipe in chosen:
-        # Before hours of work, not after.
-        if "background" in recipe.text.similarities and not aids.background:
-            raise BadRecipe(
-                f"recipe {recipe.name!r} needs a background text (BNC in print); name one with --background"
-            )
+        check_aids(recipe, aids)  # before hours of work, not after
     material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed)
     systems = [
         cross_validate(recipe, material, aids, number=folds, seed=seed, kept=store) for recipe in chosen

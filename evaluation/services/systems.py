@@ -25,7 +25,7 @@ from evaluation.services.writing import ImportRefused, alone, check_file, check_
 from models_core import storage
 from models_core.recipes.background import read_sentences
 from models_core.recipes.files import recipe_of
-from models_core.recipes.kept import Kept, Progress, no_progress
+from models_core.recipes.kept import Kept, Progress, digest_of, no_progress
 from models_core.recipes.material import count_words, prepare
 from models_core.recipes.recipe import Recipe
 from models_core.recipes.sides import Aids
@@ -149,6 +149,7 @@ def train_system(
         "recipe_digest": chosen.digest,
         "training": fold and f"all but fold {fold} and the next" or train,
         "held_out": fold and f"the fold after {fold}" or held_out,
+        "images": digest_of([[found.examples[n].name for n in side] for side in (training, held)]),
         "training_images": len(training),
         "held_out_images": len(held),
         "seed": seed,
@@ -170,12 +171,7 @@ def train_system(
                 shutil.rmtree(left)
             store = kept(progress)
             places = [*training, *held]
-            material = prepare(
-                found.examples,
-                kept=store,
-                vectors=found.vectors,
-                seed=seed,
-            ).take(places)
+            material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed).take(places)
             split = len(training)
             system = fit(
                 chosen,
@@ -189,7 +185,6 @@ def train_system(
             progress("storing", 0, 1)
             system.save(folder)
             shutil.rmtree(kernels, ignore_errors=True)
-            progress("storing", 1, 1)
     return Trained(
         name,
         chosen.name,
@@ -243,6 +238,7 @@ def _facts_of(sources: Sources) -> dict[str, Any]:
         digests[file] = storage.digest(Path(file))
     return {
         "background": list(sources.background),
+        "wordnet": sources.wordnet,
         "features": sources.features,
         "ids": sources.ids,
         "lemmas": sources.lemmas,

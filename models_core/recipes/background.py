@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.metadata import version
 
 from models_core.recipes.kept import Arrays, Kept, digest_of, packed, unpacked
 from models_core.text.lemmas import Lemmatiser
@@ -23,7 +24,8 @@ def read_sentences(sentences: Sequence[str], *, kept: Kept) -> list[tuple[str, .
             found.append(lemmatiser.content(sentence))
         return {"sentences": packed(found)}
 
-    stored = kept.arrays(phase, {"text": digest_of(list(sentences))}, read)["sentences"]
+    facts = {"text": digest_of(list(sentences)), "HanTa": version("HanTa")}
+    stored = kept.arrays(phase, facts, read)["sentences"]
     found = [tuple(words) for words in unpacked(stored)]
     if not any(found):
         raise ValueError(f"the background text has no words in {len(sentences)} sentences")

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,13 +63,6 @@ class Kept:
             if not place.exists():  # else another process made the same meanwhile
                 raise
         return made
-
-    def over(self, phase: str, things: list[Any]) -> Iterator[Any]:
-        """`things`, while `progress` is told how many are done."""
-        self.progress(phase, 0, len(things))
-        for done, thing in enumerate(things, start=1):
-            yield thing
-            self.progress(phase, done, len(things))
 
 
 def packed(data: Any) -> NDArray[np.uint8]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -193,7 +194,9 @@ def read_captions(examples: Sequence[Example], *, kept: Kept) -> tuple[Words, ..
             )
         return {"words": packed(found)}
 
-    stored = kept.arrays("reading captions", {"texts": digest_of(texts)}, read)["words"]
+    stored = kept.arrays("reading captions", {"texts": digest_of(texts), "HanTa": version("HanTa")}, read)[
+        "words"
+    ]
     return tuple(tuple(tuple(Word(*word) for word in c) for c in own) for own in unpacked(stored))
 
 

@@ -101,6 +101,14 @@ def image_gram(image: Image, rows: Features, columns: Features) -> Floats:
     )
 
 
+def check_aids(recipe: Recipe, aids: Aids) -> None:
+    """Raise BadRecipe where a recipe needs a background text and has none, WordNetMissing for WordNet."""
+    if "background" in recipe.text.similarities and not aids.background:
+        raise BadRecipe(f"recipe {recipe.name!r} needs a background text (BNC in print); give one")
+    if "lin" in recipe.text.similarities:
+        WordNet(aids.wordnet or DEBIAN_FOLDER)
+
+
 def similarity_of(recipe: Recipe, words: Sequence[Words], aids: Aids, kept: Kept) -> WordKernel | None:
     """The word kernel a recipe asks for (section 3.5), of the training captions `words`; None for none.
 
@@ -121,14 +129,13 @@ def similarity_of(recipe: Recipe, words: Sequence[Words], aids: Aids, kept: Kept
         stored = kept.arrays(f"similarities, {what}", {"corpus": corpus, **facts}, arrays)
         return WordKernel(unpacked(stored["words"]), stored["matrix"])
 
+    check_aids(recipe, aids)
     if "lin" in wanted:
         wordnet = WordNet(aids.wordnet or DEBIAN_FOLDER)
         counts = Counter(word for caption in sentences for word in caption)
         return made("lin", {"wordnet": str(aids.wordnet or "")}, lambda: Lin(wordnet, counts).kernel())
     parts: list[WordKernel] = []
     if "background" in wanted:
-        if not aids.background:
-            raise BadRecipe(f"recipe {recipe.name!r} needs a background text (BNC in print); give one")
         text = digest_of([list(sentence) for sentence in aids.background])
         among = frequent(sentences)
         background = made("background", {"text": text}, lambda: distributional(aids.background, among=among))

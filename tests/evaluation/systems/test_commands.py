@@ -238,8 +238,12 @@ def test_two_recipes_of_one_name_are_refused(corpus, features, own, tmp_path):
 
 
 def test_a_background_text_is_asked_for_before_any_work(corpus, features, data_dir):
-    with pytest.raises(CommandError, match="'TRI5-BNC' needs a background text .*--background"):
+    with pytest.raises(CommandError, match="'TRI5-BNC' needs a background text"):
         said("cross_validate", corpus, "BoW5", "TRI5-BNC", "--features", features)
+    with pytest.raises(
+        CommandError, match=r"no index.noun in .*: give the folder of WordNet 3.0's noun files"
+    ):
+        said("cross_validate", corpus, "BoW5", "TRI5-Lin", "--features", features, "--wordnet", data_dir)
     assert not (data_dir / "kept").exists()
 
 
