@@ -10,9 +10,9 @@ import pytest
 from annotation import leases, sql
 from annotation.campaign_settings import CampaignError
 from annotation.controls.gold import from_gold
-from annotation.models import Account, Assignment, Campaign, Judgment, Task
+from annotation.models import Account, Assignment, Campaign, Judgment, Standing, Task
 from annotation.protocol import questions as q
-from annotation.protocol.questions import BOX_DRAWING
+from annotation.protocol.trust import QUALIFICATION
 from annotation.rehearsal import mix_of, rehearse, simulate_campaign
 from annotation.rehearsal.soundness import NEVER, violations
 from annotation.simulation.visits import ORDERLY, Conduct
@@ -75,7 +75,7 @@ def test_an_unruly_crowd_with_leavers_finishes_and_nothing_is_amiss(clock):
     assert votes.count() == votes.filter(pk__lte=last).count()
 
 
-def test_tests_are_taken_before_work_and_bad_workers_do_not_pass_them(clock):
+def test_tests_are_taken_before_work_and_who_fails_one_does_none_of_it(clock):
     world = World([pictured(i) for i in range(6)], settings={"lease": LEASE}, workers=0)
     from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"))
     done = rehearse(
@@ -87,10 +87,12 @@ def test_tests_are_taken_before_work_and_bad_workers_do_not_pass_them(clock):
         sleep=clock.wait,
     )
     assert done.cost["unfinished"] == 0
-    votes = Judgment.objects.filter(campaign=world.campaign, role=q.VOTE).exclude(kind=BOX_DRAWING)
+    tested = Standing.objects.filter(campaign=world.campaign, examined_asked__isnull=False)
+    failed = tested.filter(state=QUALIFICATION)
+    assert failed.exists() and not failed.exclude(worker__pseudonym__contains="random").exists()
+    votes = Judgment.objects.filter(campaign=world.campaign, role=q.VOTE)
     assert votes.exists()
-    by_chance = votes.filter(worker__pseudonym__contains="random").count()
-    assert by_chance / votes.count() < 0.1
+    assert not any(votes.filter(worker=row.worker_id, kind=row.kind).exists() for row in failed)
 
 
 def test_leases_that_nobody_waits_for_are_told_as_left_over(clock):
