@@ -24,7 +24,8 @@ from evaluation.selectors import Names, names_of
 from models_core.recipes.crossing import dealt
 from models_core.recipes.material import Example
 
-_FOLD = re.compile(r"(\d{1,4})/(\d{1,4})")
+#: A fold and how many there are.
+FOLD = re.compile(r"(\d{1,4})/(\d{1,4})")
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Examples:
         Raises UnknownName for a split that is none, FormatError for a file that names what the corpus
         lacks, and ValueError where nothing is left.
         """
-        fold = _FOLD.fullmatch(what)
+        fold = FOLD.fullmatch(what)
         if fold:
             which, number = int(fold[1]), int(fold[2])
             if not 1 <= which <= number:

@@ -20,7 +20,7 @@ from safetensors.numpy import save_file
 
 from annotation.formats.text import lines
 from annotation.registry import UnknownName
-from evaluation.services.examples import Examples, examples_of
+from evaluation.services.examples import FOLD, Examples, examples_of
 from evaluation.services.writing import ImportRefused, alone, check_file, check_name
 from models_core import storage
 from models_core.recipes.background import read_sentences
@@ -28,7 +28,7 @@ from models_core.recipes.files import recipe_of
 from models_core.recipes.kept import Kept, Progress, digest_of, no_progress
 from models_core.recipes.material import count_words, prepare
 from models_core.recipes.recipe import Recipe
-from models_core.recipes.sides import Aids
+from models_core.recipes.sides import Aids, check_aids
 from models_core.recipes.system import System
 from models_core.recipes.training import fit
 
@@ -170,6 +170,8 @@ def train_system(
             for left in folder.parent.glob(f".{name}.*"):
                 shutil.rmtree(left)
             store = kept(progress)
+            aids = aids_of([chosen], sources, store)
+            check_aids(chosen, aids)  # before the pictures are looked at
             places = [*training, *held]
             material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed).take(places)
             split = len(training)
@@ -177,7 +179,7 @@ def train_system(
                 chosen,
                 material.take(range(split)),
                 material.take(range(split, len(places))),
-                aids_of([chosen], sources, store),
+                aids,
                 kept=store,
                 kernels=kernels,
                 facts=facts,
@@ -221,11 +223,13 @@ def examples_from(corpus: str, sources: Sources) -> Examples:
 
 def _by_fold(found: Examples, fold: str, seed: int) -> tuple[list[int], list[int]]:
     """Training and held-out images where `fold` is left for testing."""
+    named = FOLD.fullmatch(fold)
+    if named is None:
+        raise ValueError(f"fold {fold!r}: expected a fold and their number, as 1/5")
     test = set(found.chosen(fold, seed=seed))
-    which, _, number = fold.partition("/")
-    after = f"{int(which) % int(number or 1) + 1}/{number}"
-    held = found.chosen(after, seed=seed)
-    training = [n for n in range(len(found.examples)) if n not in test and n not in set(held)]
+    held = found.chosen(f"{int(named[1]) % int(named[2]) + 1}/{named[2]}", seed=seed)
+    apart = test | set(held)
+    training = [n for n in range(len(found.examples)) if n not in apart]
     return training, held
 
 

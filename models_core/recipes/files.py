@@ -27,12 +27,7 @@ def recipe_of(name: str) -> Recipe:
         return TABLE_11[name]
     if Path(name).suffix == ".toml":
         return read(Path(name))
-    raise unknown(name)
-
-
-def unknown(name: str) -> BadRecipe:
-    """What is said of a name that no recipe has."""
-    return BadRecipe(f"unknown recipe {name!r}; known: {', '.join(TABLE_11)}, or a file NAME.toml")
+    raise BadRecipe(f"unknown recipe {name!r}; known: {', '.join(TABLE_11)}, or a file NAME.toml")
 
 
 def read(file: Path) -> Recipe:

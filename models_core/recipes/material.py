@@ -126,16 +126,12 @@ class Material:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of names, words and features."""
-        return digest_of(list(self.names), self._plain, self.features.digest)
+        return digest_of(list(self.names), plain(self.words), self.features.digest)
 
-    @cached_property
-    def words_digest(self) -> str:
-        """SHA-256 of the words alone."""
-        return digest_of(self._plain)
 
-    @property
-    def _plain(self) -> list[list[list[list[str]]]]:
-        return [[[[w.lemma, w.part] for w in caption] for caption in own] for own in self.words]
+def plain(words: Sequence[Words]) -> list[list[list[list[str]]]]:
+    """Captions' words as plain data, for digests."""
+    return [[[[word.lemma, word.part] for word in caption] for caption in own] for own in words]
 
 
 def prepare(

@@ -21,7 +21,7 @@ from models_core.kernels.tag_rank import TagRank
 from models_core.kernels.trigram import Trigram
 from models_core.kernels.trigram_similar import SimilarTrigram
 from models_core.recipes.kept import Arrays, Kept, digest_of, packed, unpacked
-from models_core.recipes.material import CountedWords, Features, Vectors, Words
+from models_core.recipes.material import CountedWords, Features, Vectors, Words, plain
 from models_core.recipes.recipe import BadRecipe, Image, Recipe, Text
 from models_core.retrieval.kcca import unit
 from models_core.retrieval.nearest_neighbour import f1_similarity
@@ -119,7 +119,7 @@ def similarity_of(recipe: Recipe, words: Sequence[Words], aids: Aids, kept: Kept
     if not wanted:
         return None
     sentences = [[word.lemma for word in caption] for own in words for caption in own]
-    corpus = digest_of([[[[w.lemma, w.part] for w in caption] for caption in own] for own in words])
+    corpus = digest_of(plain(words))
 
     def made(what: str, facts: dict[str, str], make: Callable[[], WordKernel]) -> WordKernel:
         def arrays() -> Arrays:

@@ -120,6 +120,7 @@ def test_images_may_be_named_by_a_file_or_a_fold(corpus, features, own, tmp_path
             ["--recipe", "OWN", "--train", "tran"],
             "unknown split 'tran' of corpus 'world'; known: 'test'",
         ),
+        (["--recipe", "OWN", "--fold", "train"], "fold 'train': expected a fold and their number, as 1/5"),
         (["--recipe", "OWN", "--fold", "6/5"], "fold 6/5: expected 1/5 to 5/5"),
         (["--recipe", "OWN", "--train", "val"], "image 'image36.png' is a training image and held out"),
         (["--recipe", "OWN", "--train", "LIST"], "line 2: names 'nobody.png', no image of corpus 'world'"),
