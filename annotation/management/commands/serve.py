@@ -102,8 +102,8 @@ class Server(BaseApplication):
 def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
     """Serve until interrupted, saying where once it is so; CommandError where the port cannot be had.
 
-    One process with threads suits SQLite, which has one writer at a time; more processes are
-    for PostgreSQL. Without REDIS_URL one more process does the jobs.
+    A process answers one call of the API at a time (docs/queue.md): one a core suits SQLite, which
+    has one writer at a time, three a core PostgreSQL. Without REDIS_URL one more does the jobs.
     """
     address = _address(host, port)
     # A connection must not be shared with the processes that are forked below.
@@ -151,9 +151,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=HOST, help=f"Address to listen on (default {HOST})")
         parser.add_argument("--port", type=int, default=PORT, help=f"Port to listen on (default {PORT})")
-        parser.add_argument(
-            "--workers", type=int, default=1, help="Processes (default 1; more need PostgreSQL)"
-        )
+        parser.add_argument("--workers", type=int, default=1, help="Processes (default 1; see docs/queue.md)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         run_server(options["host"], options["port"], workers=options["workers"])
