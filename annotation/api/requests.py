@@ -51,9 +51,10 @@ def for_workers(*methods: str) -> Callable[[View], Callable[..., HttpResponse]]:
                         _("This address takes %(methods)s.") % {"methods": ", ".join(methods)},
                         headers={"Allow": ", ".join(methods)},
                     )
-                data = json_in(request) if request.method == "POST" else {}
                 with _turn:
-                    said = view(request, worker_calling(request), data, **path)
+                    worker = worker_calling(request)
+                    data = json_in(request) if request.method == "POST" else {}
+                    said = view(request, worker, data, **path)
             except Problem as problem:
                 return problem.response()
             except BadAnswer as error:

@@ -143,7 +143,7 @@ def test_opening_images_lets_people_in_at_the_end():
 
 def test_a_layer_is_refreshed_wholly():
     world = World(some_images(45))
-    OpenImage.objects.update(version=1)
+    OpenImage.objects.update(version=1, layer_behind=True)
     job = done("refresh_layer", campaign=world.campaign)
     assert job.result == {"images": 45}
     assert world.corpus.layers.get(name=world.campaign.name).cost["images"] == 45
