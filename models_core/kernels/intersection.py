@@ -12,6 +12,8 @@ How it is fast: min(a x, a y) = a min(x, y), so weights of levels and the mean o
 one vector an image, in single precision; four by four images go through the vector registers at once.
 Sums of 512 minima are added up in double precision.
 
+On a GPU the minima are taken in tiles too, in single precision, and all sums in double.
+
 Both kernels are positive semi-definite, but for what single precision rounds off (1e-7 of the diagonal).
 
 Source: Hodosh et al. 2013, section 3.3; Lazebnik, Schmid and Ponce 2006.
@@ -20,12 +22,15 @@ Source: Hodosh et al. 2013, section 3.3; Lazebnik, Schmid and Ponce 2006.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isqrt
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from models_core.kernels.items import Floats, powered
+from models_core.device import CPU, Torch, host, torch_on
+from models_core.kernels.items import Floats, mirror, powered
 from models_core.threads import for_each
 
 Singles = NDArray[np.float32]
@@ -39,24 +44,28 @@ LEVELS = 2
 #: Images of a tile, a multiple of 4; and dimensions that stay in the fastest cache with them.
 _IMAGES, _DIMENSIONS = 64, 512
 _TOGETHER = 4
+#: Minima of a tile on a device: 128 MiB, and twice that while they are added up in double.
+_MINIMA = 2**25
 
 
 class Intersection:
     """Gram matrices of images given as a list of `Shares`, one for each kind of words (eq. 5 to 8).
 
-    `levels` is L: 0 for histograms, 2 for the paper's pyramids. `power` is p of eq. 6.
+    `levels` is L: 0 for histograms, 2 for the paper's pyramids. `power` is p of eq. 6,
+    `device` where it is computed (see `models_core.device`).
     """
 
-    def __init__(self, *, levels: int = LEVELS, power: int = 1) -> None:
+    def __init__(self, *, levels: int = LEVELS, power: int = 1, device: str = CPU) -> None:
         if levels < 0:
             raise ValueError(f"{levels} levels; expected 0 for a histogram, or more for a pyramid")
-        self.levels, self.power = levels, power
+        self.levels, self.power, self.device = levels, power, device
 
     def gram(self, rows: Sequence[Shares], columns: Sequence[Shares]) -> Floats:
         """Shape (images of rows, images of columns). Raises ValueError where kinds do not fit each other.
 
         Where both are the same object, half of the work is done and the result is symmetric to the bit.
         """
+        on = torch_on(self.device)
         left = folded(rows, self.levels)
         right = left if columns is rows else folded(columns, self.levels)
         if left.shape[1] != right.shape[1]:
@@ -64,7 +73,8 @@ class Intersection:
                 f"images of {left.shape[1]} numbers against images of {right.shape[1]}; "
                 "expected the same words and cells"
             )
-        return powered(intersections(left, right), self.power)
+        found = intersections(left, right) if on is None else intersections_on(left, right, on)
+        return powered(found, self.power)
 
 
 def level_weights(levels: int) -> Floats:
@@ -130,6 +140,29 @@ def intersections(rows: Singles, columns: Singles) -> Floats:
     )
     for_each(work, corners)
     return np.ascontiguousarray(found[: len(rows), : len(columns)])
+
+
+def intersections_on(rows: Singles, columns: Singles, on: Torch) -> Floats:
+    """`intersections` on a device."""
+    found = host(_sums_of_minima(rows, columns, on))
+    on.free()
+    if columns is rows:
+        mirror(found)
+    return found
+
+
+def _sums_of_minima(rows: Singles, columns: Singles, on: Torch) -> Any:
+    """As a tensor; below the diagonal nothing is said where both are the same. Holds a tile besides."""
+    left = on.put(rows)
+    right = left if columns is rows else on.put(columns)
+    found = on.torch.empty((len(left), len(right)), dtype=on.torch.float64, device=on.device)
+    side = max(1, isqrt(_MINIMA // max(1, left.shape[1])))
+    for top in range(0, len(left), side):
+        one = left[top : top + side, None]
+        for start in range(top if right is left else 0, len(right), side):
+            minima = on.torch.minimum(one, right[None, start : start + side])
+            found[top : top + side, start : start + side] = minima.sum(dim=2, dtype=on.torch.float64)
+    return found
 
 
 def _padded(vectors: Singles) -> Singles:

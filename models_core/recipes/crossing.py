@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_core import ranking
+from models_core.device import CPU
 from models_core.recipes.kept import Kept, digest_of
 from models_core.recipes.material import STANDS_FOR, Material
 from models_core.recipes.recipe import Recipe
@@ -55,8 +56,10 @@ def cross_validate(
     seed: int = 0,
     kept: Kept,
     caption: int = STANDS_FOR,
+    device: str = CPU,
 ) -> Crossed:
-    """Test `recipe` on every image of `material`. What a fold gave is kept: a killed run goes on after it.
+    """Test `recipe` on every image of `material`. What a fold gave is kept: a killed run goes on after it, on
+    whatever `device` (see `fit`).
 
     Raises what `fit` raises.
     """
@@ -92,6 +95,7 @@ def cross_validate(
                 aids,
                 kept=kept,
                 caption=caption,
+                device=device,
             )
             own = material.take(test)
             kernels = system.kernels(own.features, own.standing(caption))

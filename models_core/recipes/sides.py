@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 from scipy import sparse
 
+from models_core.device import CPU
 from models_core.kernels.bag_of_words import BagOfWords
 from models_core.kernels.intersection import Intersection
 from models_core.kernels.items import Floats, powered
@@ -80,8 +81,11 @@ def text_kernel(text: Text, training: Sequence[Document], similarity: WordKernel
     return made[text.kernel]()
 
 
-def image_gram(image: Image, rows: Features, columns: Features) -> Floats:
-    """The kernel of the image's side, shape (rows, columns). Raises BadRecipe where features do not fit."""
+def image_gram(image: Image, rows: Features, columns: Features, device: str = CPU) -> Floats:
+    """The kernel of the image's side, shape (rows, columns). Raises BadRecipe where features do not fit.
+
+    Intersections are computed on `device`.
+    """
     if isinstance(rows, Vectors) and isinstance(columns, Vectors) and image.kernel == "linear":
         left, right = np.asarray(rows.values, np.float64), np.asarray(columns.values, np.float64)
         if left.shape[1] != right.shape[1]:
@@ -90,7 +94,8 @@ def image_gram(image: Image, rows: Features, columns: Features) -> Floats:
             )
         return powered(unit(left) @ unit(right).T, image.power)
     if isinstance(rows, CountedWords) and isinstance(columns, CountedWords) and image.kernel != "linear":
-        kernel = Intersection(levels=2 if image.kernel == "pyramid" else 0, power=image.power)
+        levels = 2 if image.kernel == "pyramid" else 0
+        kernel = Intersection(levels=levels, power=image.power, device=device)
         left_shares = rows.shares(image.kernel)
         right_shares = left_shares if columns is rows else columns.shares(image.kernel)
         return kernel.gram(left_shares, right_shares)

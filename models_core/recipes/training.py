@@ -9,6 +9,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+from models_core.device import CPU, torch_on
 from models_core.kernels.items import scaled_diagonal
 from models_core.recipes.kept import Arrays, Kept, digest_of
 from models_core.recipes.material import STANDS_FOR, Material
@@ -31,14 +32,17 @@ def fit(
     kernels: Path | None = None,
     caption: int = STANDS_FOR,
     facts: dict[str, Any] | None = None,
+    device: str = CPU,
 ) -> System:
     """Train `recipe`; settings are selected on `held_out`, each image with its caption of number `caption`.
 
     Nearest neighbours have nothing to select, and do not look at held-out images. `kept` keeps word
     similarities, the folder `kernels` the matrices, which are large; the progress of `kept` hears of all
-    phases, and what it raises ends the training. Raises BadRecipe, WordNetMissing, and ValueError for too few
-    images, and for an image that both sides have.
+    phases, and what it raises ends the training. `device` is where image kernels and KCCA are computed (see
+    `models_core.device`). Raises BadRecipe, WordNetMissing, NoDevice, and ValueError for too few images, and
+    for an image that both sides have.
     """
+    torch_on(device)
     kept = kept or Kept()
     check_pairs(recipe, training, held_out)
     words = tuple(own[: recipe.text.captions] for own in training.words)
@@ -67,15 +71,21 @@ def fit(
         return {"own": own, "new": system.text.gram(queries, system.documents)}
 
     def images() -> Arrays:
-        own = image_gram(recipe.image, training.features, training.features)
-        return {"own": own, "new": image_gram(recipe.image, held_out.features, training.features)}
+        own = image_gram(recipe.image, training.features, training.features, device)
+        new = image_gram(recipe.image, held_out.features, training.features, device)
+        return {"own": own, "new": new}
 
     store = Kept(kernels, kept.progress)
     text = store.arrays("text kernel", given, texts)
     image = store.arrays("image kernel", given, images)
     grid = recipe.selection
     kcca = SelectedKCCA(
-        grid.kappas, most=grid.most, number=grid.sizes, picks=grid.picks, center=grid.center
+        grid.kappas,
+        most=grid.most,
+        number=grid.sizes,
+        picks=grid.picks,
+        center=grid.center,
+        device=device,
     ).fit(
         image["own"],
         scaled_diagonal(text["own"], recipe.text.diagonal),

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models_core import storage
-from models_core.retrieval import spectrum
+from models_core.device import CPU, Torch, host, torch_on
+from models_core.retrieval import on_device, spectrum
 from models_core.retrieval.gram_schmidt import Columns, approximate
 from models_core.retrieval.krylov import NotSemidefinite, solve_few
 from models_core.retrieval.problem import (
@@ -53,10 +54,11 @@ class Projection:
     items: int
     columns: NDArray[np.intp] | None = None
 
-    def __call__(self, kernel: ArrayLike, name: str = "kernel") -> Matrix:
+    def __call__(self, kernel: ArrayLike, name: str = "kernel", on: Torch | None = None) -> Matrix:
         """Project items, shape (new, dimensions); `kernel` is (new, items), or of `columns` only.
 
-        Raises ValueError where the kernel has another width, or an entry that is not finite.
+        The product is taken `on` a device where one is given. Raises ValueError where the kernel has
+        another width, or an entry that is not finite.
         """
         found = checked_numbers(kernel, name)
         if found.ndim != 2 or found.shape[1] not in (self.items, len(self.weights)):
@@ -66,7 +68,8 @@ class Projection:
             )
         if self.columns is not None and found.shape[1] == self.items:
             found = found[:, self.columns]
-        return np.asarray(found @ self.weights + self.offset)
+        product = found @ self.weights if on is None else on.product(found, self.weights)
+        return np.asarray(product + self.offset)
 
     def first(self, dimensions: int) -> Projection:
         """The leading dimensions only."""
@@ -78,7 +81,9 @@ class KCCA:
     """Fit with `fit(x, y)`; learned are `correlations_` (rho), `x_` and `y_` (Projection), `solver_`.
 
     `rank` and `tolerance` are for solver `gram-schmidt` only: columns of the approximation, and the
-    share of the trace that may be left. `seed` draws the start of solver `few`.
+    share of the trace that may be left. `seed` draws the start of solver `few`. `device` (see
+    `models_core.device`) is where solver `full` computes, the only one for a device that is not "cpu";
+    it is no part of what is stored.
     """
 
     correlations_: Matrix
@@ -96,21 +101,24 @@ class KCCA:
         rank: int = 1000,
         tolerance: float = 1e-6,
         seed: int = 0,
+        device: str = CPU,
     ) -> None:
         self.dimensions, self.kappa, self.center, self.solver = dimensions, kappa, center, solver
-        self.rank, self.tolerance, self.seed = rank, tolerance, seed
+        self.rank, self.tolerance, self.seed, self.device = rank, tolerance, seed, device
 
     def fit(self, x: ArrayLike | Columns, y: ArrayLike | Columns) -> KCCA:
         """Learn from the kernels of the training pairs, shape (n, n) each; `Columns` for gram-schmidt only.
 
         Raises ValueError: for kernels that are no kernels (see `checked_kernel`) or of different
-        pairs, kappa not above 0, an unknown solver, more dimensions than correlate.
+        pairs, kappa not above 0, an unknown solver, more dimensions than correlate, no such device.
         """
         kappa = checked_kappa(self.kappa)
         if self.solver not in SOLVERS:
             raise ValueError(f"solver {self.solver!r} is unknown; there are {', '.join(SOLVERS)}")
         if self.dimensions is not None and self.dimensions < 1:
             raise ValueError(f"dimensions are {self.dimensions}; expected 1 or more, or None for all")
+        if self.device != CPU and self.solver not in ("auto", "full"):
+            raise ValueError(f"solver {self.solver!r} runs on the cpu only; with a device use 'full'")
         if self.solver == "gram-schmidt":
             with one_blas_thread():  # a column at a time leaves nothing to share
                 return self._fit_columns(x, y, kappa)
@@ -121,19 +129,20 @@ class KCCA:
         if solver == "auto":
             pairs = len(first.kernel)
             few = self.dimensions is not None and self.dimensions <= _FEW * pairs and pairs >= _SMALL
-            solver = "few" if few else "full"
+            solver = "few" if few and self.device == CPU else "full"
         if solver == "few":
             try:
                 return self._fit_few(first, second, kappa)
             except NotSemidefinite:
                 if self.solver == "few":
                     raise
-        sweep = Sweep(first, second)
+        sweep = Sweep(first, second, self.device)
         return self._take(sweep.solve(kappa, self.dimensions), sweep.x, sweep.y, "full")
 
     def transform(self, x: ArrayLike, y: ArrayLike) -> tuple[Matrix, Matrix]:
         """Both sides' items in the common space; kernels of new items with the training items."""
-        return self.x_(x, "kernel x"), self.y_(y, "kernel y")
+        on = torch_on(self.device)
+        return self.x_(x, "kernel x", on), self.y_(y, "kernel y", on)
 
     def score_pairs(self, x: ArrayLike, y: ArrayLike) -> Matrix:
         """Cosines of every x with every y in the common space (eq. 4), shape (new x, new y).
@@ -212,9 +221,14 @@ class KCCA:
         return self._take(solution, first, second, "gram-schmidt")
 
     def _take(self, solution: spectrum.Solution, x: spectrum.View, y: spectrum.View, solver: Solver) -> KCCA:
-        self.correlations_, self.solver_ = solution.correlations, solver
+        self.correlations_, self.solver_ = host(solution.correlations), solver
         self.x_, self.y_ = (
-            Projection(view.back @ coefficients, -view.shift @ coefficients, len(view.vectors), view.columns)
+            Projection(
+                host(view.back @ coefficients),
+                host(-view.shift @ coefficients),
+                len(view.vectors),
+                view.columns,
+            )
             for view, coefficients in ((x, solution.x), (y, solution.y))
         )
         return self
@@ -224,10 +238,15 @@ _SETTINGS = ("dimensions", "kappa", "center", "solver", "rank", "tolerance", "se
 
 
 class Sweep:
-    """Every regulariser from one decomposition of the two kernels (see `centred`)."""
+    """Every regulariser from one decomposition of the two kernels (see `centred`).
 
-    def __init__(self, x: Centred, y: Centred) -> None:
-        self.x, self.y = spectrum.views(x, y)
+    On a `device` that is not "cpu" the views, `cross` and what `solve` gives are torch's tensors;
+    models are NumPy's in any case.
+    """
+
+    def __init__(self, x: Centred, y: Centred, device: str = CPU) -> None:
+        self.device, self.on = device, torch_on(device)
+        self.x, self.y = spectrum.views(x, y) if self.on is None else on_device.views(x, y, self.on)
         self.cross = self.x.vectors.T @ self.y.vectors
         self.center = bool(x.means.any() or y.means.any())
 
@@ -238,21 +257,22 @@ class Sweep:
 
     def solve(self, kappa: float, dimensions: int | None = None) -> spectrum.Solution:
         """Eq. 3 for one regulariser; raises ValueError if fewer than `dimensions` correlate."""
-        solution = spectrum.solve(self.x, self.y, self.cross, checked_kappa(kappa), dimensions)
+        given = self.x, self.y, self.cross, checked_kappa(kappa), dimensions
+        solution = spectrum.solve(*given) if self.on is None else on_device.solve(*given, self.on)
         _enough(len(solution.correlations), dimensions)
         return solution
 
     def models(self, kappas: Sequence[float], dimensions: int | None = None) -> Iterator[KCCA]:
         """A model for each kappa, in order, as many computed side by side as there are cores.
 
-        With all dimensions where None. The caller may stop between two of them.
+        On a device one after the other. With all dimensions where None. The caller may stop between two.
         """
-        side_by_side = cores()
+        side_by_side = cores() if self.on is None else 1
         for start in range(0, len(kappas), side_by_side):
             found: dict[float, KCCA] = {}
 
             def fit(kappa: float, found: dict[float, KCCA] = found) -> None:
-                model = KCCA(dimensions, kappa, center=self.center, solver="full")
+                model = KCCA(dimensions, kappa, center=self.center, solver="full", device=self.device)
                 found[kappa] = model._take(self.solve(kappa, dimensions), self.x, self.y, "full")
 
             chosen = kappas[start : start + side_by_side]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models_core import ranking, storage
+from models_core.device import CPU, Torch, torch_on
+from models_core.retrieval import on_device
 from models_core.retrieval.kcca import KCCA, Projection, Sweep
 from models_core.retrieval.nearest_neighbour import Direction
 from models_core.retrieval.problem import Matrix, centred, checked_pair
@@ -53,18 +56,25 @@ def sizes(most: int, *, least: int = 10, number: int = SIZES) -> list[int]:
     return sorted({int(size) for size in np.rint(np.geomspace(least, most, number))})
 
 
-def prefix_scores(x: Matrix, y: Matrix, dimensions: Sequence[int]) -> Iterator[tuple[int, Matrix]]:
+def prefix_scores(
+    x: Matrix, y: Matrix, dimensions: Sequence[int], on: Torch | None = None
+) -> Iterator[tuple[int, Matrix]]:
     """Cosines in the first d dimensions, shape (x, y), for each d of `dimensions`, ascending.
 
     `x` and `y` have shape (items, all dimensions). Products are accumulated: all sizes together cost
-    one product of the largest. The matrix that is yielded is the caller's.
+    one product of the largest, taken `on` a device where one is given. The matrix that is yielded is the
+    caller's.
     """
+    for before, size in pairwise([0, *dimensions]):
+        if not before < size <= x.shape[1]:
+            raise ValueError(f"dimensions must ascend within {x.shape[1]}; got {size} after {before}")
+    if on is not None:
+        yield from on_device.prefix_scores(x, y, dimensions, on)
+        return
     products = np.zeros((len(x), len(y)))
     lengths = np.zeros(len(x)), np.zeros(len(y))
     start = 0
     for size in dimensions:
-        if not start < size <= x.shape[1]:
-            raise ValueError(f"dimensions must ascend within {x.shape[1]}; got {size} after {start}")
         left, right = x[:, start:size], y[:, start:size]
         products += left @ right.T
         for total, part in zip(lengths, (left, right), strict=True):
@@ -103,7 +113,7 @@ class SelectedKCCA:
 
     `chosen_` holds the settings of each direction, `models_` one KCCA for each kappa chosen, with as
     many dimensions as its largest setting. Fitting holds all weights of all regularisers: 8 bytes
-    times 2 n times the dimensions for each.
+    times 2 n times the dimensions for each. `device` is where fitting computes; it is not stored.
     """
 
     trials_: list[Trial]
@@ -118,9 +128,10 @@ class SelectedKCCA:
         number: int = SIZES,
         picks: int = PICKS,
         center: bool = True,
+        device: str = CPU,
     ) -> None:
         self.kappas, self.most, self.number = tuple(float(k) for k in kappas), most, number
-        self.picks, self.center = picks, center
+        self.picks, self.center, self.device = picks, center, device
 
     def fit(
         self,
@@ -137,9 +148,10 @@ class SelectedKCCA:
         `image_of` gives the held-out image of each held-out sentence, its own number where None.
         `progress` is told the phase, kappas done, and how many there are; what it raises ends the fit.
         """
+        on = torch_on(self.device)
         first, second = checked_pair(x, y)
         progress("decomposing kernels", 0, 1)
-        sweep = Sweep(centred(first, center=self.center), centred(second, center=self.center))
+        sweep = Sweep(centred(first, center=self.center), centred(second, center=self.center), self.device)
         progress("decomposing kernels", 1, 1)
         trials: list[Trial] = []
         models: dict[float, KCCA] = {}
@@ -148,11 +160,14 @@ class SelectedKCCA:
             left, right = model.transform(develop_x, develop_y)
             owner = _owners(image_of, len(left), len(right))
             most = min(self.most, len(model.correlations_))
-            for size, scores in prefix_scores(left, right, sizes(most, number=self.number)):
+            for size, scores in prefix_scores(left, right, sizes(most, number=self.number), on):
                 found = {direction: recall(scores, owner, direction) for direction in DIRECTIONS}
                 trials.append(Trial(Setting(model.kappa, size), found))
             models[model.kappa] = model
             progress("trying regularisers", done, len(self.kappas))
+        del sweep
+        if on is not None:
+            on.free()
         self.trials_ = trials
         self.chosen_ = {d: choose(self.trials_, d, picks=self.picks) for d in DIRECTIONS}
         largest: dict[float, int] = {}

@@ -54,14 +54,24 @@ def view(side: Centred) -> View:
     Raises ValueError where nothing is left, as of a constant kernel that was centred.
     """
     values, vectors = eigh(side.kernel, driver="evd", check_finite=False)
+    dropped = int(np.searchsorted(values, least_eigenvalue(side, float(values[-1])), side="right"))
+    check_retained(len(values) - dropped)
+    # Descending, in the order of rows that products read fastest.
+    values, vectors = values[dropped:][::-1].copy(), np.ascontiguousarray(vectors[:, dropped:][:, ::-1])
+    return View(vectors, values, vectors, side.means @ vectors)
+
+
+def least_eigenvalue(side: Centred, largest: float) -> float:
+    """Up to where eigenvalues of a kernel are dropped, where the largest is `largest`."""
     # A kernel whose entries were all equal leaves rounding when it is centred.
     scale = max(float(np.abs(side.means).max()), float(np.abs(side.kernel).max()))
-    kept = slice(int(np.searchsorted(values, LEAST_EIGENVALUE * max(values[-1], scale), side="right")), None)
-    # Descending, in the order of rows that products read fastest.
-    values, vectors = values[kept][::-1].copy(), np.ascontiguousarray(vectors[:, kept][:, ::-1])
-    if not len(values):
+    return LEAST_EIGENVALUE * max(largest, scale)
+
+
+def check_retained(eigenvalues: int) -> None:
+    """Raise ValueError where none is retained."""
+    if not eigenvalues:
         raise ValueError("a kernel has no eigenvalue above 0; expected items that differ from each other")
-    return View(vectors, values, vectors, side.means @ vectors)
 
 
 def views(x: Centred, y: Centred) -> tuple[View, View]:
