@@ -1,6 +1,6 @@
 """How long KCCA takes, how exactly it is solved, and how time grows; prints one table.
 
-    python -m benchmarks.kcca [--pairs 6000] [--only fit|sweep|growth|others]
+    python -m benchmarks.kcca [--pairs 6000] [--only fit|sweep|growth|others] [--device cuda]
 
 Kernels are made: bags of words from topics of Zipfian words, and histograms of the same topics, as
 cosines with themselves, all in float64; making them is not timed. Beside each time stands the
@@ -11,6 +11,9 @@ measured in the same process.
 - sweep: 4 regularisers by 46 numbers of dimensions, scored on 1,000 held-out pairs.
 - growth: fits at doubling sizes, and the slope of time against size on logarithmic axes.
 - others: the generalised eigenproblem of twice the size with SciPy, what one writes first.
+
+With `--device` fits, sweep and growth are run there too, each beside the CPU's, with the largest
+difference to it. Kernels go there and results come back within the time; starting the device is not timed.
 """
 
 from __future__ import annotations
@@ -23,9 +26,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
+from models_core.device import CPU, NoDevice, torch_on
 from models_core.retrieval.kcca import KCCA, Solver, Sweep, unit
 from models_core.retrieval.problem import Matrix, centred, relative_residuals
-from models_core.retrieval.selection import KAPPAS, SelectedKCCA
+from models_core.retrieval.selection import DIRECTIONS, KAPPAS, SelectedKCCA
 
 KAPPA, DIMENSIONS = 0.5, 100
 
@@ -76,12 +80,23 @@ def row(what: str, pairs: int, taken: float, product: float, remark: str) -> Non
     print(f"| {what} | {pairs:,} | {taken:.1f} | {taken / product:.1f} | {remark} |", flush=True)
 
 
-def fits(given: Problem, product: float) -> None:
+def start(device: str) -> None:
+    """Have torch start the device, which takes seconds once; ends the program where there is none."""
+    try:
+        on = torch_on(device)
+    except NoDevice as missing:
+        raise SystemExit(str(missing)) from None
+    if on is not None:
+        small = problem(100, 10)
+        SelectedKCCA(number=2, device=device).fit(small.x, small.y, small.new_x, small.new_y)
+
+
+def fits(given: Problem, product: float, device: str) -> None:
     x, y = (centred(side).kernel for side in given[:2])
     first: Matrix | None = None
-    solvers: tuple[Solver, ...] = ("few", "full", "gram-schmidt")
-    for solver in solvers:
-        model = KCCA(DIMENSIONS, KAPPA, solver=solver, rank=1000)
+    solvers: list[tuple[Solver, str]] = [("few", CPU), ("full", CPU), ("gram-schmidt", CPU)]
+    for solver, where in solvers + ([] if device == CPU else [("full", device)]):
+        model = KCCA(DIMENSIONS, KAPPA, solver=solver, rank=1000, device=where)
         taken, _ = seconds(lambda m=model: m.fit(given.x, given.y))  # type: ignore[misc]
         remark = "approximation of rank 1,000"
         if solver != "gram-schmidt":
@@ -91,30 +106,53 @@ def fits(given: Problem, product: float) -> None:
             remark = f"residual {worst:.0e}"
         first = model.correlations_ if first is None else first
         remark += f"; correlations differ by {np.abs(model.correlations_ - first).max():.0e}"
-        row(f"fit, {solver}", len(given.x), taken, product, remark)
+        row(f"fit, {solver}{at(where)}", len(given.x), taken, product, remark)
 
 
-def sweep(given: Problem, product: float) -> None:
-    system = SelectedKCCA()
-    taken, _ = seconds(lambda: system.fit(given.x, given.y, given.new_x, given.new_y))
-    row(
-        "sweep and selection",
-        len(given.x),
-        taken,
-        product,
-        f"{len(system.trials_)} settings, {len(KAPPAS)} kappas",
+def at(device: str) -> str:
+    """What a row's name says of where it was computed."""
+    return "" if device == CPU else f", {device}"
+
+
+def sweep(given: Problem, product: float, device: str) -> None:
+    first: SelectedKCCA | None = None
+    for where in dict.fromkeys((CPU, device)):
+        system = SelectedKCCA(device=where)
+        taken, _ = seconds(lambda s=system: s.fit(given.x, given.y, given.new_x, given.new_y))  # type: ignore[misc]
+        remark = f"{len(system.trials_)} settings, {len(KAPPAS)} kappas"
+        if first is not None:
+            remark += f"; {differences(system, first)}"
+        first = system
+        row(f"sweep and selection{at(where)}", len(given.x), taken, product, remark)
+
+
+def differences(one: SelectedKCCA, other: SelectedKCCA) -> str:
+    """How far two selections on the same pairs are apart."""
+    if [trial.setting for trial in one.trials_] != [trial.setting for trial in other.trials_]:
+        return "another grid of settings: the kernels retain another number of dimensions"
+    recalls = max(
+        float(np.abs(np.subtract(a.recall[direction], b.recall[direction])).max())
+        for a, b in zip(one.trials_, other.trials_, strict=True)
+        for direction in DIRECTIONS
+    )
+    same = sum(a == b for d in DIRECTIONS for a, b in zip(one.chosen_[d], other.chosen_[d], strict=True))
+    return (
+        f"shares found differ by {recalls:.0e}, {same} of {2 * len(one.chosen_['search'])} picks are the same"
     )
 
 
-def growth(largest: int) -> None:
+def growth(largest: int, device: str) -> None:
     sizes = [largest // 4, largest // 2, largest]
-    times: dict[str, list[float]] = {"few": [], "full": []}
+    times: dict[str, list[float]] = {"few": [], **{f"full{at(where)}": [] for where in (CPU, device)}}
     for pairs in sizes:
         given, product = problem(pairs), product_seconds(pairs)
         times["few"].append(seconds(lambda g=given: KCCA(DIMENSIONS, KAPPA, solver="few").fit(g.x, g.y))[0])  # type: ignore[misc]
-        times["full"].append(
-            seconds(lambda g=given: list(Sweep(centred(g.x), centred(g.y)).models([KAPPA], DIMENSIONS)))[0]  # type: ignore[misc]
-        )
+        for where in dict.fromkeys((CPU, device)):
+
+            def full(g: Problem = given, device: str = where) -> object:
+                return list(Sweep(centred(g.x), centred(g.y), device).models([KAPPA], DIMENSIONS))
+
+            times[f"full{at(where)}"].append(seconds(full)[0])
         for solver, taken in times.items():
             row(f"growth, {solver}", pairs, taken[-1], product, "")
     for solver, taken in times.items():
@@ -142,19 +180,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How long KCCA takes.")
     parser.add_argument("--pairs", type=int, default=6000)
     parser.add_argument("--only", choices=["fit", "sweep", "growth", "others"])
+    parser.add_argument("--device", default=CPU, help="cuda, or one of several, as cuda:0 (default: cpu)")
     options = parser.parse_args()
+    start(options.device)
     product = product_seconds(options.pairs)
     print(f"A product takes {product:.2f} s: {2 * options.pairs**3 / product / 1e9:.0f} GFLOP/s.\n")
     print("| what | pairs | seconds | products | remark |\n| --- | ---: | ---: | ---: | --- |")
     given = problem(options.pairs, 1000 if options.only in (None, "sweep") else 0)
     if options.only in (None, "fit"):
-        fits(given, product)
+        fits(given, product, options.device)
     if options.only in (None, "sweep"):
-        sweep(given, product)
+        sweep(given, product, options.device)
     if options.only in (None, "others"):
         others(given, product)
     if options.only in (None, "growth"):
-        growth(options.pairs)
+        growth(options.pairs, options.device)
 
 
 if __name__ == "__main__":

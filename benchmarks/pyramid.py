@@ -1,12 +1,15 @@
 """The pyramid kernel of colour, texture and SIFT words, beside the obvious NumPy code and the machine's peak.
 
-    python -m benchmarks.pyramid [--images 6000] [--words 128,256,256]
+    python -m benchmarks.pyramid [--images 6000] [--words 128,256,256] [--device cuda]
 
 Pyramids are made up: 21 cells of each kind of words, as the paper's. "obvious" adds up minima of one
 image with all others; it is run on a sample and multiplied up. A pair of numbers costs 2 operations, a
 minimum and an addition; the peak is what a product of two matrices reaches in single precision, where
 each costs 2 as well but one instruction does both. The first call compiles and is not counted. The slope
 is that of log time against log images, 2 in theory.
+
+With `--device` the kernel is computed there too; vectors go there and the kernel comes back within the
+time, and the largest difference to the CPU's is printed.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import time
 import numpy as np
 
 from annotation.management.base import table
+from models_core.device import CPU, NoDevice, torch_on
 from models_core.kernels.intersection import Intersection, folded
 
 CELLS = 21
@@ -58,11 +62,18 @@ def main() -> None:
     )
     parser.add_argument("--images", type=int, default=6000)
     parser.add_argument("--words", default="128,256,256", help="Words of each kind")
+    parser.add_argument("--device", default=CPU, help="cuda, or one of several, as cuda:0 (default: cpu)")
     options = parser.parse_args()
+    try:
+        torch_on(options.device)
+    except NoDevice as missing:
+        raise SystemExit(str(missing)) from None
     kinds = pyramids(options.images, [int(count) for count in options.words.split(",")])
     kernel = Intersection(power=2)
+    there = Intersection(power=2, device=options.device)
     small = [kind[:64] for kind in kinds]
-    kernel.gram(small, small)
+    for one in (kernel, there):
+        one.gram(small, small)
     slow, best = obvious(folded([kind[:500] for kind in kinds], 2)), peak()
     numbers = sum(kind.shape[1] * kind.shape[2] for kind in kinds)
     rows, times = [], []
@@ -71,11 +82,18 @@ def main() -> None:
         part = [kind[:size] for kind in kinds]
         pairs = size * (size + 1) / 2
         begun, busy = time.perf_counter(), time.process_time()
-        kernel.gram(part, part)
+        found = kernel.gram(part, part)
         seconds, busy = time.perf_counter() - begun, time.process_time() - busy
         times.append(seconds)
-        rows.append([size, numbers, seconds, busy, slow * pairs, 2 * numbers * pairs / seconds / best])
-    print(table(["images", "numbers", "s", "processor s", "obvious, s", "share of peak"], rows))
+        row = [size, numbers, seconds, busy, slow * pairs, 2 * numbers * pairs / seconds / best]
+        if options.device != CPU:
+            begun = time.perf_counter()
+            other = there.gram(part, part)
+            row += [time.perf_counter() - begun, f"{np.abs(other - found).max():.0e}"]
+        rows.append(row)
+    head = ["images", "numbers", "s", "processor s", "obvious, s", "share of peak"]
+    head += [] if options.device == CPU else [f"{options.device}, s", "largest difference"]
+    print(table(head, rows))
     slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
     print(f"slope {slope:.2f}; a product of matrices makes {best / 1e9:.1f} GFLOP/s")
 

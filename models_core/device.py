@@ -31,8 +31,9 @@ class Torch:
     device: Any
 
     def put(self, array: NDArray[Any]) -> Any:
-        """The array as a tensor on the device, of the same type."""
-        return self.torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+        """The array as a tensor on the device, of the same type; not to be written to."""
+        # Torch warns of arrays that cannot be written to, as those of a file may be.
+        return self.torch.from_numpy(np.require(array, requirements=["C", "W"])).to(self.device)
 
     def product(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         """left @ right, taken there and back in double precision."""
