@@ -10,6 +10,7 @@ from annotation.jobs import Progress, job_kind
 from annotation.registry import UnknownName
 from evaluation.job_progress import Phases
 from evaluation.services import systems
+from models_core.device import CPU
 
 
 @job_kind("train_system", title="Training a system", refusals=(UnknownName, OSError, ValueError))
@@ -28,6 +29,7 @@ def train_system(
     ids: str = "",
     lemmas: str = "",
     seed: int = 0,
+    device: str = CPU,
 ) -> dict[str, Any]:
     """Train and store; the result is `systems.Trained`. A killed one goes on after its last phase."""
     return asdict(
@@ -40,6 +42,7 @@ def train_system(
             fold=fold,
             sources=systems.Sources(tuple(background), wordnet, features, ids, lemmas),
             seed=seed,
+            device=device,
             progress=Phases(progress),
         )
     )

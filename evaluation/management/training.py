@@ -14,6 +14,7 @@ from annotation.formats.base import FormatError
 from annotation.management.base import progress_bar
 from evaluation.services.systems import Sources
 from evaluation.services.writing import ImportRefused
+from models_core.device import CPU
 
 #: Whose message is one line about the input. WordNetMissing is an OSError, BadRecipe, BadModel and
 #: BadPicture are ValueErrors.
@@ -59,6 +60,15 @@ def add_sources(parser: CommandParser) -> None:
     )
     parser.add_argument("--wordnet", type=Path, help="WordNet 3.0's noun files (default: Debian's folder)")
     add_items(parser)
+
+
+def add_device(parser: CommandParser) -> None:
+    """Where image kernels and KCCA are computed."""
+    parser.add_argument(
+        "--device",
+        default=CPU,
+        help="Where image kernels and KCCA are computed: cuda, or one of several, as cuda:0 (default: cpu)",
+    )
 
 
 def add_items(parser: CommandParser) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.services.systems import Sources, aids_of, examples_from, kept
+from models_core.device import CPU, torch_on
 from models_core.recipes.crossing import FOLDS, Crossed, cross_validate
 from models_core.recipes.files import recipe_of
 from models_core.recipes.kept import Progress, no_progress
@@ -35,13 +36,15 @@ def cross_validated(
     sources: Sources | None = None,
     folds: int = FOLDS,
     seed: int = 0,
+    device: str = CPU,
     progress: Progress = no_progress,
 ) -> CrossedCorpus:
     """Test recipes (names, or TOML files) on every image of `corpus` that has a picture, or features.
 
     With a feature file every recipe has its linear kernel; one that is then the same as another is left
-    out. Raises UnknownName, FormatError, WordNetMissing, ValueError.
+    out. Raises UnknownName, FormatError, WordNetMissing, NoDevice, ValueError.
     """
+    torch_on(device)
     sources = sources or Sources()
     chosen, same = _once([recipe_of(name) for name in recipes], linear=bool(sources.features))
     found = examples_from(corpus, sources)
@@ -51,7 +54,8 @@ def cross_validated(
         check_aids(recipe, aids)  # before hours of work, not after
     material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed)
     systems = [
-        cross_validate(recipe, material, aids, number=folds, seed=seed, kept=store) for recipe in chosen
+        cross_validate(recipe, material, aids, number=folds, seed=seed, kept=store, device=device)
+        for recipe in chosen
     ]
     return CrossedCorpus(
         systems,

@@ -23,6 +23,7 @@ from annotation.registry import UnknownName
 from evaluation.services.examples import FOLD, Examples, examples_of
 from evaluation.services.writing import ImportRefused, alone, check_file, check_name
 from models_core import storage
+from models_core.device import CPU, torch_on
 from models_core.recipes.background import read_sentences
 from models_core.recipes.files import recipe_of
 from models_core.recipes.kept import Kept, Progress, digest_of, no_progress
@@ -125,6 +126,7 @@ def train_system(
     fold: str = "",
     sources: Sources | None = None,
     seed: int = 0,
+    device: str = CPU,
     progress: Progress = no_progress,
 ) -> Trained:
     """Train `recipe` (a name, or a TOML file) on images of `corpus`, and store it as the system `name`.
@@ -132,9 +134,10 @@ def train_system(
     `train` and `held_out` say which images, as `Examples.chosen` takes it; with `fold`, "1/5" say, that
     fold is left for testing, the next is held out and the others train. Where the same stands already,
     nothing changes. Raises ImportRefused where another stands, and whatever reading and training raise;
-    then no system is left.
+    then no system is left. `device` is where it is computed (see `models_core.device`), and no part of it.
     """
     check_name(name, "system")
+    torch_on(device)
     sources = sources or Sources()
     chosen = recipe_of(recipe)
     found = examples_from(corpus, sources)
@@ -183,6 +186,7 @@ def train_system(
                 kept=store,
                 kernels=kernels,
                 facts=facts,
+                device=device,
             )
             progress("storing", 0, 1)
             system.save(folder)

@@ -17,7 +17,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from evaluation.crossing import BASELINE, MEDIAN, TESTED, compared, figures_of, pairs_of
 from evaluation.management.base import TableCommand
-from evaluation.management.training import REFUSALS, Bars, add_sources, sources_of
+from evaluation.management.training import REFUSALS, Bars, add_device, add_sources, sources_of
 from evaluation.services.crossing import cross_validated
 from evaluation.tables import Cell, Table, as_text
 from models_core.recipes.crossing import FOLDS
@@ -39,6 +39,7 @@ class Command(TableCommand):
         parser.add_argument("corpus", help="The corpus")
         parser.add_argument("recipes", nargs="*", help="Names, or TOML files (default: all of Table 11)")
         add_sources(parser)
+        add_device(parser)
         parser.add_argument("--folds", type=int, default=FOLDS, help=f"How many (default: {FOLDS})")
         parser.add_argument("--seed", type=int, default=0, help="Of folds, codebooks, resamples (default: 0)")
         parser.add_argument("--resamples", type=int, default=1000, help="Of the bootstrap (default: 1000)")
@@ -67,6 +68,7 @@ class Command(TableCommand):
                 sources=sources_of(options),
                 folds=options["folds"],
                 seed=options["seed"],
+                device=options["device"],
                 progress=bars,
             )
         names = [one.recipe.name for one in crossed.systems]

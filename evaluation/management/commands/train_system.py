@@ -15,7 +15,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.training import REFUSALS, Bars, add_sources, sources_of
+from evaluation.management.training import REFUSALS, Bars, add_device, add_sources, sources_of
 from evaluation.services.systems import train_system
 
 
@@ -43,6 +43,7 @@ class Command(ReportCommand):
             help="In place of both: leave fold K for testing, hold out the next, train on the others",
         )
         add_sources(parser)
+        add_device(parser)
         parser.add_argument("--seed", type=int, default=0, help="Of folds and codebooks (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -57,6 +58,7 @@ class Command(ReportCommand):
                     fold=options["fold"],
                     sources=sources_of(options),
                     seed=options["seed"],
+                    device=options["device"],
                     progress=bars,
                 )
             )

@@ -1,0 +1,47 @@
+"""`--device`: refused before any work where it is not there, and no part of what is stored."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from django.core.management import CommandError
+
+from evaluation.services.systems import folder_of
+from tests.evaluation.database.conftest import said
+
+pytestmark = pytest.mark.django_db
+
+
+def commands(corpus, features, own):
+    """Both commands that compute on a device, as their arguments."""
+    sources = ("--features", features)
+    return (
+        ("train_system", "mine", "--recipe", own, "--corpus", corpus, *sources),
+        ("cross_validate", corpus, own, "--folds", 3, *sources),
+    )
+
+
+@pytest.mark.parametrize(
+    ("device", "says"),
+    [
+        ("gpu", "--device gpu: unknown; expected cpu, cuda, or one of several, as cuda:0"),
+        ("cuda", "--device cuda: torch is not installed; install it, leave --device out, or use cpu"),
+    ],
+)
+def test_a_device_that_is_not_there_is_refused_before_any_work(
+    corpus, features, own, data_dir, monkeypatch, device, says
+):
+    monkeypatch.setitem(sys.modules, "torch", None)  # what Python takes for a module that is not there
+    for command in commands(corpus, features, own):
+        with pytest.raises(CommandError) as refused:
+            said(*command, "--device", device)
+        assert str(refused.value) == says
+    assert not (data_dir / "kept").exists()
+    assert not folder_of("mine").exists()
+
+
+def test_the_cpu_may_be_said(corpus, features, own):
+    for command in commands(corpus, features, own):
+        said(*command, "--device", "cpu")
+    assert folder_of("mine").exists()
