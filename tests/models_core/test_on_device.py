@@ -1,0 +1,187 @@
+"""The path of a GPU, on the CPU: torch finds what NumPy finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from models_core.device import NoDevice, torch_on
+from models_core.image import vocabulary
+from models_core.kernels.intersection import Intersection, folded
+from models_core.recipes.crossing import cross_validate
+from models_core.recipes.kept import Kept
+from models_core.recipes.material import CountedWords
+from models_core.recipes.recipe import Image, Recipe
+from models_core.recipes.sides import image_gram
+from models_core.recipes.training import fit
+from models_core.retrieval.kcca import KCCA, Sweep
+from models_core.retrieval.problem import centred, relative_residuals
+from models_core.retrieval.selection import DIRECTIONS, SelectedKCCA, prefix_scores
+from tests.models_core.kernels.test_intersection import pyramids
+from tests.models_core.recipes.worlds import material
+from tests.models_core.retrieval.kernels import kernels
+
+TORCH = "torch:cpu"
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("dimensions", [None, 12])
+def test_kcca_solves_the_same_problem(center, dimensions) -> None:
+    given = kernels(120)
+    plain, found = (
+        KCCA(dimensions, 0.5, center=center, solver="full", device=device).fit(given.x, given.y)
+        for device in ("cpu", TORCH)
+    )
+    assert len(found.correlations_) == len(plain.correlations_)
+    np.testing.assert_allclose(found.correlations_, plain.correlations_, atol=1e-10)
+    x, y = (centred(side, center=center).kernel for side in given[:2])
+    own = found.x_.weights, found.y_.weights, found.correlations_
+    assert relative_residuals(x, y, *own, 0.5).max() < 1e-8
+    np.testing.assert_allclose(
+        found.first(12).score_pairs(given.new_x, given.new_y),
+        plain.first(12).score_pairs(given.new_x, given.new_y),
+        atol=1e-8,
+    )
+    assert all(isinstance(array, np.ndarray) for array in (*own, found.x_.offset, found.y_.offset))
+
+
+def test_sides_of_different_rank_are_solved_either_way_round() -> None:
+    dice = np.random.default_rng(1)
+    left = dice.standard_normal((90, 12))
+    right = left @ dice.standard_normal((12, 9)) + dice.standard_normal((90, 9))
+    for one, other in ((left, right), (right, left)):
+        plain, found = (
+            KCCA(9, 0.5, solver="full", device=device).fit(one @ one.T, other @ other.T)
+            for device in ("cpu", TORCH)
+        )
+        assert found.x_.weights.shape == (90, 9)
+        np.testing.assert_allclose(found.correlations_, plain.correlations_, atol=1e-10)
+
+
+def test_a_device_takes_the_full_solver_where_the_cpu_would_take_another(monkeypatch) -> None:
+    monkeypatch.setattr("models_core.retrieval.kcca._SMALL", 100)
+    given = kernels(120)
+    assert KCCA(5).fit(given.x, given.y).solver_ == "few"
+    assert KCCA(5, device=TORCH).fit(given.x, given.y).solver_ == "full"
+
+
+def test_a_sweep_gives_the_same_models() -> None:
+    given = kernels(120)
+    sides = centred(given.x), centred(given.y)
+    for kappas in ([0.1, 5.0], [1.0]):
+        pairs = zip(Sweep(*sides).models(kappas), Sweep(*sides, TORCH).models(kappas), strict=True)
+        for plain, found in pairs:
+            assert found.kappa == plain.kappa
+            np.testing.assert_allclose(found.correlations_, plain.correlations_, atol=1e-10)
+
+
+def test_prefixes_score_the_same() -> None:
+    dice = np.random.default_rng(0)
+    x, y = dice.standard_normal((5, 9)), dice.standard_normal((7, 9))
+    x[:, :2] = 0  # nothing has a length in the first two dimensions
+    on = torch_on(TORCH)
+    pairs = zip(prefix_scores(x, y, [2, 4, 9]), prefix_scores(x, y, [2, 4, 9], on), strict=True)
+    for (size, plain), (other, found) in pairs:
+        assert size == other
+        np.testing.assert_allclose(found, plain, atol=1e-14)
+    with pytest.raises(ValueError, match="must ascend within 9; got 10 after 4"):
+        list(prefix_scores(x, y, [4, 10], on))
+
+
+def test_the_same_settings_are_selected(tmp_path) -> None:
+    given = kernels(90, 40)
+    held, test = slice(0, 20), slice(20, 40)
+    plain, found = (
+        SelectedKCCA((0.1, 5.0), number=6, device=device).fit(
+            given.x, given.y, given.new_x[held], given.new_y[held]
+        )
+        for device in ("cpu", TORCH)
+    )
+    assert found.trials_ == plain.trials_
+    assert found.chosen_ == plain.chosen_
+    found.save(tmp_path / "system")
+    again = SelectedKCCA.load(tmp_path / "system")
+    assert again.device == "cpu"  # a stored system runs where there is no such device
+    for direction in DIRECTIONS:
+        scores = again.score_pairs(given.new_x[test], given.new_y[test], direction=direction)
+        np.testing.assert_array_equal(
+            scores, plain.score_pairs(given.new_x[test], given.new_y[test], direction=direction)
+        )
+
+
+@pytest.mark.parametrize(("images", "others"), [(70, 70), (70, 33), (1, 1)])
+def test_intersections_are_exact_sums_of_the_same_minima(monkeypatch, images, others) -> None:
+    # Tiles of few images, so that there are several, and some that are not whole.
+    monkeypatch.setattr("models_core.kernels.intersection._MINIMA", 21 * 15 * 16**2)
+    kinds = [pyramids(images, 7, 0), pyramids(images, 8, 1)]
+    columns = kinds if others == images else [kind[:others] for kind in kinds]
+    found = Intersection(device=TORCH).gram(kinds, columns)
+    left, right = folded(kinds, 2), folded(columns, 2)
+    exact = np.minimum(left[:, None], right[None]).sum(axis=2, dtype=np.float64)
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found, Intersection().gram(kinds, columns), rtol=0, atol=1e-6)
+    if columns is kinds:
+        assert np.array_equal(found, found.T)
+
+
+def test_a_recipe_is_trained_and_tested_the_same(monkeypatch) -> None:
+    world, recipe = material(60), Recipe("own", image=Image("linear", 2))
+    sides = world.take(range(40)), world.take(range(40, 60))
+    plain, crossed = fit(recipe, *sides).kcca, cross_validate(recipe, world, number=3, kept=Kept())
+    # What the CPU decomposes kernels with is taken away, so it takes no part.
+    monkeypatch.setattr("models_core.retrieval.spectrum.views", None)
+    found = fit(recipe, *sides, device=TORCH).kcca
+    again = cross_validate(recipe, world, number=3, kept=Kept(), device=TORCH)
+    assert plain is not None
+    assert found is not None
+    # Captions of this world repeat, and rounding decides between equals: a query of twenty may differ.
+    for one, other in zip(found.trials_, plain.trials_, strict=True):
+        assert one.setting == other.setting
+        for direction in DIRECTIONS:
+            np.testing.assert_allclose(one.recall[direction], other.recall[direction], atol=0.051)
+    for direction in DIRECTIONS:
+        assert np.mean(again.ranks[direction] == crossed.ranks[direction]) > 0.8
+
+
+def test_intersections_of_pictures_leave_the_cpu_alone(monkeypatch) -> None:
+    counts = np.random.default_rng(0).integers(0, 9, (12, 16, 9)).astype(np.uint32)
+    settings = vocabulary.Settings(words=(4, 3, 2))
+    books = vocabulary.Vocabulary(tuple(np.zeros((n, 3), np.float32) for n in settings.words), settings)
+    words = CountedWords(counts, books)
+    for kernel in ("pyramid", "histogram"):
+        plain = image_gram(Image(kernel, 2), words, words)
+        with monkeypatch.context() as gone:
+            gone.setattr("models_core.kernels.intersection.intersections", None)
+            found = image_gram(Image(kernel, 2), words, words, TORCH)
+        np.testing.assert_allclose(found, plain, rtol=1e-6)
+
+
+def test_a_constant_kernel_is_refused_as_on_the_cpu() -> None:
+    with pytest.raises(ValueError, match="a kernel has no eigenvalue above 0"):
+        KCCA(5, solver="full", device=TORCH).fit(np.ones((30, 30)), kernels(30).y)
+
+
+def test_more_dimensions_than_there_are_are_refused_as_on_the_cpu() -> None:
+    given = kernels(30)
+    with pytest.raises(ValueError, match="31 dimensions are asked for, the kernels have "):
+        KCCA(31, device=TORCH).fit(given.x, given.y)
+
+
+def test_a_machine_without_a_gpu_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    for name in ("cuda", "cuda:1"):
+        with pytest.raises(NoDevice) as refused:
+            torch_on(name)
+        assert str(refused.value) == (
+            f"--device {name}: this machine has no CUDA device; leave --device out, or use cpu"
+        )
+
+
+def test_a_gpu_that_is_not_there_is_told_from_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    with pytest.raises(NoDevice, match=r"--device cuda:2: this machine has 2 of them, cuda:0 to cuda:1; "):
+        torch_on("cuda:2")
+    found = torch_on("cuda:1")
+    assert found is not None
+    assert str(found.device) == "cuda:1"
