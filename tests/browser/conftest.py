@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Corpus
@@ -60,8 +60,21 @@ def open_page(browser: Browser, live_server: LiveServer) -> Iterator[Open]:
 
     yield opened
     for context in contexts:
+        for page in context.pages:
+            leave(page)
         context.close()
     assert complaints == []
+
+
+def leave(page: Page) -> None:
+    """Go where nothing is under way: closed while a page makes way for the next, Chromium may hang."""
+    while True:
+        try:
+            page.goto("about:blank")
+            return
+        except Error as reason:
+            if "interrupted by another navigation" not in str(reason):
+                raise
 
 
 # Machines are shared: how long a page takes is not what these tests are about.
