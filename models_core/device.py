@@ -8,6 +8,8 @@ how the path of a GPU is checked on a machine that has none.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 CPU = "cpu"
-_NAMES = re.compile(r"cuda(:\d+)?")
+_NAMES = re.compile(r"cuda(:(0|[1-9][0-9]*))?")
 _INSTEAD = "leave --device out, or use cpu"
 
 
 class NoDevice(ValueError):
-    """A device that is unknown, or not on this machine; the message is one line with the remedy."""
+    """A device that is unknown, not there, or too small; the message is one line with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,18 @@ def torch_on(device: str) -> Torch | None:
             f"--device {device}: this machine has {there} of them, cuda:0 to cuda:{there - 1}; {_INSTEAD}"
         )
     return Torch(torch, torch.device(device))
+
+
+@contextmanager
+def memory_of(on: Torch | None) -> Iterator[None]:
+    """Inside, a device whose memory is full raises NoDevice; without one nothing is different."""
+    if on is None:
+        yield
+        return
+    try:
+        yield
+    except on.torch.OutOfMemoryError:
+        raise NoDevice(f"--device {on.device}: too little memory for so many items; {_INSTEAD}") from None
 
 
 def host(values: Any) -> NDArray[np.float64]:

@@ -29,7 +29,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from models_core.device import CPU, Torch, host, torch_on
+from models_core.device import CPU, Torch, host, memory_of, torch_on
 from models_core.kernels.items import Floats, mirror, powered
 from models_core.threads import for_each
 
@@ -144,7 +144,8 @@ def intersections(rows: Singles, columns: Singles) -> Floats:
 
 def intersections_on(rows: Singles, columns: Singles, on: Torch) -> Floats:
     """`intersections` on a device."""
-    found = host(_sums_of_minima(rows, columns, on))
+    with memory_of(on):
+        found = host(_sums_of_minima(rows, columns, on))
     on.free()
     if columns is rows:
         mirror(found)

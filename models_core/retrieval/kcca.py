@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models_core import storage
-from models_core.device import CPU, Torch, host, torch_on
+from models_core.device import CPU, Torch, host, memory_of, torch_on
 from models_core.retrieval import on_device, spectrum
 from models_core.retrieval.gram_schmidt import Columns, approximate
 from models_core.retrieval.krylov import NotSemidefinite, solve_few
@@ -136,8 +136,9 @@ class KCCA:
             except NotSemidefinite:
                 if self.solver == "few":
                     raise
-        sweep = Sweep(first, second, self.device)
-        return self._take(sweep.solve(kappa, self.dimensions), sweep.x, sweep.y, "full")
+        with memory_of(torch_on(self.device)):
+            sweep = Sweep(first, second, self.device)
+            return self._take(sweep.solve(kappa, self.dimensions), sweep.x, sweep.y, "full")
 
     def transform(self, x: ArrayLike, y: ArrayLike) -> tuple[Matrix, Matrix]:
         """Both sides' items in the common space; kernels of new items with the training items."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models_core import ranking, storage
-from models_core.device import CPU, Torch, torch_on
+from models_core.device import CPU, Torch, memory_of, torch_on
 from models_core.retrieval import on_device
 from models_core.retrieval.kcca import KCCA, Projection, Sweep
 from models_core.retrieval.nearest_neighbour import Direction
@@ -150,6 +150,29 @@ class SelectedKCCA:
         """
         on = torch_on(self.device)
         first, second = checked_pair(x, y)
+        with memory_of(on):
+            trials, models = self._tried(first, second, develop_x, develop_y, image_of, on, progress)
+        if on is not None:
+            on.free()
+        self.trials_ = trials
+        self.chosen_ = {d: choose(self.trials_, d, picks=self.picks) for d in DIRECTIONS}
+        largest: dict[float, int] = {}
+        for setting in {s for chosen in self.chosen_.values() for s in chosen}:
+            largest[setting.kappa] = max(setting.dimensions, largest.get(setting.kappa, 0))
+        self.models_ = {kappa: models[kappa].first(size) for kappa, size in sorted(largest.items())}
+        return self
+
+    def _tried(
+        self,
+        first: Matrix,
+        second: Matrix,
+        develop_x: ArrayLike,
+        develop_y: ArrayLike,
+        image_of: ArrayLike | None,
+        on: Torch | None,
+        progress: Callable[[str, int, int], None],
+    ) -> tuple[list[Trial], dict[float, KCCA]]:
+        """Every setting on the held-out items, and a model with all dimensions for each kappa."""
         progress("decomposing kernels", 0, 1)
         sweep = Sweep(centred(first, center=self.center), centred(second, center=self.center), self.device)
         progress("decomposing kernels", 1, 1)
@@ -165,16 +188,7 @@ class SelectedKCCA:
                 trials.append(Trial(Setting(model.kappa, size), found))
             models[model.kappa] = model
             progress("trying regularisers", done, len(self.kappas))
-        del sweep
-        if on is not None:
-            on.free()
-        self.trials_ = trials
-        self.chosen_ = {d: choose(self.trials_, d, picks=self.picks) for d in DIRECTIONS}
-        largest: dict[float, int] = {}
-        for setting in {s for chosen in self.chosen_.values() for s in chosen}:
-            largest[setting.kappa] = max(setting.dimensions, largest.get(setting.kappa, 0))
-        self.models_ = {kappa: models[kappa].first(size) for kappa, size in sorted(largest.items())}
-        return self
+        return trials, models
 
     def score_pairs(self, x: ArrayLike, y: ArrayLike, *, direction: Direction) -> NDArray[np.int64]:
         """Borda scores of every pair of new items for one direction, shape (images, sentences).

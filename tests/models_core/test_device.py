@@ -32,7 +32,7 @@ def test_the_cpu_needs_no_torch() -> None:
     subprocess.run([sys.executable, "-c", ON_THE_CPU], check=True, timeout=120)
 
 
-@pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:x", "CPU", "", "cuda:0 "])
+@pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:x", "cuda:01", "CPU", "", "cuda:0 "])
 def test_an_unknown_device_is_named(name: str) -> None:
     with pytest.raises(NoDevice) as refused:
         torch_on(name)

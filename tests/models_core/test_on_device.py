@@ -167,6 +167,27 @@ def test_more_dimensions_than_there_are_are_refused_as_on_the_cpu() -> None:
         KCCA(31, device=TORCH).fit(given.x, given.y)
 
 
+def test_a_device_that_is_full_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    def full(*_: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 20 GiB")
+
+    monkeypatch.setattr("torch.linalg.eigh", full)
+    monkeypatch.setattr("torch.minimum", full)
+    given, kinds = kernels(30, 10), [pyramids(3, 4, 0)]
+    for work in (
+        lambda: KCCA(5, device=TORCH).fit(given.x, given.y),
+        lambda: SelectedKCCA(device=TORCH).fit(given.x, given.y, given.new_x, given.new_y),
+        lambda: Intersection(device=TORCH).gram(kinds, kinds),
+    ):
+        with pytest.raises(NoDevice) as refused:
+            work()
+        assert str(refused.value) == (
+            "--device cpu: too little memory for so many items; leave --device out, or use cpu"
+        )
+
+
 def test_a_machine_without_a_gpu_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     for name in ("cuda", "cuda:1"):
