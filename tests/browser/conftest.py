@@ -34,6 +34,9 @@ def open_page(browser: Browser, live_server: LiveServer) -> Iterator[Open]:
     complaints: list[str] = []
 
     def said(message: ConsoleMessage) -> None:
+        # Whoever fills in a form before it has taken the focus for itself is told so.
+        if message.type == "info" and message.text.startswith("Autofocus processing was blocked"):
+            return
         # Chromium reports the status of an error page itself, and of a heartbeat of what is gone; what
         # such a page loads still counts.
         address = message.location["url"]
