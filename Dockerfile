@@ -26,4 +26,4 @@ VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/readyz', timeout=4)"]
-CMD ["python", "manage.py", "serve", "--host", "0.0.0.0", "--workers", "4"]
+CMD ["python", "manage.py", "serve", "--host", "0.0.0.0", "--workers", "3"]

@@ -5,7 +5,7 @@
 
 A cycle is one request that hands in an answer and brings the next task. Everything is started here and
 gone afterwards: a durable PostgreSQL (or SQLite), the product's own server (`manage.py serve` in
-production mode: Gunicorn, on PostgreSQL 6 processes of 8 threads, on SQLite 2 of 8), the load
+production mode: Gunicorn, on PostgreSQL 3 processes of 8 threads, on SQLite 2 of 8), the load
 (`benchmarks.queue_load`). Each run starts from a fresh copy of a filled database
 (`benchmarks.queue_fill`); runs of different sizes take turns within a round, and medians over the rounds
 are printed. CPU is from /proc, in ms an answer. Over-assigned tasks, and whatever else may never be, are
@@ -42,7 +42,7 @@ from tests.services import free_port
 REPOSITORY = Path(__file__).resolve().parent.parent
 WORKERS = 64
 TICK = os.sysconf("SC_CLK_TCK")
-PROCESSES = {"postgresql": 6, "sqlite": 2}
+PROCESSES = {"postgresql": 3, "sqlite": 2}
 ENVIRONMENT = {
     "PHRASEBOX_ENV": "production",
     "HTTPS": "0",

@@ -2,7 +2,7 @@
 
     python -m benchmarks.whole [--images 1000] [--workers 24] [--processes 2] [--data FOLDER]
 
-Started here and gone afterwards: a durable PostgreSQL, Redis, the server (Gunicorn, 4 processes of 8
+Started here and gone afterwards: a durable PostgreSQL, Redis, the server (Gunicorn, 3 processes of 8
 threads), a Celery worker for jobs, and one with the clock for the periodic work. The captions are those of
 Flickr30k's validation images (flickr30k/validation.json of the real data: REAL_DATA_DIR, or ../shared/data).
 They come without gold: mentions are found by the chunker, and a simulated crowd answers over HTTP
@@ -56,7 +56,7 @@ def main() -> None:
         for name, command in (("jobs", JOBS), ("clock", [*CLOCK, "--schedule", str(folder / "beat")])):
             stack.enter_context(world.running(name, command))
         port = free_port()
-        serve = [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", "4"]
+        serve = [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", "3"]
         stack.enter_context(world.running("server", serve))
         _answers(port)
         rows = through(world, captions, f"http://127.0.0.1:{port}", given)

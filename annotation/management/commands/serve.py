@@ -103,7 +103,7 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
     """Serve until interrupted, saying where once it is so; CommandError where the port cannot be had.
 
     A process answers one call of the API at a time (docs/queue.md): one a core suits SQLite, which
-    has one writer at a time, three a core PostgreSQL. Without REDIS_URL one more does the jobs.
+    has one writer at a time, three for two cores PostgreSQL. Without REDIS_URL one more does the jobs.
     """
     address = _address(host, port)
     # A connection must not be shared with the processes that are forked below.
