@@ -219,7 +219,7 @@ def _of_task(
     sql.send(
         cursor,
         [
-            *_stored(held, terms, judgment, image.id, schema, at),
+            *_stored(held, terms, judgment, answer.way, image.id, schema, at),
             *(_flagged(held, answer) if answer.flag else ()),
             _handed_in(held, terms, token, seconds, at),
             *found.statements,
@@ -253,7 +253,7 @@ def _withdrawn(
     sql.send(
         cursor,
         [
-            *_stored(held, terms, judgment, image, schema, at),
+            *_stored(held, terms, judgment, answer.way, image, schema, at),
             *(_flagged(held, answer) if answer.flag else ()),
             _handed_in(held, terms, token, seconds, at),
             standings.changed(holder.id, after, at),
@@ -292,7 +292,7 @@ def _of_control(
     name = judgment_name(held.image_key, holder.pseudonym, held.key)
     judgment = Judgment(name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role)
     statements = [
-        *_stored(held, terms, judgment, None, schema, at),
+        *_stored(held, terms, judgment, answer.way, None, schema, at),
         *(_flagged(held, answer) if answer.flag else ()),
         _handed_in(held, terms, token, seconds, at, right=right),
     ]
@@ -333,7 +333,7 @@ def _after(holder: Holder, event: Any, terms: Terms) -> Any:
 
 
 def _stored(
-    held: _Held, terms: Terms, judgment: Judgment, image: int | None, schema: int, at: datetime
+    held: _Held, terms: Terms, judgment: Judgment, way: str, image: int | None, schema: int, at: datetime
 ) -> list[sql.Statement]:
     """The judgment's row."""
     box = corners(judgment.box) if judgment.box else [None] * 4
@@ -348,6 +348,7 @@ def _stored(
         judgment.role,
         judgment.answer,
         *box,
+        way,
         judgment.flag,
         judgment.void,
         schema,
@@ -359,8 +360,8 @@ def _stored(
         (
             """INSERT INTO annotation_judgment
                    (campaign_id, image_id, assignment_id, source, worker_id, kind, key, name, role, answer,
-                    x_min, y_min, x_max, y_max, flag, void, schema, instructions, created_at)
-               VALUES (%s, %s, %s, '', %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s,
+                    x_min, y_min, x_max, y_max, way, flag, void, schema, instructions, created_at)
+               VALUES (%s, %s, %s, '', %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s,
                    COALESCE((SELECT max(version) FROM annotation_instructions
                              WHERE campaign_id = %s AND kind = %s), 0), %s)""",
             values,

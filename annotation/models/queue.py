@@ -217,6 +217,9 @@ class Judgment(models.Model):
     ymin = models.PositiveIntegerField(null=True, blank=True, db_column="y_min")
     xmax = models.PositiveIntegerField(null=True, blank=True, db_column="x_max")
     ymax = models.PositiveIntegerField(null=True, blank=True, db_column="y_max")
+    way = models.CharField(
+        max_length=20, blank=True, default="", db_default="", help_text="How the box came about, where known"
+    )
     flag = models.CharField(max_length=40, blank=True)
     void = models.BooleanField(default=False)
     schema = models.PositiveSmallIntegerField(default=1, help_text="Version of the answer's form")

@@ -33,6 +33,10 @@ QUESTIONS = tuple(ANSWERS)
 #: What a worker may flag instead of answering.
 FLAGS = ("chunk_wrong", "image_missing", "offensive")
 
+#: How a box came about: dragged, as the hull of four extreme points (Papadopoulos et al. 2017), put there
+#: by keys, or typed as numbers. What was done to it afterwards does not change that.
+WAYS = ("drag", "extreme", "keys", "fields")
+
 VOTE = "vote"
 CONTROL = "control"
 DOUBLE_CHECK = "double_check"
@@ -46,12 +50,16 @@ class BadJudgment(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a worker sends: one of the question's answers, with a box where it is "drawn"; or a flag."""
+    """What a worker sends: one of the question's answers, with a box where it is "drawn"; or a flag.
+
+    `way` is one of WAYS where the box came about in a known one; it is stored and settles nothing.
+    """
 
     answer: str = ""
     box: Box | None = None
     flag: str = ""
     comment: str = ""
+    way: str = ""
 
 
 @dataclass(frozen=True, slots=True)

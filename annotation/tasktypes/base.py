@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from annotation.protocol.questions import ANSWERS, FLAGS, QUESTIONS, Answer
+from annotation.protocol.questions import ANSWERS, FLAGS, QUESTIONS, WAYS, Answer
 from annotation.protocol.terms import Box, Mention, representative
 from annotation.registry import Registry
 from annotation.tasktypes.shown import ShownImage
@@ -160,16 +160,23 @@ TASK_TYPES: Registry[TaskType] = Registry("task type")
 
 
 def answer_in(data: Mapping[str, Any]) -> Answer:
-    """What `data` says, whatever the question: `answer` and `box`, or `flag` and `comment`.
+    """What `data` says, whatever the question: `answer`, `box` and `way`, or `flag` and `comment`.
 
     What is absent may also be null or ""; a box is [xmin, ymin, xmax, ymax] in pixels, 1-based and
-    inclusive. Whether the question takes the answer is for `TaskType.parse`, or for
-    `submission.submit`, to say. Raises BadAnswer.
+    inclusive, and `way`, one of WAYS, comes with it alone. Whether the question takes the answer is for
+    `TaskType.parse`, or for `submission.submit`, to say. Raises BadAnswer.
     """
     answer, flag, comment = (text_in(data, field) for field in ("answer", "flag", "comment"))
     box = _box(data["box"]) if data.get("box") else None
+    way = text_in(data, "way")
+    if way and (way not in WAYS or not box):
+        raise BadAnswer(
+            "way",
+            _("“%(given)s” is no way in which this came about: with a box, expected one of %(known)s.")
+            % {"given": way, "known": ", ".join(WAYS)},
+        )
     if not flag:
-        return Answer(answer, box)
+        return Answer(answer, box, way=way)
     if flag not in FLAGS:
         raise BadAnswer(
             "flag",

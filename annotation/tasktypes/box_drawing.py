@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation.protocol.questions import BOX_DRAWING
+from annotation.protocol.questions import BOX_DRAWING, WAYS
 from annotation.tasktypes.base import TASK_TYPES, BadAnswer, Choice, TaskType
 
 #: Pixels of a side: what is drawn by hand and smaller was a slip. Programs do not slip.
@@ -31,6 +31,9 @@ class BoxDrawing(TaskType):
         "none", gettext_lazy("No further box"), gettext_lazy("every one of them has a box already")
     )
 
+    #: 2: a drawn box may say in which way it came about.
+    schema_version = 2
+
     @property
     def schema(self) -> dict[str, Any]:
         schema = super().schema
@@ -40,6 +43,7 @@ class BoxDrawing(TaskType):
             "properties": {
                 "answer": {"const": "drawn"},
                 "box": {"type": "array", "items": corner, "minItems": 4, "maxItems": 4},
+                "way": {"enum": ["", *WAYS]},
             },
             "required": ["answer", "box"],
         }
@@ -65,7 +69,9 @@ class BoxDrawing(TaskType):
                 _("This box is too small to be meant: each side has %(pixels)d pixels at least.")
                 % {"pixels": SMALLEST_SIDE},
             )
-        return {**data, "box": box}
+        # An editor that says something new is no reason to lose a box.
+        way = form.get("way", "")
+        return {**data, "box": box, "way": way if way in WAYS else ""}
 
 
 TASK_TYPES.register(BoxDrawing.key, BoxDrawing())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -117,6 +118,18 @@ def test_a_box_outside_the_picture_is_refused():
     with pytest.raises(BadJudgment, match="500 x 375"):
         world.submit(0, lease, Answer("drawn", Box(1, 1, 501, 375)))
     assert world.submit(0, lease, Answer("drawn", Box(1, 1, 500, 375))).counted
+
+
+def test_how_a_box_came_about_is_stored_and_changes_nothing_else():
+    states = []
+    for name, way in (("quay", "extreme"), ("pier", "")):
+        world = World(name=name)
+        world.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
+        lease = world.held(0, q.BOX_DRAWING)
+        world.submit(0, lease, replace(world.right(lease), way=way), then=False)
+        assert Judgment.objects.get(assignment=lease.id).way == way
+        states.append(task_of(lease).state)
+    assert states[0] == states[1]
 
 
 def test_a_late_answer_takes_a_place_that_is_left(monkeypatch):

@@ -112,7 +112,7 @@ JUNK = st.recursive(
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
-FIELDS = ("answer", "box", "flag", "comment")
+FIELDS = ("answer", "box", "way", "flag", "comment")
 
 
 @given(
@@ -121,7 +121,7 @@ FIELDS = ("answer", "box", "flag", "comment")
         {},
         optional={
             field: JUNK
-            | st.sampled_from(["drawn", "yes", "chunk_wrong", ""])
+            | st.sampled_from(["drawn", "yes", "chunk_wrong", "drag", ""])
             | st.lists(st.integers(-2, 200), min_size=4, max_size=4)
             for field in FIELDS
         },
@@ -148,6 +148,29 @@ def test_a_form_gives_the_box_that_was_typed_or_says_why_not(edges: list[int]):
         assert min(edges) < 1 or xmax - xmin < 3 or ymax - ymin < 3
         return
     assert answer.box == Box(*edges)
+
+
+@pytest.mark.parametrize("way", ["", *q.WAYS])
+def test_a_box_says_in_which_way_it_came_about(way: str):
+    type = TASK_TYPES.get(q.BOX_DRAWING)
+    edges = {"xmin": "3", "ymin": "4", "xmax": "50", "ymax": "60"}
+    assert type.parse(type.from_form({"answer": "drawn", "way": way, **edges})).way == way
+    assert type.parse({"answer": "drawn", "way": way, "box": [3, 4, 50, 60]}).way == way
+    assert way in type.schema["oneOf"][1]["properties"]["way"]["enum"]
+
+
+def test_a_way_that_is_none_is_refused_of_a_program_and_costs_no_page_its_box():
+    type = TASK_TYPES.get(q.BOX_DRAWING)
+    edges = {"xmin": "3", "ymin": "4", "xmax": "50", "ymax": "60"}
+    assert type.parse(type.from_form({"answer": "drawn", "way": "polygon", **edges})) == q.Answer(
+        "drawn", Box(3, 4, 50, 60)
+    )
+    with pytest.raises(BadAnswer, match="expected one of drag, extreme, keys, fields") as refused:
+        type.parse({"answer": "drawn", "way": "polygon", "box": [3, 4, 50, 60]})
+    assert refused.value.field == "way"
+    with pytest.raises(BadAnswer, match="with a box"):
+        type.parse({"answer": "none", "way": "drag"})
+    assert type.parse(type.from_form({"answer": "none", "way": "drag", **edges})).way == ""
 
 
 def test_a_box_with_any_other_answer_is_refused():
