@@ -21,7 +21,9 @@ class LeaseSettings:
     """`minutes` a task is held without a sign of life; `in_hand` leases per worker and kind at most."""
 
     minutes: float = field(default=20.0, metadata={"source": "decided"})
-    in_hand: int = field(default=2, metadata={"source": "decided: the current task and the next"})
+    in_hand: int = field(
+        default=3, metadata={"source": "decided: the one just answered, the current one and the next"}
+    )
 
     def __post_init__(self) -> None:
         if not self.minutes > 0:

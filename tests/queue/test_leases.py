@@ -24,13 +24,14 @@ def test_whoever_asks_again_gets_what_they_hold():
     assert Assignment.objects.count() == 1
 
 
-def test_a_worker_has_the_current_task_and_the_next_in_hand_and_no_third():
+def test_a_worker_has_three_tasks_in_hand_the_answered_the_current_and_the_next_and_no_fourth():
     world = World(some_images(4))
-    one = world.held(0)
-    two = world.held(0, holding=[one.id])
-    assert two.task != one.task
-    third = world.take(0, holding=[one.id, two.id])
-    assert isinstance(third, Nothing) and third.code == "in_hand"
+    held: list[Lease] = []
+    for _ in range(3):
+        held.append(world.held(0, holding=[lease.id for lease in held]))
+    assert len({lease.task for lease in held}) == 3
+    fourth = world.take(0, holding=[lease.id for lease in held])
+    assert isinstance(fourth, Nothing) and fourth.code == "in_hand"
 
 
 def test_no_two_workers_hold_one_place():
