@@ -194,7 +194,7 @@ def test_arrows_in_a_field_change_the_field(editor: Page):
 def test_sending_without_a_box_says_what_is_missing(editor: Page):
     editor.get_by_role("button", name="Send this box").click()
     left = editor.get_by_label("Left", exact=True)
-    assert left.evaluate("field => field.validationMessage") == "Draw a box first: drag over the picture."
+    assert left.evaluate("field => field.validationMessage") == "Draw a box first."
     assert not Judgment.objects.filter(worker__pseudonym="w-ann").exists()
     for name, edge in zip(EDGES, (50, 21, 40, 220), strict=True):
         editor.get_by_label(name, exact=True).fill(str(edge))

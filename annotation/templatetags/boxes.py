@@ -1,0 +1,17 @@
+"""What the templates of the box editor need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django import template
+
+from annotation.web.overlay import DrawnBox
+
+register = template.Library()
+
+
+@register.filter
+def by_name(boxes: Iterable[DrawnBox]) -> list[DrawnBox]:
+    """Boxes in the order of their names, 1a, 1b, ...; they are drawn the largest first."""
+    return sorted(boxes, key=lambda one: (len(one.tags[0].name), one.tags[0].name))

@@ -1,0 +1,24 @@
+// The two ways to draw, the worker's choice: a switch of two, which this browser remembers.
+
+const KEPT = "box-drawing";
+const WAYS = ["drag", "extreme"];
+
+export function makeWays(tools, changed, signal) {
+  const found = tools ? [...tools.querySelectorAll("[data-way]")] : [];
+  let way = WAYS.includes(localStorage.getItem(KEPT)) ? localStorage.getItem(KEPT) : WAYS[0];
+  const choose = (chosen) => {
+    way = chosen;
+    for (const each of found) each.checked = each.dataset.way === way;
+    changed(way);
+  };
+  const keep = (chosen) => {
+    localStorage.setItem(KEPT, chosen);
+    choose(chosen);
+  };
+  for (const each of found) each.addEventListener("change", () => keep(each.dataset.way), { signal });
+  choose(way);
+  return {
+    get way() { return way; },
+    other: () => keep(WAYS.find((each) => each !== way)),
+  };
+}
