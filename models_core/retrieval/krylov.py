@@ -11,16 +11,18 @@ Source of the method: Golub and Underwood 1977, "The block Lanczos method for co
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_triangular
+from scipy.linalg import eigh
 
+from models_core.retrieval.cholesky import Factor
 from models_core.retrieval.problem import Matrix
 from models_core.retrieval.spectrum import LEAST_SQUARED_CORRELATION, Solution
-from models_core.threads import for_each, one_blas_thread
+from models_core.threads import for_each, one_blas_thread, product
 
 _BLOCK = 64  # vectors a step: enough for matrix products, few enough for a deep space
-_TOLERANCE = 1e-11  # of the residual, relative to the largest squared correlation
-_GROWTH = 1.25  # the space grows by this much between two looks at it
+_TOLERANCE = 1e-9  # of each dimension's residual, relative to its squared correlation
+_GROWTH = 1.1  # the space grows by this much between two looks at it
 _NEGATIVE = 1e-3  # of kappa: eigenvalues down to minus this are rounding of single precision, and harmless
+_DEPENDENT = 1e-6  # of the largest square in a block: what is smaller loses digits when it is scaled up
 
 
 class NotSemidefinite(ValueError):
@@ -35,28 +37,15 @@ class _Side:
         try:
             # The first only asks whether the kernel is one.
             for shift in (_NEGATIVE * kappa, kappa):
-                shifted = kernel.copy(order="F")
-                np.einsum("ii->i", shifted)[...] += shift
-                self.factor = cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
-        except LinAlgError:
+                self.factor = Factor(kernel, shift)
+        except np.linalg.LinAlgError:
             raise NotSemidefinite(
                 f"kernel {name} has negative eigenvalues; solver 'full' leaves them out"
             ) from None
 
-    def inverse(self, block: Matrix) -> Matrix:
-        found = np.empty_like(block)
-        half = -(-block.shape[1] // 2)
-
-        def solve(start: int) -> None:
-            part = slice(start, start + half)
-            found[:, part] = cho_solve(self.factor, block[:, part], check_finite=False)
-
-        for_each(solve, range(0, block.shape[1], max(1, half)))
-        return found
-
     def shrunk(self, block: Matrix) -> Matrix:
         """P times the block: 1 - kappa (K + kappa I)^-1."""
-        return np.asarray(block - self.kappa * self.inverse(block))
+        return np.asarray(block - self.kappa * self.factor.solve(block))
 
 
 def solve_few(x: Matrix, y: Matrix, kappa: float, dimensions: int, *, seed: int = 0) -> Solution:
@@ -78,65 +67,73 @@ def solve_few(x: Matrix, y: Matrix, kappa: float, dimensions: int, *, seed: int 
 
 def _solve(first: _Side, second: _Side, pairs: int, dimensions: int, seed: int) -> Solution:
     dice = np.random.default_rng(seed)
-    space = np.empty((pairs, 0))  # V, with V' P_y V = I
-    images = np.empty((pairs, 0))  # P_y V
+    # V, with V' P_y V = I, and P_y V. By columns: memory is taken only for those that are written.
+    basis, applied = (np.empty((pairs, pairs), order="F") for _ in range(2))
     compressed = np.empty((0, 0))  # V' P_y P_x P_y V
     block = first.shrunk(dice.standard_normal((pairs, min(_BLOCK, pairs))))
+    shared = np.empty((0, block.shape[1]))  # (P_y V)' block
     look = 2 * dimensions
     while True:
-        block, image, turned = _orthonormal(block, second, space, images)
+        size = len(compressed)
+        space, images = basis[:, :size], applied[:, :size]
+        block, image, turned = _orthonormal(block, second, space, images, shared)
         full = not block.shape[1]
-        if full and not len(compressed):
+        if full and not size:
             return Solution(np.empty(0), np.empty((pairs, 0)), np.empty((pairs, 0)))
-        if full or len(compressed) >= look:
-            squares, vectors = eigh(compressed, driver="evd", check_finite=False)
-            wanted = slice(-1, -dimensions - 1, -1)
+        if full or size >= look:
+            wanted = [max(0, size - dimensions), size - 1]
+            squares, vectors = eigh(compressed, subset_by_index=wanted, driver="evr", check_finite=False)
+            retained = squares > LEAST_SQUARED_CORRELATION * squares[-1]
             # What the operator makes of a Ritz vector outside the space shows in its newest rows.
-            last = turned.shape[1]
-            outside = np.linalg.norm(turned @ vectors[-last:, wanted], axis=0) if not full else np.zeros(1)
-            if full or (len(squares) >= dimensions and outside.max() <= _TOLERANCE * squares[-1]):
+            newest = vectors[size - turned.shape[1] :]
+            outside = np.linalg.norm(turned @ newest, axis=0)  # 0 where the space is full
+            if full or (size >= dimensions and (outside <= _TOLERANCE * squares)[retained].all()):
                 break
-            look = int(_GROWTH * len(compressed)) + 1
-        space, images = np.hstack([space, block]), np.hstack([images, image])
+            look = int(_GROWTH * size) + 1
+        grown = slice(size, size + block.shape[1])
+        basis[:, grown], applied[:, grown] = block, image
         block = first.shrunk(image)
         # P_x and its images: symmetric, so the new columns are the new rows.
-        new = images.T @ block
-        old = len(compressed)
-        grown = np.empty((len(new), len(new)))
-        grown[:old, :old] = compressed
-        grown[:, old:] = new
-        grown[old:, :old] = new[:old].T
-        compressed = grown
-    kept = [i for i in range(len(squares))[wanted] if squares[i] > LEAST_SQUARED_CORRELATION * squares[-1]]
+        shared = product(applied[:, : grown.stop].T, block)
+        compressed = np.block([[compressed, shared[:size]], [shared[:size].T, shared[size:]]])
+    kept = np.flatnonzero(retained)[::-1]
     correlations = np.sqrt(squares[kept])
-    w, z = space @ vectors[:, kept], images @ vectors[:, kept]  # w / rho, z
-    return Solution(correlations, first.inverse(z) / correlations, second.inverse(w))
+    w, z = product(space, vectors[:, kept]), product(images, vectors[:, kept])  # w / rho, z
+    return Solution(correlations, first.factor.solve(z) / correlations, second.factor.solve(w))
 
 
-def _orthonormal(block: Matrix, side: _Side, space: Matrix, images: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+def _orthonormal(
+    block: Matrix, side: _Side, space: Matrix, images: Matrix, shared: Matrix
+) -> tuple[Matrix, Matrix, Matrix]:
     """The block made orthonormal to the space and within itself, its image under P_y, and R of block = QR.
 
-    Directions that the space holds already are dropped, so a block may come back empty.
+    `shared` is images' block. Directions that the space holds already are dropped, so a block may come
+    back empty.
     """
     before = float((block**2).sum(axis=0).max(initial=0.0))
-    for _ in range(2):  # once leaves rounding that grows; twice is enough (Kahan; Parlett 1998, 6.9)
-        block = block - space @ (images.T @ block)
+    block = block - product(space, shared)
+    # Once leaves rounding that grows; twice is enough (Kahan; Parlett 1998, 6.9).
+    block -= product(space, product(images.T, block))
     image = side.shrunk(block)
-    values, vectors = eigh(block.T @ image, driver="evd", check_finite=False)
+    values, vectors = np.linalg.eigh(product(block.T, image))
     # What P_y maps to nothing, or the space holds already, is there as rounding.
     after = float((block**2).sum(axis=0).max(initial=0.0))
-    kept = values > max(1e-11 * after, 1e-24 * before, 1e-14 * float(values.max(initial=0.0)))
+    largest = float(values.max(initial=0.0))
+    kept = values > max(1e-11 * after, 1e-24 * before, 1e-14 * largest)
     scale = np.sqrt(values[kept])
     turn = vectors[:, kept] / scale
-    block, image = block @ turn, image @ turn
+    block, image = product(block, turn), product(image, turn)
     turned = scale[:, None] * vectors[:, kept].T
     # The same once more: what was nearly dependent is orthonormal to rounding only now.
-    block = block - space @ (images.T @ block)
-    image = side.shrunk(block)
-    gram = block.T @ image
+    shared = product(images.T, block)
+    block -= product(space, shared)
+    if len(scale) and scale[0] ** 2 < _DEPENDENT * max(largest, after):
+        image = side.shrunk(block)
+    else:  # P_y is linear, so there is no need to solve again
+        image -= product(images, shared)
+    gram = product(block.T, image)
     if len(gram):
         lower = np.linalg.cholesky((gram + gram.T) / 2)
-        block = solve_triangular(lower, block.T, lower=True, check_finite=False).T
-        image = solve_triangular(lower, image.T, lower=True, check_finite=False).T
-        turned = lower.T @ turned
+        back = np.linalg.inv(lower).T
+        block, image, turned = product(block, back), product(image, back), lower.T @ turned
     return block, image, turned

@@ -4,7 +4,8 @@ With K_x = U L U' and K_y = V M V', eq. 3 of Hodosh et al. 2013 becomes, for eac
 value decomposition A diag(rho) B' of T = sqrt(L / (L + kappa)) U'V sqrt(M / (M + kappa)), and
 alpha = U diag(1 / sqrt(L (L + kappa))) A, beta likewise. Fewer dimensions are a prefix of more.
 Decompositions run side by side with a BLAS of one thread each, since half of an eigendecomposition
-waits for memory and threads that share it wait for each other as well.
+waits for memory and threads that share it wait for each other as well. They are NumPy's, which lets the
+interpreter's lock go while it computes; SciPy's keep it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from models_core.retrieval.problem import Centred, Matrix
 from models_core.threads import for_each, one_blas_thread
@@ -53,7 +53,7 @@ def view(side: Centred) -> View:
 
     Raises ValueError where nothing is left, as of a constant kernel that was centred.
     """
-    values, vectors = eigh(side.kernel, driver="evd", check_finite=False)
+    values, vectors = np.linalg.eigh(side.kernel)
     dropped = int(np.searchsorted(values, least_eigenvalue(side, float(values[-1])), side="right"))
     check_retained(len(values) - dropped)
     # Descending, in the order of rows that products read fastest.
@@ -99,7 +99,7 @@ def solve(x: View, y: View, cross: Matrix, kappa: float, dimensions: int | None 
     between = shrunk_x[:, None] * cross * shrunk_y  # T
     square = between.T @ between
     with one_blas_thread():
-        squares, right = eigh(square, driver="evd", check_finite=False, overwrite_a=True)
+        squares, right = np.linalg.eigh(square)
     least = LEAST_SQUARED_CORRELATION * squares[-1]
     kept = int(np.count_nonzero(squares > least)) if squares[-1] > 0 else 0
     kept = kept if dimensions is None else min(kept, dimensions)

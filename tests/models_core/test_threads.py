@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info
 
 from models_core import threads, tiles
 from models_core.ranking import count
-from models_core.threads import for_each, one_blas_thread
+from models_core.threads import for_each, one_blas_thread, product
 from models_core.tiles import Products
 
 
@@ -99,3 +99,13 @@ def test_threads_change_no_count(monkeypatch: pytest.MonkeyPatch):
     for one, other in zip(found, alone, strict=True):
         assert np.array_equal(one.better, other.better)
         assert np.array_equal(one.equal, other.equal)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 5, 64])
+def test_a_product_by_rows_is_the_product(rows):
+    dice = np.random.default_rng(rows)
+    left, right = dice.standard_normal((rows, 6)), dice.standard_normal((6, 3))
+    for given in (left, np.asfortranarray(left)):
+        with one_blas_thread():
+            found = product(given, right)
+        np.testing.assert_allclose(found, left @ right, atol=1e-13)

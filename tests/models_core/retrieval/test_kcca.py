@@ -49,6 +49,21 @@ def test_all_retained_dimensions_solve_it():
     assert residuals.max() < 1e-8
 
 
+def test_dimensions_that_hardly_correlate_are_solved_as_exactly_by_few():
+    dice = np.random.default_rng(3)
+    features = np.linalg.qr(dice.standard_normal((400, 300)))[0]
+    shared = 0.9 * 0.93 ** np.arange(150)
+    left = features[:, :150]
+    right = shared * left + np.sqrt(1 - shared**2) * features[:, 150:]
+    x, y = 5 * left @ left.T, 5 * right @ right.T
+    model = KCCA(60, 0.5, center=False, solver="few").fit(x, y)
+    assert model.correlations_[-1] < 0.02 * model.correlations_[0]
+    found = relative_residuals(x, y, model.x_.weights, model.y_.weights, model.correlations_, 0.5)
+    assert found.max() < 1e-8
+    full = KCCA(60, 0.5, center=False, solver="full").fit(x, y)
+    np.testing.assert_allclose(model.correlations_, full.correlations_, rtol=1e-8)
+
+
 def test_correlations_are_those_of_the_generalised_eigenproblem():
     given = kernels(60)
     wanted = printed_problem(given.x, given.y, 1.0)
