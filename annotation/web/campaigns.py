@@ -19,9 +19,11 @@ from annotation.rebuild import LayerError
 from annotation.registry import UnknownName
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaigns import listed
+from annotation.selectors.drawing_ways import drawing_ways
 from annotation.web.access import BROWSING, for_roles
 from annotation.web.campaign_shapes import acts_next, facts, funnel_rows, kind_rows, told_acts
 from annotation.web.staff import account_of, campaign_at, framed, said
+from annotation.web.staff_words import WAYS
 
 #: Acts of the audit on the first page.
 HISTORY = 12
@@ -54,6 +56,7 @@ def campaign(request: HttpRequest, name: str) -> HttpResponse:
             facts=facts(seen, basis=settings.pay.basis),
             stages=funnel_rows(seen.funnel),
             kinds=kind_rows(seen),
+            ways=[(WAYS.get(each.way, each.way), each) for each in drawing_ways(shown)],
             history=told_acts(history[:HISTORY]),
         ),
     )

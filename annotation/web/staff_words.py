@@ -30,6 +30,14 @@ KINDS = {
     q.BOX_QUALITY: gettext_lazy("quality"),
     q.BOX_COVERAGE: gettext_lazy("coverage"),
 }
+#: How a box came about, for tables.
+WAYS = {
+    "drag": gettext_lazy("dragged"),
+    "extreme": gettext_lazy("four extreme points"),
+    "keys": gettext_lazy("by keys"),
+    "fields": gettext_lazy("typed"),
+    "": gettext_lazy("not known"),
+}
 #: Why a chain is in review: a word for lists, and a sentence for whoever has to settle it.
 REASONS = {
     "refused": gettext_lazy("refused"),

@@ -17,6 +17,7 @@ from annotation.models import Campaign
 from annotation.running import Alarm
 from annotation.selectors.campaign import money, overview, workers
 from annotation.selectors.campaign.crowd import PAGE, WorkerRow
+from annotation.selectors.drawing_ways import drawing_ways
 
 
 def alarms_of(alarms: Iterable[Alarm]) -> list[dict[str, str]]:
@@ -60,6 +61,7 @@ class Command(ReportCommand):
                 "ends_at": _iso(figures.pace.ends_at),
             },
             "cost": {**asdict(figures.cost), "due": figures.cost.due},
+            "drawing_ways": [asdict(way) for way in drawing_ways(campaign, fresh=True)],
             "alarms": alarms_of(running.alarms(campaign)),
             "workers": [_worker(row) for row in _all_workers(campaign)] if options["workers"] else None,
         }
@@ -87,6 +89,7 @@ class Command(ReportCommand):
                 ],
                 [_kind(report, kind) for kind in report["tasks"]],
             ),
+            *([_drawing(report["drawing_ways"])] if report["drawing_ways"] else ()),
             _pace(pace),
             f"earned {money(cost['earned'], currency)}, paid {money(cost['paid'], currency)}, "
             f"due {money(cost['due'], currency)}, in hand {money(cost['in_hand'], currency)}"
@@ -118,6 +121,20 @@ def _kind(report: dict[str, Any], kind: str) -> list[Any]:
         f"{agreed['equal']:.1%}" if agreed else "-",
         f"{agreed['kappa']:.2f}" if agreed and agreed["kappa"] is not None else "-",
     ]
+
+
+def _drawing(ways: list[dict[str, Any]]) -> str:
+    lines = [
+        [
+            way["way"] or "unknown",
+            way["boxes"],
+            f"{way['median_seconds']:.1f}",
+            way["judged"],
+            "-" if way["good"] is None else f"{way['good']:.1%}",
+        ]
+        for way in ways
+    ]
+    return table(["way of drawing", "boxes", "median s", "judged", "good"], lines)
 
 
 def _pace(pace: dict[str, Any]) -> str:
