@@ -24,7 +24,9 @@ from annotation.api.requests import (
 from annotation.hand_out import Nothing
 from annotation.models import Campaign, Worker
 from annotation.offers import kinds_of, no_consent, offers
+from annotation.protocol.questions import Answer
 from annotation.protocol.trust import Refusal
+from annotation.tasktypes import TASK_TYPES
 from annotation.tasktypes.base import answer_in
 
 
@@ -72,14 +74,16 @@ def consent(request: HttpRequest, worker: int, data: dict[str, Any], name: str) 
 @for_workers("POST")
 def answer(request: HttpRequest, worker: int, data: dict[str, Any], assignment: int) -> dict[str, Any]:
     """Store an answer; the next task comes along unless `next` is false."""
+    given, schema = _given(data)
     receipt = submission.submit(
         worker=worker,
         assignment=_real(assignment),
-        answer=answer_in(data),
+        answer=given,
         token=word_in(data, "token"),
         seconds=seconds_in(data),
         holding=holding_in(data),
         then=switch_in(data, "next", True),
+        schema=schema,
     )
     return {
         "repeated": receipt.repeated,
@@ -101,6 +105,21 @@ def heartbeat(request: HttpRequest, worker: int, data: dict[str, Any], assignmen
     if expires is None:
         raise not_yours(_("This task is not in your hands any more."))
     return {"expires_at": moment(expires)}
+
+
+def _given(data: dict[str, Any]) -> tuple[Answer, int]:
+    """The answer, and the version of its form; it is said outright, or by a page's `form` of a `kind`."""
+    form = data.get("form")
+    if form is None:
+        return answer_in(data), 1
+    kind = word_in(data, "kind")
+    if kind not in TASK_TYPES:
+        raise _unknown(_("There is no task “%(kind)s”.") % {"kind": kind})
+    if not isinstance(form, dict) or not all(isinstance(value, str) for value in form.values()):
+        detail = _("“form” must be an object of texts.")
+        raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", detail, field="form")
+    type = TASK_TYPES.get(kind)
+    return type.parse(type.from_form(form)), type.schema_version
 
 
 def _real(assignment: int) -> int:

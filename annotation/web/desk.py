@@ -52,12 +52,15 @@ class Bit(NamedTuple):
 class Desk:
     """All that a task page's template needs.
 
-    `phrases` are the marked ones, in the order of their numbers; `choices` come with the key that
-    gives them. `earned` is what today's answers came to, "" without pay. `token` is the idempotency
-    key of this page's answer; `idle` and `beat` are in seconds. `entered` and `wrong` are what was sent
-    in vain, and why; `field` the one to blame.
+    `owner` is the worker, under whose id a browser keeps what it has not sent. `phrases` are the
+    marked ones, in the order of their numbers; `choices` come with the key that gives them. `ahead` are
+    the items of a test that this worker's page has in hand before this one. `earned` is what today's
+    answers came to, "" without pay. `token` is the idempotency key of this page's answer; `idle`, `beat`
+    and `hold` (how long the lease lasts) are in seconds. `entered` and `wrong` are what was sent in vain,
+    and why; `field` the one to blame.
     """
 
+    owner: int
     campaign: Campaign
     type: TaskType
     lease: Lease
@@ -70,11 +73,14 @@ class Desk:
     choices: list[tuple[str, Choice]]
     text: Text
     test: Test | None
+    ahead: int
     today: Today
     earned: str
+    pay: PaySettings
     token: str
     idle: int
     beat: int
+    hold: int
     entered: Mapping[str, str]
     wrong: str = ""
     field: str = ""
@@ -91,15 +97,28 @@ class Desk:
     def smallest(self) -> int:
         return SMALLEST_SIDE
 
+    @property
+    def number(self) -> int:
+        """Of a test: the how-manieth question this is."""
+        return self.test.answered + self.ahead + 1 if self.test else 0
+
+    @property
+    def earns(self) -> tuple[int, int]:
+        """Millionths of the currency: for an answer, and for an hour of work."""
+        each = self.pay.amount(self.type.key, 0)
+        return each, self.pay.amount(self.type.key, 3600) - each
+
 
 def desk(
     *,
+    worker: int,
     campaign: Campaign,
     type: TaskType,
     lease: Lease,
     image: ShownImage,
     text: Text,
     test: Test | None,
+    ahead: int,
     today: Today,
     pay: PaySettings,
     hold: LeaseSettings,
@@ -116,6 +135,7 @@ def desk(
     phrases = sorted((bit for caption in captions for bit in caption if bit.number), key=lambda b: b.number)
     frame = Frame(image.width, image.height) if image.width and image.height else None
     return Desk(
+        worker,
         campaign,
         type,
         lease,
@@ -128,11 +148,14 @@ def desk(
         [(str(key), choice) for key, choice in enumerate(page.choices, 1)],
         text,
         test,
+        ahead,
         today,
         money(today.pay, pay.currency) if today.pay else "",
+        pay,
         secrets.token_urlsafe(16),
         round(pay.idle_after),
         max(1, min(LONGEST_BEAT, round(hold.minutes * 60 / BEATS))),
+        max(1, round(hold.minutes * 60)),
         entered,
         wrong,
         field,

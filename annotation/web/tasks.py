@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -35,6 +36,10 @@ READ = "instructions_read"
 #: Other tasks named where there is nothing to do.
 ELSEWHERE = 4
 LARGEST_ID = 2**63 - 1
+#: What stands around a task: the whole page, or nothing, where a page that is open goes on to its next task.
+WHOLE, PART = "annotation/base.html", "annotation/tasks/_part.html"
+#: Tasks that a page may name as in hand; none has that many.
+MOST_HELD = 100
 
 
 class SeeOther(HttpResponseRedirect):
@@ -66,32 +71,43 @@ class Place:
 def tasks(request: HttpRequest) -> HttpResponse:
     """What there is for me: every campaign and kind, how I stand, what waits, and why not."""
     found: dict[Campaign, list[Offer]] = {}
-    for offer in offers(worker=_worker(request)):
+    worker = _worker(request)
+    for offer in offers(worker=worker):
         found.setdefault(offer.campaign, []).append(offer)
     campaigns = [
         (campaign, whole(of_it), [line(offer) for offer in of_it]) for campaign, of_it in found.items()
     ]
-    return render(request, "annotation/tasks/list.html", {"campaigns": campaigns})
+    return render(request, "annotation/tasks/list.html", {"campaigns": campaigns, "owner": worker.pk})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @for_roles(ANNOTATOR)
 def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
-    """A task of this campaign and kind, or why there is none; POST answers, reports or returns one."""
+    """A task of this campaign and kind, or why there is none; POST answers, reports or returns one.
+
+    With `part=desk` the task alone, for a page that is open and goes on to its next: one that it does not
+    name in `holding` (ids, with commas between). Where there is none, or something else comes first, that is
+    told by its code, as JSON; the whole page then says the rest.
+    """
     place = _place(request, name, kind)
     if request.method == "POST":
         return _handed_in(request, place)
-    if no_consent(worker=place.worker.pk, campaign=place.campaign):
-        return SeeOther(f"{reverse('task_consent', args=[name])}?{urlencode({'kind': kind})}")
-    found = leases.take(worker=place.worker.pk, campaign=place.campaign, kind=kind)
+    part = request.GET.get("part") == "desk"
+    holding = _held(request.GET.get("holding", "")) if part else []
+    refused = no_consent(worker=place.worker.pk, campaign=place.campaign)
+    if refused is not None:
+        consent_first = f"{reverse('task_consent', args=[name])}?{urlencode({'kind': kind})}"
+        return JsonResponse({"nothing": refused.code}) if part else SeeOther(consent_first)
+    found = leases.take(worker=place.worker.pk, campaign=place.campaign, kind=kind, holding=holding)
     if isinstance(found, Nothing):
-        return _nothing(request, place, found)
+        return JsonResponse({"nothing": found.code}) if part else _nothing(request, place, found)
     text = instructions.current(campaign=place.campaign, kind=kind)
     if not _has_read(request, place, text):
-        return SeeOther(reverse("task_instructions", args=[name, kind]))
-    shown = _desk(place, found, text)
-    return render(request, place.type.template, {"desk": shown})
+        unread = reverse("task_instructions", args=[name, kind])
+        return JsonResponse({"nothing": "instructions"}) if part else SeeOther(unread)
+    shown = _desk(place, found, text, holding=holding)
+    return render(request, place.type.template, {"desk": shown, "around": PART if part else WHOLE})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -195,7 +211,8 @@ def _again(request: HttpRequest, place: Place, assignment: int, error: ValueErro
         return SeeOther(place.address)
     text = instructions.current(campaign=place.campaign, kind=place.kind)
     shown = _desk(place, found, text, request=request, error=error)
-    return render(request, place.type.template, {"desk": shown}, status=HTTPStatus.UNPROCESSABLE_ENTITY.value)
+    about = {"desk": shown, "around": WHOLE}
+    return render(request, place.type.template, about, status=HTTPStatus.UNPROCESSABLE_ENTITY.value)
 
 
 def _nothing(request: HttpRequest, place: Place, found: Nothing) -> HttpResponse:
@@ -208,7 +225,14 @@ def _nothing(request: HttpRequest, place: Place, found: Nothing) -> HttpResponse
         text = instructions.current(campaign=place.campaign, kind=place.kind)
     else:
         instead = [line(offer) for offer in offers(worker=place.worker) if _open(offer)][:ELSEWHERE]
-    about = {"place": place, "nothing": found, "test": test, "text": text, "instead": instead}
+    about = {
+        "place": place,
+        "nothing": found,
+        "test": test,
+        "text": text,
+        "instead": instead,
+        "owner": place.worker.pk,
+    }
     return render(request, "annotation/tasks/nothing.html", about)
 
 
@@ -221,22 +245,28 @@ def _desk(
     lease: Lease,
     text: Text,
     *,
+    holding: Sequence[int] = (),
     request: HttpRequest | None = None,
     error: ValueError | None = None,
 ) -> Desk:
     settings = settings_of(place.campaign.settings)
-    test = None
+    test, ahead = None, 0
     if lease.role == qualification.ROLE:
         test = qualification.progress(
             Standing.objects.get(worker=place.worker, campaign=place.campaign, kind=place.kind)
         )
+        ahead = Assignment.objects.filter(
+            pk__in=holding, worker=place.worker, role=lease.role, state=Assignment.LEASED
+        ).count()
     return desk(
+        worker=place.worker.pk,
         campaign=place.campaign,
         type=place.type,
         lease=lease,
         image=shown_image(lease.image),
         text=text,
         test=test,
+        ahead=ahead,
         today=today(worker=place.worker.pk, campaign=place.campaign.pk, kind=place.kind),
         pay=settings.pay,
         hold=settings.lease,
@@ -284,6 +314,11 @@ def _number(text: str) -> int:
     """A number of a form, 0 (which is nobody's) where it is none."""
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
     return number if number <= LARGEST_ID else 0
+
+
+def _held(text: str) -> list[int]:
+    """The ids that a page names as in hand, as far as they are any."""
+    return [number for each in text.split(",")[:MOST_HELD] if (number := _number(each))]
 
 
 def _seconds(text: str) -> float | None:

@@ -1,93 +1,134 @@
-// A task page's manners: single keys, one answer a page, the time worked, signs of life.
-//
-// In [data-desk], whatever bears data-key="1" is pressed by that key, once the picture can be seen. The
-// time worked goes into [data-seconds]: pauses longer than data-idle seconds do not count. Every
-// data-beat seconds in which somebody did something, a POST to data-heartbeat keeps the task theirs.
+// A task page at work: answers go into an outbox and out of it by themselves, the next task comes without a
+// page. What each part does is said in tasks/.
 
-const desk = document.querySelector("[data-desk]");
-const answer = desk.querySelector("[data-answer]");
-const idle = 1000 * Number(desk.dataset.idle);
+import { beat } from "./tasks/beat.js";
+import { Breaks } from "./tasks/breaks.js";
+import { Clock } from "./tasks/clock.js";
+import { Drafts } from "./tasks/drafts.js";
+import { Flow } from "./tasks/flow.js";
+import { listen, showSwitch } from "./tasks/keys.js";
+import { Outbox } from "./tasks/outbox.js";
+import { Pace, dayOf } from "./tasks/pace.js";
+import { bodyOf, poster } from "./tasks/post.js";
+import { Sender } from "./tasks/sender.js";
+import { place, storage } from "./tasks/storage.js";
+import { oneTab } from "./tasks/tab.js";
+import { tell, troubles } from "./tasks/tray.js";
 
-// One answer a page: what is pressed again meets a page that has sent already.
-let sent = false;
-for (const form of desk.querySelectorAll("form")) {
-  form.addEventListener("submit", (event) => {
-    if (sent) {
-      event.preventDefault();
-      return;
-    }
-    sent = true;
-    answer.setAttribute("aria-busy", "true");
-    work();
-    for (const field of desk.querySelectorAll("[data-seconds]")) field.value = (worked / 1000).toFixed(1);
+const first = document.querySelector("[data-desk]");
+const elsewhere = document.querySelector("[data-elsewhere]");
+const where = place(first);
+
+const outbox = new Outbox(storage, where);
+const drafts = new Drafts(storage, where);
+const clock = new Clock(1000 * Number(first.dataset.idle));
+const breaks = new Breaks(storage);
+const pace = new Pace(storage, where, dayOf(first), outbox.entries);
+const post = poster(first.dataset.owner);
+
+// What the page has to say, most pressing first.
+const lines = () => {
+  const kept = outbox.entries.length;
+  const waiting = flow.waiting ? [[flow.waiting, { n: kept }]] : [];
+  const trouble = troubles(outbox, sender).filter(([name]) => flow.waiting !== `waiting_${name}`);
+  const notice = flow.notice && !flow.waiting ? [[flow.notice]] : [];
+  const rest = breaks.due ? [["break", { minutes: breaks.minutes }]] : [];
+  return [...waiting, ...trouble, ...notice, ...rest];
+};
+
+const show = () => {
+  const desk = flow.shown;
+  tell(desk.querySelector("[data-tell]"), lines());
+  const undo = desk.querySelector("[data-undo]");
+  if (!flow.canUndo && document.activeElement === undo) desk.querySelector(".question").focus();
+  undo.hidden = !flow.canUndo;
+  pace.show(desk);
+  showSwitch(desk);
+};
+
+const sender = new Sender({
+  outbox,
+  send: (entry) => post(entry.address, bodyOf(entry)),
+  changed: () => {
+    show();
+    flow.wake();
+  },
+  taken: (entry, said) => {
+    if (said.counted === false) flow.notice = "needless";
+    flow.prefetch();
+  },
+});
+const flow = new Flow(first, { outbox, sender, drafts, clock, pace, changed: show });
+
+const acts = {
+  now: () => sender.again(),
+  reload: () => location.reload(),
+  forget: (said) => outbox.forget(Number(said.dataset.id)),
+  rest: () => breaks.rested(),
+};
+
+function work() {
+  clock.listen(() => {
+    const due = breaks.due;
+    breaks.act();
+    if (breaks.due !== due) show();
   });
+  drafts.watch(() => (flow.busy ? null : flow.shown));
+  listen(() => flow.ready);
+  document.addEventListener("submit", (event) => {
+    if (!event.target.closest("[data-desk]")) return;
+    event.preventDefault();
+    flow.give(event.target, event.submitter);
+  });
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-undo]")) flow.undo();
+    const button = event.target.closest("[data-tell] [data-do]");
+    if (!button) return;
+    acts[button.dataset.do](button.closest("[data-tell] > *"));
+    show();
+  });
+  const back = () => {
+    if (sender.trouble) sender.again();
+    flow.wake();
+  };
+  addEventListener("online", back);
+  addEventListener("focus", back);
+  addEventListener("pagehide", () => sender.leave());
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "hidden") sender.leave();
+    else back();
+  });
+  const beating = beat(Number(first.dataset.beat), {
+    active: () => clock.wasBusy(),
+    addresses: () => flow.addresses,
+    post,
+    gone: (address) => flow.gone(address),
+  });
+  stop = () => {
+    sender.stop();
+    clearInterval(beating);
+  };
+  show();
+  flow.start();
+  sender.run();
 }
+
+// Another tab works here: this one rests.
+let stop = () => {};
+const rest = () => {
+  stop();
+  flow.shown.inert = true;
+  elsewhere.hidden = false;
+};
+const take = oneTab(where, {
+  mine: () => {
+    if (elsewhere.hidden) work();
+    else location.reload();
+  },
+  theirs: rest,
+  lost: rest,
+});
+elsewhere.querySelector("[data-here]").addEventListener("click", () => take());
 addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();
 });
-
-// Nobody answers what they have not seen: keys count from when the picture is there.
-const picture = desk.querySelector("[data-picture]");
-let seen = !picture;
-picture?.decode().catch(() => {}).finally(() => { seen = true; });
-
-const keys = desk.querySelector("[data-keys]");
-const byKeys = keys.querySelector("input");
-const KEPT = "answer-by-keys";
-keys.hidden = false;
-byKeys.checked = localStorage.getItem(KEPT) !== "off";
-byKeys.addEventListener("change", () => localStorage.setItem(KEPT, byKeys.checked ? "on" : "off"));
-
-document.addEventListener("keydown", (event) => {
-  if (event.defaultPrevented || event.repeat || event.metaKey || event.ctrlKey || event.altKey) return;
-  if (event.key === "Escape") {
-    const open = event.target.closest?.("details[open]") ?? desk.querySelector("details[open]");
-    if (open) {
-      open.open = false;
-      open.querySelector("summary").focus();
-    }
-    return;
-  }
-  if (!byKeys.checked || !seen || event.target.closest?.("input:not([type='checkbox'], [type='radio']), select, textarea, .report form")) return;
-  const meant = desk.querySelector(`[data-key="${CSS.escape(event.key.toLowerCase())}"]`);
-  if (!meant) return;
-  event.preventDefault();
-  meant.click();
-  if (meant.localName === "summary" && meant.parentElement.open) {
-    (meant.parentElement.querySelector("input:not([type='hidden'])") ?? meant).focus();
-  }
-});
-
-// The time worked: what lies between two things that somebody did, where it is no pause.
-let worked = 0;
-let last = performance.now();
-let busy = true;
-function work() {
-  const now = performance.now();
-  if (now - last <= idle) worked += now - last;
-  last = now;
-  busy = true;
-}
-for (const act of ["pointermove", "pointerdown", "keydown", "wheel", "scroll"]) {
-  addEventListener(act, work, { passive: true, capture: true });
-}
-document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "hidden") work();
-  else last = performance.now();
-});
-
-const beat = setInterval(async () => {
-  if (!busy || sent) return;
-  busy = false;
-  try {
-    const response = await fetch(desk.dataset.heartbeat, {
-      method: "POST",
-      headers: { "X-CSRFToken": answer.elements.csrfmiddlewaretoken.value },
-    });
-    if (response.status !== 410) return;
-    clearInterval(beat);
-    desk.querySelector("[data-gone]").hidden = false;
-  } catch {
-    // The network is away: the next beat may get through.
-  }
-}, 1000 * Number(desk.dataset.beat));

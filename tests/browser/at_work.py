@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from playwright.sync_api import Page, expect
 
-from annotation.models import Judgment
+from annotation.models import Assignment, Judgment
 from tests.browser.conftest import sign_in
 from tests.web import desk
 
@@ -42,11 +44,38 @@ def stored(kind: str) -> list[str]:
     return list(own.values_list("answer", flat=True))
 
 
+def let_go(page: Page) -> None:
+    """Let the page send what it keeps for taking back, as it does when one leaves it."""
+    page.evaluate("dispatchEvent(new Event('pagehide'))")
+
+
 def answered(page: Page, kind: str, number: int) -> None:
     """Wait until that many answers of ann's are stored and a page stands again."""
     page.wait_for_load_state("load")
-    for _ in range(300):
-        if len(stored(kind)) >= number:
-            break
-        page.wait_for_timeout(50)
+    let_go(page)
+    eventually(page, lambda: len(stored(kind)) >= number)
     assert len(stored(kind)) == number
+
+
+def eventually(page: Page, true: Callable[[], bool]) -> None:
+    """Wait until something is so in the database."""
+    for _ in range(300):
+        if true():
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError("it never came to be")
+
+
+def both_in_hand(page: Page) -> None:
+    """Wait until the page has fetched the task after the one it shows."""
+    held = Assignment.objects.filter(worker__pseudonym="w-ann", state=Assignment.LEASED)
+    eventually(page, held.exclude(pk=in_hand(page)).exists)
+
+
+def answer_next(page: Page, choice: str = "Different") -> int:
+    """Answer what is shown as soon as it can have been read; which assignment that was."""
+    shown(page)
+    page.wait_for_timeout(300)
+    held = in_hand(page)
+    page.get_by_role("button", name=choice).click()
+    return held

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from playwright.sync_api import Locator, Page
 
 from annotation.models import Assignment
 from annotation.protocol import questions as q
@@ -38,48 +41,50 @@ def work(transactional_db: None, tmp_path: Path) -> World:
     return desk.campaign(tmp_path / "drawn")
 
 
-@pytest.mark.parametrize("kind", q.QUESTIONS)
-def test_every_question_is_answered_by_mouse(work: World, open_page: Open, kind: str):
-    desk.bring_up(work, kind)
-    page = open_page()
-    at(page, kind)
-    page.get_by_role("button", name=CHOICES[kind][1]).click()
-    answered(page, kind, 1)
-    assert stored(kind) == [SECOND[kind]]
+def second_choice(page: Page, kind: str) -> Locator:
+    return page.get_by_role("button", name=CHOICES[kind][1])
 
 
-@pytest.mark.parametrize("kind", q.QUESTIONS)
-def test_every_question_is_answered_by_keys(work: World, open_page: Open, kind: str):
-    desk.bring_up(work, kind)
-    page = open_page()
-    at(page, kind)
+def by_mouse(page: Page, kind: str) -> None:
+    second_choice(page, kind).click()
+
+
+def by_finger(page: Page, kind: str) -> None:
+    second_choice(page, kind).tap()
+
+
+def by_keys(page: Page, kind: str) -> None:
     shown(page)
     page.keyboard.press("2")
-    answered(page, kind, 1)
-    assert stored(kind) == [SECOND[kind]]
 
 
-@pytest.mark.parametrize("kind", q.QUESTIONS)
-def test_every_question_is_answered_by_tab_and_enter(work: World, open_page: Open, kind: str):
-    desk.bring_up(work, kind)
-    page = open_page()
-    at(page, kind)
-    choice = page.get_by_role("button", name=CHOICES[kind][1])
-    for _ in range(20):
+def by_tab_and_enter(page: Page, kind: str) -> None:
+    choice = second_choice(page, kind)
+    for _ in range(40):
         page.keyboard.press("Tab")
         if choice.evaluate("button => button === document.activeElement"):
             break
     page.keyboard.press("Enter")
-    answered(page, kind, 1)
 
 
+PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
+
+
+@pytest.mark.parametrize(
+    ("answer", "device"),
+    [(by_mouse, {}), (by_keys, {}), (by_tab_and_enter, {}), (by_finger, PHONE)],
+    ids=["mouse", "keys", "tab and enter", "touch"],
+)
 @pytest.mark.parametrize("kind", q.QUESTIONS)
-def test_every_question_is_answered_by_touch(work: World, open_page: Open, kind: str):
+def test_every_question_is_answered_by_every_means(
+    work: World, open_page: Open, kind: str, answer: Callable[[Page, str], None], device: dict[str, Any]
+):
     desk.bring_up(work, kind)
-    page = open_page(390, 844, has_touch=True, is_mobile=True)
+    page = open_page(**device)
     at(page, kind)
-    page.get_by_role("button", name=CHOICES[kind][1]).tap()
+    answer(page, kind)
     answered(page, kind, 1)
+    assert stored(kind) == [SECOND[kind]]
 
 
 @pytest.mark.parametrize("kind", q.QUESTIONS)

@@ -1,0 +1,203 @@
+// The way from question to question: an answer is given, the next task is there at once, the last answer can
+// be taken back for a while.
+//
+// `shown` is the task on the page, `deck` the ones that come next, `last` the one answered just now.
+
+import { entered } from "./drafts.js";
+import { decoded, fetchNext } from "./next.js";
+import { pause } from "./sender.js";
+import { mountEditor, swap } from "./swap.js";
+
+// Milliseconds in which nobody can have read a question: what is pressed then was meant for the one before.
+const UNREAD = 250;
+// Milliseconds after which a wait is worth a word.
+const WORTH_A_WORD = 400;
+
+const idOf = (desk) => Number(desk.dataset.assignment);
+const wordsOf = (button) =>
+  button.querySelector(".label")?.textContent
+  ?? [...button.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data).join("").trim();
+
+export class Flow {
+  // `changed()` hears of everything that is worth showing.
+  constructor(desk, { outbox, sender, drafts, clock, pace, changed }) {
+    Object.assign(this, { shown: desk, outbox, sender, drafts, clock, pace, changed });
+    this.address = desk.dataset.address;
+    this.deck = [];
+    this.last = null;
+    this.busy = true;
+    this.since = -UNREAD;
+    this.turn = 0;
+    // What the page waits for: "", "waiting", "waiting_offline", "waiting_failing"; and what it has to say.
+    this.waiting = "";
+    this.notice = "";
+    this.wake = () => {};
+  }
+
+  async start() {
+    this.drafts.restore(this.shown);
+    await decoded(this.shown.querySelector("[data-picture]"));
+    await mountEditor(this.shown);
+    // After a reload the server may show what was answered and is on its way.
+    if (this.outbox.has(idOf(this.shown))) {
+      this.advance();
+      return;
+    }
+    this.busy = false;
+    this.prefetch();
+  }
+
+  get ready() { return !this.busy && performance.now() - this.since >= UNREAD; }
+
+  get canUndo() {
+    const { last, sender } = this;
+    return last !== null && this.outbox.has(idOf(last.desk)) && !sender.flying.has(idOf(last.desk));
+  }
+
+  // All that this page has in hand.
+  get held() {
+    const desks = [this.shown, ...this.deck.map((next) => next.desk)];
+    return [...new Set([...this.outbox.entries.map((entry) => entry.assignment), ...desks.map(idOf)])];
+  }
+
+  get addresses() {
+    const desks = [this.shown, ...this.deck.map((next) => next.desk)];
+    return [...new Set([...desks.map((desk) => desk.dataset.heartbeat), ...this.outbox.entries.map((entry) => entry.beat)])];
+  }
+
+  // What a form of the task says, by the button that was pressed.
+  give(form, button) {
+    if (!this.ready) return;
+    const desk = this.shown;
+    const fields = entered(form, button);
+    const act = fields.act === "return" ? "return" : fields.flag ? "report" : "answer";
+    const entry = {
+      assignment: idOf(desk),
+      act,
+      address: act === "return" ? desk.dataset.return : desk.dataset.submit,
+      beat: desk.dataset.heartbeat,
+      token: form.elements.token.value,
+      kind: desk.dataset.kind,
+      form: fields,
+      seconds: this.clock.seconds(),
+      label: wordsOf(button),
+    };
+    // An answer of a test stands: it goes at once.
+    const stands = "atOnce" in desk.dataset;
+    this.outbox.give(entry, stands ? 0 : undefined);
+    this.last = stands ? null : { desk };
+    this.notice = { report: "reported", return: "returned" }[act] ?? "";
+    this.pace.gave(entry);
+    this.drafts.clear();
+    this.sender.run();
+    this.advance();
+  }
+
+  // The last answer is taken back: its question again, with what was entered.
+  undo() {
+    if (!this.canUndo) return;
+    const { desk } = this.last;
+    const taken = this.outbox.takeBack(idOf(desk));
+    this.last = null;
+    this.turn += 1;
+    this.pace.tookBack(taken);
+    for (const field of desk.querySelectorAll("[name=token]")) field.value = taken.token;
+    const before = this.shown;
+    if (before !== desk) this.deck.unshift({ desk: before, until: this.until(), seconds: this.clock.seconds() });
+    this.notice = "taken_back";
+    this.show(desk, taken.seconds);
+    this.drafts.save(desk);
+  }
+
+  // Go on to the next task, as soon as there is one.
+  async advance() {
+    this.turn += 1;
+    const { turn } = this;
+    this.busy = true;
+    this.shown.querySelector("[data-answer]").setAttribute("aria-busy", "true");
+    const slow = setTimeout(() => this.wait("waiting"), WORTH_A_WORD);
+    this.deck = this.deck.filter(({ until }) => Date.now() < until);
+    for (let tries = 0; !this.deck.length; tries += 1) {
+      const { nothing, away, clear } = await this.fetched();
+      if (turn !== this.turn) break;
+      if (away) {
+        this.wait(`waiting_${away}`);
+        await this.woken(pause(tries));
+      } else if (nothing && clear) {
+        // The whole page says why.
+        location.assign(this.address);
+        return;
+      } else if (nothing) {
+        // What is still here may be why there is nothing.
+        this.sender.again();
+        while (turn === this.turn && this.outbox.entries.length) await this.woken(pause(0));
+      }
+      if (turn !== this.turn) break;
+    }
+    clearTimeout(slow);
+    if (turn !== this.turn) return;
+    const { desk, seconds = 0 } = this.deck.shift();
+    this.show(desk, seconds);
+  }
+
+  show(desk, seconds) {
+    const before = this.shown;
+    before.querySelector("[data-answer]").removeAttribute("aria-busy");
+    desk.querySelector("[data-answer]").removeAttribute("aria-busy");
+    this.shown = desk;
+    this.waiting = "";
+    this.busy = false;
+    this.since = performance.now();
+    this.changed();
+    if (before !== desk) swap(before, desk);
+    this.clock.begin(seconds);
+    this.prefetch();
+  }
+
+  // What a sign of life came too late for.
+  gone(address) {
+    if (this.shown.dataset.heartbeat === address) this.shown.querySelector("[data-gone]").hidden = false;
+    this.deck = this.deck.filter(({ desk }) => desk.dataset.heartbeat !== address);
+    this.prefetch();
+  }
+
+  // The next task, where there is none yet.
+  prefetch() {
+    if (!this.deck.length && !this.sender.stopped) this.fetched();
+  }
+
+  // One request at a time; what it brings lies on the deck.
+  fetched() {
+    this.fetching ??= this.fetch().finally(() => { this.fetching = null; });
+    return this.fetching;
+  }
+
+  async fetch() {
+    const clear = !this.outbox.entries.length;
+    const { desk, nothing, away } = await fetchNext(this.address, this.held);
+    if (desk && desk.dataset.owner !== this.shown.dataset.owner) return { nothing: "somebody", clear: true };
+    if (desk && !this.held.includes(idOf(desk))) this.deck.push({ desk, until: this.until() });
+    // As many as one may have in hand, one of them answered: let that one go.
+    if (nothing === "in_hand") this.sender.again();
+    return { nothing, away, clear };
+  }
+
+  // When a task fetched now may have gone to somebody else.
+  until() { return Date.now() + 1000 * Number(this.shown.dataset.hold); }
+
+  wait(what) {
+    this.waiting = what;
+    this.changed();
+  }
+
+  // After `delay` ms, or once something has changed.
+  woken(delay) {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, delay);
+      this.wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,50 @@
+// On pages where no task is shown: sends what this browser kept for whoever is signed in, and says how that goes.
+// A place in which another tab works is left to that tab.
+
+import { Outbox } from "./outbox.js";
+import { bodyOf, poster } from "./post.js";
+import { Sender } from "./sender.js";
+import { storage } from "./storage.js";
+import { oneTab } from "./tab.js";
+import { tell, troubles } from "./tray.js";
+
+const told = document.querySelector("[data-tell]");
+const owner = told.dataset.kept;
+const post = poster(owner);
+const senders = new Map();
+
+const show = () => tell(told, [...senders].flatMap(([where, sender]) =>
+  troubles(sender.outbox, sender).map(([name, values, id]) => [name, values, `${where} ${id}`])));
+
+for (const where of Outbox.places(storage, owner)) {
+  const outbox = new Outbox(storage, where);
+  const sender = new Sender({ outbox, send: (entry) => post(entry.address, bodyOf(entry)), changed: show });
+  oneTab(where, {
+    mine: () => {
+      senders.set(where, sender);
+      show();
+      sender.again();
+    },
+    theirs: () => {},
+    lost: () => {
+      sender.stop();
+      senders.delete(where);
+    },
+  });
+}
+
+const again = () => {
+  for (const sender of senders.values()) sender.again();
+};
+addEventListener("online", again);
+addEventListener("focus", again);
+told.addEventListener("click", (event) => {
+  const act = event.target.dataset.do;
+  if (act === "now") again();
+  if (act === "reload") location.reload();
+  if (act === "forget") {
+    const [where, id] = event.target.closest("[data-id]").dataset.id.split(" ");
+    senders.get(where).outbox.forget(Number(id));
+    show();
+  }
+});

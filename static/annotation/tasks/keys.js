@@ -1,0 +1,45 @@
+// Single keys: whatever bears data-key="1" in [data-desk] is pressed by that key. The switch that turns them off
+// (WCAG 2.1.4) is remembered. Escape closes what was opened.
+
+const KEPT = "answer-by-keys";
+const TYPING = "input:not([type='checkbox'], [type='radio']), select, textarea, .report form";
+
+const on = () => localStorage.getItem(KEPT) !== "off";
+
+// Show the switch of a desk as it stands.
+export function showSwitch(desk) {
+  const keys = desk.querySelector("[data-keys]");
+  keys.hidden = false;
+  keys.querySelector("input").checked = on();
+}
+
+const close = (from) => {
+  const desk = document.querySelector("[data-desk]");
+  const open = from.closest?.("details[open]") ?? desk.querySelector("details[open]");
+  if (!open) return;
+  open.open = false;
+  open.querySelector("summary").focus();
+};
+
+// `ready()` tells whether keys count now: nobody answers what they have not seen.
+export function listen(ready) {
+  document.addEventListener("change", (event) => {
+    if (event.target.closest("[data-keys]")) localStorage.setItem(KEPT, event.target.checked ? "on" : "off");
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.repeat || event.metaKey || event.ctrlKey || event.altKey) return;
+    if (event.key === "Escape") {
+      close(event.target);
+      return;
+    }
+    if (!on() || !ready() || event.target.closest?.(TYPING)) return;
+    const key = CSS.escape(event.key.toLowerCase());
+    const meant = document.querySelector(`[data-desk] [data-key="${key}"]:not([hidden])`);
+    if (!meant) return;
+    event.preventDefault();
+    meant.click();
+    if (meant.localName === "summary" && meant.parentElement.open) {
+      (meant.parentElement.querySelector("input:not([type='hidden'])") ?? meant).focus();
+    }
+  });
+}

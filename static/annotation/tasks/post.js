@@ -1,0 +1,44 @@
+// One entry of the outbox, sent: { status, said }, where status 0 means that nobody answered.
+
+// Milliseconds after which a server that says nothing is taken for absent.
+const PATIENCE = 20_000;
+
+const tokenOf = (page) => page.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "";
+
+// `owner` is whose answers these are. Signing in changes the token that writes need: it is then fetched
+// from the page as it is now, unless that belongs to somebody else.
+export function poster(owner) {
+  let token = tokenOf(document);
+
+  const renewed = async () => {
+    const response = await fetch(location.href);
+    if (!response.ok || response.redirected) return false;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const theirs = page.querySelector("[data-owner]")?.dataset.owner ?? page.querySelector("[data-kept]")?.dataset.kept;
+    if (theirs !== owner) return false;
+    token = tokenOf(page);
+    return true;
+  };
+
+  const post = async (address, data, fresh = false) => {
+    try {
+      const response = await fetch(address, {
+        method: "POST",
+        keepalive: true,
+        headers: { "Content-Type": "application/json", "X-CSRFToken": token },
+        body: JSON.stringify(data),
+        signal: AbortSignal.timeout(PATIENCE),
+      });
+      const said = await response.json().catch(() => ({}));
+      if (response.status === 403 && said.code === "csrf" && !fresh && (await renewed())) return post(address, data, true);
+      return { status: response.status, said };
+    } catch {
+      return { status: 0, said: {} };
+    }
+  };
+  return post;
+}
+
+// What an entry says to the API.
+export const bodyOf = ({ act, token, kind, form, seconds }) =>
+  (act === "return" ? {} : { token, kind, form, seconds, next: false });

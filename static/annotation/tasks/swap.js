@@ -1,0 +1,27 @@
+// Puts one task in another's place. Where both are about one picture, the picture stays.
+
+let unmount = () => {};
+
+// Let the editor of a task work, and that of the last one rest.
+export async function mountEditor(desk) {
+  unmount();
+  unmount = () => {};
+  if (!desk.querySelector("[data-editor]")) return;
+  const { mount } = await import(desk.dataset.editorModule);
+  if (desk.isConnected) unmount = mount(desk);
+}
+
+export function swap(shown, fresh) {
+  unmount();
+  unmount = () => {};
+  const [was, is] = [shown, fresh].map((desk) => desk.querySelector("[data-picture]"));
+  if (was && is && shown.dataset.image === fresh.dataset.image) {
+    was.replaceWith(was.cloneNode());
+    is.replaceWith(was);
+  }
+  shown.replaceWith(fresh);
+  // Whoever listens hears the question; Tab goes on to its answers.
+  fresh.querySelector(".question").focus({ preventScroll: true });
+  if (fresh.getBoundingClientRect().top < 0) fresh.scrollIntoView();
+  return mountEditor(fresh);
+}

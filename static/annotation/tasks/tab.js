@@ -1,0 +1,35 @@
+// One tab at a time works in one place: two would show the same questions. The lock is the browser's, and
+// goes with the tab. Where browsers have none (pages without TLS, elsewhere than on this machine), each tab
+// works, and the server refuses the second answer to a question.
+
+// A tab that was just reloaded gives its lock back in a moment.
+const MOMENT = 500;
+
+// Calls `mine()` once this tab may work, `theirs()` where another one does, and `lost()` where another one
+// took over; what it returns takes over from the other.
+export function oneTab(where, { mine, theirs, lost }) {
+  if (!navigator.locks) {
+    mine();
+    return () => {};
+  }
+  const name = `phrasebox:${where}`;
+  let held = false;
+  const asked = setTimeout(() => { if (!held) theirs(); }, MOMENT);
+  const hold = () => {
+    held = true;
+    clearTimeout(asked);
+    mine();
+    return new Promise(() => {});
+  };
+  const waiting = new AbortController();
+  const gone = (error) => {
+    if (error.name !== "AbortError" || !held) return;
+    held = false;
+    lost();
+  };
+  navigator.locks.request(name, { signal: waiting.signal }, hold).catch(gone);
+  return () => {
+    waiting.abort();
+    navigator.locks.request(name, { steal: true }, hold).catch(gone);
+  };
+}
