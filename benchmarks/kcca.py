@@ -1,6 +1,7 @@
 """How long KCCA takes, how exactly it is solved, and how time grows; prints one table.
 
-    python -m benchmarks.kcca [--pairs 6000] [--only fit|sweep|growth|others] [--device cuda]
+    python -m benchmarks.kcca [--pairs 6000] [--only fit|sweep|growth|others|peers] [--device cuda]
+        [--mvlearn PYTHON] [--cca-zoo PYTHON] [--whole]
 
 Kernels are made: bags of words from topics of Zipfian words, and histograms of the same topics, as
 cosines with themselves, all in float64; making them is not timed. Beside each time stands the
@@ -9,8 +10,11 @@ measured in the same process.
 
 - fit: 100 dimensions, all solvers; the relative residual of eq. 3 at its worst dimension.
 - sweep: 4 regularisers by 46 numbers of dimensions, scored on 1,000 held-out pairs.
-- growth: fits at doubling sizes, and the slope of time against size on logarithmic axes.
+- growth: fits and sweeps at doubling sizes, and the slope of time against size on logarithmic axes.
 - others: the generalised eigenproblem of twice the size with SciPy, what one writes first.
+- peers: mvlearn's KMCCA and cca-zoo's KCCA on the same kernels with the same regulariser, each by a
+  Python that has it (both pin other packages than we do), at a quarter and at half of the pairs; with
+  `--whole` at all of them, where they take minutes.
 
 With `--device` fits, sweep and growth are run there too, each beside the CPU's, with the largest
 difference to it. Kernels go there and results come back within the time; starting the device is not timed.
@@ -19,61 +23,17 @@ difference to it. Kernels go there and results come back within the time; starti
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
 
+from benchmarks.kcca_peers import PEERS, peers
+from benchmarks.kcca_problem import DIMENSIONS, KAPPA, Problem, problem
+from benchmarks.measuring import product_seconds, seconds, slope
 from models_core.device import CPU, NoDevice, torch_on
-from models_core.retrieval.kcca import KCCA, Solver, Sweep, unit
+from models_core.retrieval.kcca import KCCA, Solver
 from models_core.retrieval.problem import Matrix, centred, relative_residuals
 from models_core.retrieval.selection import DIRECTIONS, KAPPAS, SelectedKCCA
-
-KAPPA, DIMENSIONS = 0.5, 100
-
-
-class Problem(NamedTuple):
-    """Training kernels (n, n), and held-out ones (new, n)."""
-
-    x: Matrix
-    y: Matrix
-    new_x: Matrix
-    new_y: Matrix
-
-
-def problem(pairs: int, new: int = 0, *, topics: int = 60, words: int = 4000) -> Problem:
-    dice = np.random.default_rng(0)
-    total = pairs + new
-    shares = dice.dirichlet(np.full(topics, 0.08), total)
-    frequency = 1 / np.arange(1, words + 1)
-    of_topic = dice.gamma(0.2, size=(topics, words)) * frequency
-    of_topic /= of_topic.sum(axis=1, keepdims=True)
-    texts = dice.poisson(35 * shares @ of_topic).astype(np.float64)
-    seen = dice.gamma(0.3, size=(topics, 640))
-    seen /= seen.sum(axis=1, keepdims=True)
-    pictures = np.sqrt(
-        dice.poisson(3000 * (0.3 * shares + 0.7 * dice.dirichlet(np.full(topics, 0.2), total)) @ seen)
-    )
-    kernels = []
-    for vectors, power in ((unit(pictures), 2), (unit(texts), 1)):
-        kernels.append((vectors @ vectors[:pairs].T) ** power)
-    x, y = kernels
-    x_train, y_train = ((side[:pairs] + side[:pairs].T) / 2 for side in (x, y))
-    return Problem(x_train, y_train, x[pairs:], y[pairs:])
-
-
-def seconds(work: Callable[[], object]) -> tuple[float, object]:
-    start = time.perf_counter()
-    found = work()
-    return time.perf_counter() - start, found
-
-
-def product_seconds(pairs: int) -> float:
-    """One product of two (pairs, pairs) matrices, the best of three."""
-    matrix = np.random.default_rng(0).standard_normal((pairs, pairs))
-    return min(seconds(lambda: matrix @ matrix)[0] for _ in range(3))
 
 
 def row(what: str, pairs: int, taken: float, product: float, remark: str) -> None:
@@ -143,21 +103,22 @@ def differences(one: SelectedKCCA, other: SelectedKCCA) -> str:
 
 def growth(largest: int, device: str) -> None:
     sizes = [largest // 4, largest // 2, largest]
-    times: dict[str, list[float]] = {"few": [], **{f"full{at(where)}": [] for where in (CPU, device)}}
+    times: dict[str, list[float]] = {}
     for pairs in sizes:
-        given, product = problem(pairs), product_seconds(pairs)
-        times["few"].append(seconds(lambda g=given: KCCA(DIMENSIONS, KAPPA, solver="few").fit(g.x, g.y))[0])  # type: ignore[misc]
+        given, product = problem(pairs, 1000), product_seconds(pairs)
+
+        def timed(what: str, model: KCCA | SelectedKCCA) -> None:
+            on_all = given if isinstance(model, SelectedKCCA) else given[:2]  # noqa: B023
+            taken, _ = seconds(lambda: model.fit(*on_all))
+            times.setdefault(what, []).append(taken)
+            row(f"growth, {what}", pairs, taken, product, "")  # noqa: B023
+
+        timed("few", KCCA(DIMENSIONS, KAPPA, solver="few"))
         for where in dict.fromkeys((CPU, device)):
-
-            def full(g: Problem = given, device: str = where) -> object:
-                return list(Sweep(centred(g.x), centred(g.y), device).models([KAPPA], DIMENSIONS))
-
-            times[f"full{at(where)}"].append(seconds(full)[0])
-        for solver, taken in times.items():
-            row(f"growth, {solver}", pairs, taken[-1], product, "")
-    for solver, taken in times.items():
-        slope = np.polyfit(np.log(sizes), np.log(taken), 1)[0]
-        print(f"\nslope of {solver}: {slope:.2f} (theory: 3)")
+            timed(f"full{at(where)}", KCCA(DIMENSIONS, KAPPA, solver="full", device=where))
+            timed(f"sweep and selection{at(where)}", SelectedKCCA(device=where))
+    for what, taken in times.items():
+        print(f"\nslope of {what}: {slope(sizes, taken):.2f} (theory: 3)")
 
 
 def others(given: Problem, product: float) -> None:
@@ -179,9 +140,19 @@ def others(given: Problem, product: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="How long KCCA takes.")
     parser.add_argument("--pairs", type=int, default=6000)
-    parser.add_argument("--only", choices=["fit", "sweep", "growth", "others"])
+    parser.add_argument("--only", choices=["fit", "sweep", "growth", "others", "peers"])
     parser.add_argument("--device", default=CPU, help="cuda, or one of several, as cuda:0 (default: cpu)")
+    for tool in PEERS:
+        parser.add_argument(f"--{tool}", metavar="PYTHON", help=f"a Python that has {tool}")
+    parser.add_argument("--whole", action="store_true", help="peers at all pairs, not at a quarter and half")
     options = parser.parse_args()
+    pythons = {tool: python for tool in PEERS if (python := getattr(options, tool.replace("-", "_")))}
+    sizes = [options.pairs] if options.whole else [options.pairs // 4, options.pairs // 2]
+    if options.only == "peers":
+        if not pythons:
+            parser.error(f"--only peers: name a Python that has one, with --{' or --'.join(PEERS)}")
+        peers(pythons, sizes)
+        return
     start(options.device)
     product = product_seconds(options.pairs)
     print(f"A product takes {product:.2f} s: {2 * options.pairs**3 / product / 1e9:.0f} GFLOP/s.\n")
@@ -195,6 +166,8 @@ def main() -> None:
         others(given, product)
     if options.only in (None, "growth"):
         growth(options.pairs, options.device)
+    if pythons and options.only is None:
+        peers(pythons, sizes)
 
 
 if __name__ == "__main__":

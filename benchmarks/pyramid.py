@@ -20,6 +20,7 @@ import time
 import numpy as np
 
 from annotation.management.base import table
+from benchmarks.measuring import peak, slope
 from models_core.device import CPU, NoDevice, torch_on
 from models_core.kernels.intersection import Intersection, folded
 
@@ -45,17 +46,6 @@ def obvious(vectors: np.ndarray) -> float:
     return (time.perf_counter() - begun) / (4 * len(others))
 
 
-def peak() -> float:
-    """Operations a second of a product of two matrices, the best of three."""
-    matrix = np.random.default_rng(0).random((2048, 2048), dtype=np.float32)
-    best = np.inf
-    for _ in range(3):
-        begun = time.perf_counter()
-        matrix @ matrix
-        best = min(best, time.perf_counter() - begun)
-    return 2 * 2048**3 / best
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -74,7 +64,7 @@ def main() -> None:
     small = [kind[:64] for kind in kinds]
     for one in (kernel, there):
         one.gram(small, small)
-    slow, best = obvious(folded([kind[:500] for kind in kinds], 2)), peak()
+    slow, best = obvious(folded([kind[:500] for kind in kinds], 2)), peak(np.float32)
     numbers = sum(kind.shape[1] * kind.shape[2] for kind in kinds)
     rows, times = [], []
     sizes = [options.images // 4, options.images // 2, options.images]
@@ -94,8 +84,7 @@ def main() -> None:
     head = ["images", "numbers", "s", "processor s", "obvious, s", "share of peak"]
     head += [] if options.device == CPU else [f"{options.device}, s", "largest difference"]
     print(table(head, rows))
-    slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
-    print(f"slope {slope:.2f}; a product of matrices makes {best / 1e9:.1f} GFLOP/s")
+    print(f"slope {slope(sizes, times):.2f}; a product of matrices makes {best / 1e9:.1f} GFLOP/s")
 
 
 if __name__ == "__main__":

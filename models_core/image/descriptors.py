@@ -51,8 +51,8 @@ def texture(picture: Pixels) -> Field:
     spread = float(grey.std())
     if spread > 0:
         grey /= spread
-    found = np.empty((*grey.shape, len(_bank())), dtype=np.float32)
-    for place, oriented in enumerate(_bank()):
+    found = np.empty((*grey.shape, len(bank())), dtype=np.float32)
+    for place, oriented in enumerate(bank()):
         responses = [cv2.filter2D(grey, -1, kernel, borderType=cv2.BORDER_REFLECT_101) for kernel in oriented]
         # Edges and bars count whichever side is lighter; the round filters keep their sign.
         found[..., place] = responses[0] if len(oriented) == 1 else np.max(np.abs(responses), axis=0)
@@ -83,9 +83,11 @@ KINDS: dict[str, tuple[Callable[[Pixels], Field], int]] = {
 
 
 @cache
-def _bank() -> list[list[NDArray[np.float32]]]:
-    """The 38 filters: six lists of six orientations, and two of one filter. Each sums to 0 (but the
-    Gaussian) and has absolute sum 1, so that responses of all are of one size."""
+def bank() -> list[list[NDArray[np.float32]]]:
+    """The 38 filters of `texture`, (49, 49) each: six lists of six orientations, and two of one filter.
+
+    Each sums to 0 (but the Gaussian) and has absolute sum 1, so that responses of all are of one size.
+    """
     half = _SUPPORT // 2
     y, x = np.mgrid[-half : half + 1, -half : half + 1].astype(float)
     bank = []

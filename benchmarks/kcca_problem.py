@@ -1,0 +1,43 @@
+"""The pairs that benchmarks of KCCA solve: made-up pictures and texts of the same topics, as kernels."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from models_core.retrieval.kcca import unit
+from models_core.retrieval.problem import Matrix
+
+#: What is solved: the regulariser of eq. 3, and how many dimensions.
+KAPPA, DIMENSIONS = 0.5, 100
+
+
+class Problem(NamedTuple):
+    """Training kernels (n, n), and held-out ones (new, n)."""
+
+    x: Matrix
+    y: Matrix
+    new_x: Matrix
+    new_y: Matrix
+
+
+def problem(pairs: int, new: int = 0, *, topics: int = 60, words: int = 4000) -> Problem:
+    dice = np.random.default_rng(0)
+    total = pairs + new
+    shares = dice.dirichlet(np.full(topics, 0.08), total)
+    frequency = 1 / np.arange(1, words + 1)
+    of_topic = dice.gamma(0.2, size=(topics, words)) * frequency
+    of_topic /= of_topic.sum(axis=1, keepdims=True)
+    texts = dice.poisson(35 * shares @ of_topic).astype(np.float64)
+    seen = dice.gamma(0.3, size=(topics, 640))
+    seen /= seen.sum(axis=1, keepdims=True)
+    pictures = np.sqrt(
+        dice.poisson(3000 * (0.3 * shares + 0.7 * dice.dirichlet(np.full(topics, 0.2), total)) @ seen)
+    )
+    kernels = []
+    for vectors, power in ((unit(pictures), 2), (unit(texts), 1)):
+        kernels.append((vectors @ vectors[:pairs].T) ** power)
+    x, y = kernels
+    x_train, y_train = ((side[:pairs] + side[:pairs].T) / 2 for side in (x, y))
+    return Problem(x_train, y_train, x[pairs:], y[pairs:])
