@@ -8,7 +8,7 @@ FOLDER holds photographs (*.jpg). Codebooks are learned from half of those count
 centres at once by NumPy, words counted cell by cell; colours and SIFT are OpenCV's there too. It is run
 on a sample and multiplied up, and must find the same words but for rounding. The peak is what a product
 of two matrices reaches in single precision; operations are those of 38 filters of 49 x 49 pixels and of all
-distances, an addition and a multiplication each, as if nothing were saved.
+distances, an addition and a multiplication each, as if nothing were saved; Fourier transforms save much of it.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ def obvious(path: Path, vocabulary: Vocabulary) -> np.ndarray:
                 for start in range(0, len(points), 500)
             ]
         ).reshape(field.shape[:2])
-        down, across = (np.arange(side) * FINEST // side for side in words.shape)
+        rows, columns = field.shape[:2]
+        down, across = np.arange(rows) * FINEST // rows, np.arange(columns) * FINEST // columns
         cells = [words[down == i][:, across == j] for i in range(FINEST) for j in range(FINEST)]
         kinds.append([np.bincount(cell.ravel(), minlength=len(centres)) for cell in cells])
     return np.hstack(kinds)
@@ -107,8 +108,8 @@ def operations(path: Path, vocabulary: Vocabulary) -> int:
     """Additions and multiplications for one picture, if each filter is applied pixel by pixel."""
     picture = pictures.pixels(pictures.read(path), vocabulary.settings.longer_side)
     points = picture.shape[0] * picture.shape[1]
-    sides = (np.ceil((side - 2) / 4) for side in picture.shape[:2])
-    numbers = [points, points, int(np.prod(list(sides)))]
+    shapes = len(range(2, picture.shape[0], 4)) * len(range(2, picture.shape[1], 4))
+    numbers = [points, points, shapes]
     distances = sum(2 * n * centres.size for n, centres in zip(numbers, vocabulary.centres, strict=True))
     return distances + 2 * points * sum(kernel.size for oriented in bank() for kernel in oriented)
 
