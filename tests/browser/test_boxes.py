@@ -11,12 +11,11 @@ from playwright.sync_api import Page, expect
 from annotation.models import Judgment
 from annotation.protocol import questions as q
 from tests.browser.at_work import answered, at, in_hand, moved_on, shown
+from tests.browser.box_editor import EDGES, Fingers, box, drag, kept, place
 from tests.browser.conftest import Open
 from tests.queue.world import World
 from tests.web import desk
-from tests.web.world import SIZE
 
-EDGES = ("Left", "Top", "Right", "Bottom")
 SCREENS: list[dict[str, Any]] = [
     {"width": 1280, "height": 800},
     {"width": 1280, "height": 800, "device_scale_factor": 2},
@@ -41,29 +40,6 @@ def editor(work: World, open_page: Open) -> Page:
     return page
 
 
-def box(page: Page) -> list[int | None]:
-    """What the four fields say."""
-    values = [page.get_by_label(name, exact=True).input_value() for name in EDGES]
-    return [int(value) if value else None for value in values]
-
-
-def place(page: Page, x: float, y: float) -> tuple[float, float]:
-    """Where the point between pixels `x`, `y` (0, 0 is the picture's corner) lies in the window."""
-    frame = page.locator("[data-frame]").bounding_box()
-    assert frame is not None
-    return frame["x"] + x / SIZE[0] * frame["width"], frame["y"] + y / SIZE[1] * frame["height"]
-
-
-def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """Press at one point of the picture, and let go at another."""
-    page.mouse.move(*place(page, *start))
-    page.mouse.down()
-    middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
-    page.mouse.move(*place(page, *middle))
-    page.mouse.move(*place(page, *end))
-    page.mouse.up()
-
-
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda s: f"{s['width']}x{s.get('device_scale_factor', 1)}")
 def test_a_box_is_stored_to_the_pixel_on_every_screen(work: World, open_page: Open, screen: dict[str, Any]):
     page = open_page(**screen)
@@ -74,8 +50,7 @@ def test_a_box_is_stored_to_the_pixel_on_every_screen(work: World, open_page: Op
     assert box(page) == [60, 80, 130, 330]
     page.get_by_role("button", name="Send this box").click()
     answered(page, q.BOX_DRAWING, 1)
-    judgment = Judgment.objects.get(worker__pseudonym="w-ann")
-    assert [judgment.xmin, judgment.ymin, judgment.xmax, judgment.ymax] == [60, 80, 130, 330]
+    assert kept() == ([60, 80, 130, 330], "drag")
 
 
 def test_a_box_can_be_drawn_from_any_corner(editor: Page):
@@ -171,8 +146,7 @@ def test_the_keyboard_alone_draws_and_sends_a_box(editor: Page):
     editor.keyboard.press("ArrowUp")
     editor.keyboard.press("1")
     answered(editor, q.BOX_DRAWING, 1)
-    judgment = Judgment.objects.get(worker__pseudonym="w-ann")
-    assert [judgment.xmin, judgment.ymin, judgment.xmax, judgment.ymax] == [120, 90, 360, 270]
+    assert kept() == ([120, 90, 360, 270], "keys")
 
 
 def test_fields_and_picture_show_the_same_box(editor: Page):
@@ -233,19 +207,7 @@ def test_a_finger_draws_a_box(work: World, open_page: Open):
     page = open_page(390, 844, has_touch=True, is_mobile=True)
     at(page, q.BOX_DRAWING)
     shown(page)
-    session = page.context.new_cdp_session(page)
-
-    def touch(kind: str, *points: tuple[float, float]) -> None:
-        session.send(
-            "Input.dispatchTouchEvent",
-            {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]},
-        )
-
-    touch("touchStart", place(page, 59, 79))
-    for share in (0.25, 0.5, 0.75, 1.0):
-        touch("touchMove", place(page, 59 + 71 * share, 79 + 251 * share))
-        page.wait_for_timeout(100)  # a finger that leaves in full swing flings, and a tap stops that first
-    touch("touchEnd")
+    Fingers(page).drag((59, 79), (130, 330))
     assert box(page) == [60, 80, 130, 330]
     page.wait_for_timeout(1000)  # a tap right behind would be taken for half of a double tap
     page.get_by_role("button", name="Send this box").tap()

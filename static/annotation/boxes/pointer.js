@@ -102,8 +102,7 @@ export function listen(frame, board, signal) {
   };
   const pinched = () => {
     const { far, spot } = spread();
-    view.pan(spot[0] - pinch.spot[0], spot[1] - pinch.spot[1]);
-    view.zoomTo((view.zoom * far) / pinch.far, spot);
+    view.zoomTo((view.zoom * far) / pinch.far, pinch.spot, spot);
     pinch = { far, spot };
   };
 

@@ -29,10 +29,10 @@ export function makeView(frame, size, told) {
     const { left, top, width, height } = frame.getBoundingClientRect();
     return [(clientX - left) / width, (clientY - top) / height];
   };
-  // Zoom so that what lies under `spot`, in shares of the frame, stays there.
-  const zoomTo = (wanted, spot = [0.5, 0.5]) => {
+  // Zoom so that what lies under `spot`, in shares of the frame, comes to lie under `then`.
+  const zoomTo = (wanted, spot = [0.5, 0.5], then = spot) => {
     const next = between(LEAST, wanted, MOST);
-    corner = corner.map((at, axis) => spot[axis] - ((spot[axis] - at) * next) / zoom);
+    corner = corner.map((at, axis) => then[axis] - ((spot[axis] - at) * next) / zoom);
     zoom = next;
     show();
   };

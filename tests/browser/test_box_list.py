@@ -1,0 +1,146 @@
+"""The box editor beside the picture: its rows, its words, its tools; and how it goes away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.protocol import questions as q
+from annotation.protocol.terms import Box
+from tests.browser.at_work import at, in_hand, moved_on, shown
+from tests.browser.box_editor import box, by_points, click, drag, place, zoomed
+from tests.browser.conftest import Open
+from tests.browser.test_pages import LOOKS, assert_accessible, overflow
+from tests.web import desk
+from tests.web.world import SIZE
+
+WIDTHS = (320, 390, 640, 768, 1024, 1280, 1920, 3840)
+
+
+@pytest.fixture
+def second(transactional_db: None, tmp_path: Path, open_page: Open) -> tuple[Page, Box]:
+    """The page that asks for a box beside an accepted one, and that one."""
+    work = desk.campaign(tmp_path / "drawn")
+    desk.bring_up_a_second_box(work)
+    page = open_page()
+    at(page, q.BOX_DRAWING)
+    while not page.locator(".overlay").count():
+        held = in_hand(page)
+        page.get_by_role("button", name="Return this one").click()
+        moved_on(page, held)
+    shown(page)
+    told = page.locator("[data-box]").get_attribute("data-box") or ""
+    return page, Box(*map(int, told.split(",")))
+
+
+def test_accepted_boxes_are_rows_that_light_them_in_the_picture(second: tuple[Page, Box]):
+    page, accepted = second
+    row = page.get_by_role("button", name=f"{accepted.xmin}, {accepted.ymin} to {accepted.xmax}")
+    halo = page.locator(".sheet .halo")
+    expect(halo).to_be_hidden()
+    row.focus()
+    expect(halo).to_be_visible()
+    assert [int(halo.get_attribute(name) or 0) for name in ("x", "y", "width", "height")] == [
+        accepted.xmin - 1,
+        accepted.ymin - 1,
+        accepted.width,
+        accepted.height,
+    ]
+    page.keyboard.press("Enter")
+    large = 0.6 * min(SIZE[0] / accepted.width, SIZE[1] / accepted.height)
+    assert zoomed(page) == pytest.approx(max(1, large), abs=0.01)
+    left, top = place(page, accepted.xmin - 1, accepted.ymin - 1)
+    frame = page.locator("[data-frame]").bounding_box()
+    right, bottom = place(page, accepted.xmax, accepted.ymax)
+    assert frame is not None and frame["x"] < left < right < frame["x"] + frame["width"]
+    assert frame["y"] < top < bottom < frame["y"] + frame["height"]
+    page.keyboard.press("Tab")
+    expect(halo).to_be_hidden()
+
+
+def test_a_box_in_a_box_is_drawn_while_the_outer_one_is_seen_large(second: tuple[Page, Box]):
+    page, accepted = second
+    page.locator("[data-box] button").click()
+    inner = (accepted.xmin + 9, accepted.ymin + 9), (accepted.xmax - 10, accepted.ymax - 10)
+    drag(page, *inner)
+    assert box(page) == [accepted.xmin + 10, accepted.ymin + 10, accepted.xmax - 10, accepted.ymax - 10]
+
+
+def test_a_screen_reader_is_told_the_size_once_it_rests(second: tuple[Page, Box]):
+    page, _accepted = second
+    told = page.locator("[data-told]")
+    assert told.get_attribute("aria-live") == "polite"
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    assert told.text_content() == ""
+    expect(told).to_have_text("241 × 181 pixels")
+    page.keyboard.press("Shift+ArrowRight")
+    expect(told).to_have_text("242 × 181 pixels")
+    page.keyboard.press("Delete")
+    expect(told).to_have_text("")
+
+
+def test_every_state_of_the_editor_is_for_everybody(second: tuple[Page, Box]):
+    page, _accepted = second
+
+    def for_everybody() -> None:
+        for width, scheme in LOOKS:
+            page.set_viewport_size({"width": width, "height": 800})
+            page.emulate_media(color_scheme=scheme)
+            assert_accessible(page)
+            assert overflow(page) <= 0, width
+
+    page.get_by_text("Keys and wheel").click()
+    drag(page, (59, 79), (130, 330))
+    for_everybody()
+    by_points(page)
+    page.evaluate("scrollTo(0, 0)")
+    click(page, 200, 120)
+    page.keyboard.press("+")
+    page.locator("[data-box] button").focus()
+    for_everybody()
+
+
+def test_the_tools_are_large_enough_and_stay_on_the_page_at_any_width(second: tuple[Page, Box]):
+    page, _accepted = second
+    drag(page, (59, 79), (130, 330))
+    sizes = """[...document.querySelectorAll(".tools :is(button, input), [data-box] button, [data-clear]")]
+        .map(each => each.getBoundingClientRect()).map(({width, height}) => Math.min(width, height))"""
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        assert overflow(page) <= 0, width
+        assert min(page.evaluate(sizes)) >= 24, width
+
+
+def test_a_pressed_tool_leaves_the_focus_to_the_picture(second: tuple[Page, Box]):
+    page, _accepted = second
+    page.get_by_role("button", name="Zoom in").click()
+    page.mouse.move(*place(page, 240, 180))
+    page.keyboard.down(" ")
+    page.keyboard.up(" ")
+    assert zoomed(page) == 1.5
+
+
+def test_what_is_mounted_is_taken_away_and_mounted_again(second: tuple[Page, Box]):
+    page, accepted = second
+    boxes = page.evaluate("[...document.scripts].find(script => script.src.includes('boxes')).src")
+    assert page.evaluate(f"import('{boxes}').then(({{mount}}) => mount() === mount())") is False
+    assert page.locator(".sheet").count() == 1
+    drag(page, (59, 79), (130, 330))
+    page.keyboard.press("+")
+    held = page.evaluate(f"import('{boxes}').then(({{mount}}) => mount()()).then(() => null)")
+    assert held is None
+    for gone in (".sheet", ".loupe", "[data-box] button", ".is-zoomed", ".is-drawn-on"):
+        expect(page.locator(gone)).to_have_count(0)
+    expect(page.locator("[data-tools]")).to_be_hidden()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Delete")
+    assert box(page) == [60, 80, 130, 330]
+    page.evaluate(f"import('{boxes}').then(({{mount}}) => mount()).then(() => null)")
+    expect(page.locator("[data-tools]")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    assert box(page) == [61, 80, 131, 330]
+    drag(page, (accepted.xmin, accepted.ymin), (accepted.xmin + 20, accepted.ymin + 20))
+    assert box(page)[0] == accepted.xmin + 1

@@ -1,0 +1,264 @@
+"""The box editor under zoom and pan: what is drawn is stored to the pixel, whatever part is seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.protocol import questions as q
+from tests.browser.at_work import answered, at, shown
+from tests.browser.box_editor import Fingers, box, by_points, click, drag, kept, place, under, zoom, zoomed
+from tests.browser.conftest import Open
+from tests.queue.world import World
+from tests.web import desk
+from tests.web.world import SIZE
+
+DRAWN = [72, 92, 130, 160]
+MIDDLE = (95.0, 120.0)
+LAPTOP: dict[str, Any] = {"width": 1280, "height": 800}
+PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
+
+
+@pytest.fixture
+def work(transactional_db: None, tmp_path: Path) -> World:
+    found = desk.campaign(tmp_path / "drawn")
+    desk.bring_up(found, q.BOX_DRAWING)
+    return found
+
+
+@pytest.fixture
+def editor(work: World, open_page: Open) -> Page:
+    return opened(open_page)
+
+
+def opened(open_page: Open, **screen: Any) -> Page:
+    page = open_page(**{**LAPTOP, **screen})
+    at(page, q.BOX_DRAWING)
+    shown(page)
+    page.evaluate("scrollTo(0, 0)")
+    return page
+
+
+def near(found: tuple[float, float], expected: tuple[float, float], by: float = 0.7) -> bool:
+    return all(abs(a - b) <= by for a, b in zip(found, expected, strict=True))
+
+
+# To the pixel
+
+
+@pytest.mark.parametrize("ratio", [1, 2])
+@pytest.mark.parametrize("times", [0.5, 1, 3])
+def test_a_dragged_box_is_stored_to_the_pixel(work: World, open_page: Open, times: float, ratio: int):
+    page = opened(open_page, device_scale_factor=ratio)
+    zoom(page, times, MIDDLE)
+    drag(page, (71, 91), (130, 160))
+    assert box(page) == DRAWN
+    page.keyboard.press("1")
+    answered(page, q.BOX_DRAWING, 1)
+    assert kept() == (DRAWN, "drag")
+
+
+@pytest.mark.parametrize("ratio", [1, 2])
+@pytest.mark.parametrize("times", [0.5, 1, 3])
+def test_four_extreme_points_are_stored_to_the_pixel(work: World, open_page: Open, times: float, ratio: int):
+    page = opened(open_page, device_scale_factor=ratio)
+    by_points(page)
+    zoom(page, times, MIDDLE)
+    for point in ((90, 92), (72, 110), (100, 160), (130, 99)):
+        click(page, *point)
+    assert box(page) == DRAWN
+    page.keyboard.press("1")
+    answered(page, q.BOX_DRAWING, 1)
+    assert kept() == (DRAWN, "extreme")
+
+
+@pytest.mark.parametrize(("times", "taps"), [(1, 0), (3, 3)])
+def test_a_finger_draws_to_the_pixel(work: World, open_page: Open, times: float, taps: int):
+    page = opened(open_page, **PHONE, device_scale_factor=2)
+    for _ in range(taps):
+        page.get_by_role("button", name="Zoom in").tap()
+    assert zoomed(page) == times
+    left, top = (round(value) for value in under(page, *place_of_frame(page, 0.2, 0.2)))
+    Fingers(page).drag((left, top), (left + 70, top + 60))
+    assert box(page) == [left + 1, top + 1, left + 70, top + 60]
+    page.wait_for_timeout(1000)  # a tap right behind would be taken for half of a double tap
+    page.get_by_role("button", name="Send this box").tap()
+    answered(page, q.BOX_DRAWING, 1)
+    assert kept() == ([left + 1, top + 1, left + 70, top + 60], "drag")
+
+
+def place_of_frame(page: Page, u: float, v: float) -> tuple[float, float]:
+    """A point of the window, told as shares of the frame."""
+    frame = page.locator("[data-frame]").bounding_box()
+    assert frame is not None
+    return frame["x"] + u * frame["width"], frame["y"] + v * frame["height"]
+
+
+@pytest.mark.parametrize("times", [0.5, 3])
+def test_handles_work_at_every_zoom(editor: Page, times: float):
+    drag(editor, (71, 91), (130, 160))
+    zoom(editor, times, MIDDLE)
+    drag(editor, (130, 160), (141, 151))
+    assert box(editor) == [72, 92, 141, 151]
+    drag(editor, (106.5, 121.5), (116.5, 131.5))
+    assert box(editor) == [82, 102, 151, 161]
+
+
+@pytest.mark.parametrize("times", [0.5, 3])
+def test_edges_clamp_at_every_zoom(editor: Page, times: float):
+    zoom(editor, times, (470, 350))
+    drag(editor, (440, 330), (900, 700))
+    assert box(editor) == [441, 331, *SIZE]
+    drag(editor, (470, 345), (480, 360))
+    editor.keyboard.press("Shift+ArrowRight")
+    assert box(editor)[2:] == list(SIZE)
+
+
+def test_a_box_begins_beyond_the_picture_where_that_is_smaller_than_the_frame(editor: Page):
+    zoom(editor, 0.5, MIDDLE)
+    drag(editor, (-60, -40), (120, 90))
+    assert box(editor) == [1, 1, 120, 90]
+
+
+# Zoom
+
+
+@pytest.mark.parametrize("held", [None, "Control"])
+def test_the_wheel_zooms_at_the_pointer(editor: Page, held: str | None):
+    spot = place(editor, 300, 200)
+    editor.mouse.move(*spot)
+    if held:
+        editor.keyboard.down(held)
+    for turned in (-120, -120, -240, 120):
+        before = zoomed(editor)
+        editor.mouse.wheel(0, turned)
+        editor.wait_for_function(
+            "was => parseInt(document.querySelector('[data-zoom]').textContent) !== was",
+            arg=round(100 * before),
+        )
+        assert (zoomed(editor) > before) == (turned < 0)
+        assert near(under(editor, *spot), (300, 200))
+
+
+def test_keys_and_buttons_zoom_and_show_the_whole_picture_again(editor: Page):
+    spot = place(editor, 100, 300)
+    editor.mouse.move(*spot)
+    for key, expected in (("+", 1.5), ("+", 2), ("-", 1.5)):
+        editor.keyboard.press(key)
+        assert zoomed(editor) == expected
+        assert near(under(editor, *spot), (100, 300))
+    editor.keyboard.press("0")
+    assert zoomed(editor) == 1
+    editor.get_by_role("button", name="Zoom in").click()
+    editor.get_by_role("button", name="show the whole picture").click()
+    assert zoomed(editor) == 1 and near(under(editor, *place_of_frame(editor, 0, 0)), (0, 0))
+
+
+def test_zoom_ends_where_there_is_nothing_more_to_see(editor: Page):
+    for _ in range(20):
+        editor.keyboard.press("+")
+    assert zoomed(editor) == 16
+    for _ in range(20):
+        editor.keyboard.press("-")
+    assert zoomed(editor) == 0.5
+    assert near(under(editor, *place_of_frame(editor, 0.5, 0.5)), (240, 180))
+
+
+def test_the_wheel_scrolls_the_page_where_the_whole_picture_is_seen(work: World, open_page: Open):
+    page = opened(open_page, width=800, height=500)
+    page.mouse.move(*place(page, 100, 100))
+    page.mouse.wheel(0, 200)
+    page.wait_for_function("() => scrollY > 0")
+    assert zoomed(page) == 1
+    page.mouse.wheel(0, -100)
+    page.wait_for_function("() => scrollY <= 110")
+    assert zoomed(page) == 1
+
+
+def test_two_fingers_zoom_and_pan_and_take_back_what_the_first_began(work: World, open_page: Open):
+    page = opened(open_page, **PHONE)
+    fingers = Fingers(page)
+    first, second = place_of_frame(page, 0.4, 0.5), place_of_frame(page, 0.6, 0.5)
+    spot = under(page, *place_of_frame(page, 0.5, 0.5))
+    fingers.down(place_of_frame(page, 0.6, 0.8))
+    fingers.move(first)
+    page.wait_for_timeout(200)
+    assert box(page) != [None] * 4
+    fingers.down(first, second)
+    assert box(page) == [None] * 4
+    apart = place_of_frame(page, 0.2, 0.5), place_of_frame(page, 0.8, 0.5)
+    fingers.move(*apart)
+    page.wait_for_timeout(200)
+    assert zoomed(page) == pytest.approx(3, abs=0.1)
+    assert near(under(page, *place_of_frame(page, 0.5, 0.5)), spot, 2)
+    fingers.move(*((x + 40, y + 20) for x, y in apart))
+    page.wait_for_timeout(200)
+    middle = place_of_frame(page, 0.5, 0.5)
+    assert near(under(page, middle[0] + 40, middle[1] + 20), spot, 2)
+    fingers.up()
+    assert box(page) == [None] * 4
+    expect(page.locator(".loupe")).to_be_hidden()
+
+
+# Pan
+
+
+@pytest.mark.parametrize("how", ["space", "middle"])
+def test_the_space_bar_and_the_middle_button_pan(editor: Page, how: str):
+    zoom(editor, 3, (240, 180))
+    start = place(editor, 240, 180)
+    editor.mouse.move(*start)
+    if how == "space":
+        editor.keyboard.down(" ")
+        editor.mouse.down()
+    else:
+        editor.mouse.down(button="middle")
+    editor.mouse.move(start[0] + 100, start[1] - 60)
+    editor.mouse.up(button="middle" if how == "middle" else "left")
+    if how == "space":
+        editor.keyboard.up(" ")
+    assert near(under(editor, start[0] + 100, start[1] - 60), (240, 180))
+    assert box(editor) == [None] * 4
+    drag(editor, (240, 180), (280, 220))
+    assert box(editor) == [241, 181, 280, 220]
+
+
+def test_keys_pan_as_far_as_the_picture_goes(editor: Page):
+    zoom(editor, 3, (240, 180))
+    before = under(editor, *place_of_frame(editor, 0, 0))
+    for key, axis, sign in (("d", 0, 1), ("s", 1, 1), ("a", 0, -1), ("w", 1, -1)):
+        editor.keyboard.press(key)
+        after = under(editor, *place_of_frame(editor, 0, 0))
+        assert (after[axis] - before[axis]) * sign > 10
+        before = after
+    for _ in range(30):
+        editor.keyboard.press("d")
+        editor.keyboard.press("s")
+    assert near(under(editor, *place_of_frame(editor, 1, 1)), SIZE)
+
+
+def test_what_is_seen_follows_a_box_that_is_moved_by_keys(editor: Page):
+    drag(editor, (221, 161), (260, 200))
+    zoom(editor, 4, (240, 180))
+    for _ in range(40):
+        editor.keyboard.down("ArrowRight")
+    editor.keyboard.up("ArrowRight")
+    right = box(editor)[2]
+    assert right is not None and right > 350
+    edge = place(editor, right, 180)[0]
+    assert edge <= place_of_frame(editor, 1, 0)[0]
+
+
+def test_letters_count_only_where_single_keys_do_and_never_while_one_types(editor: Page):
+    editor.get_by_label("Left", exact=True).press("0")
+    editor.get_by_label("Answer by single keys").uncheck()
+    editor.keyboard.press("+")
+    editor.keyboard.press("x")
+    assert zoomed(editor) == 1
+    expect(editor.get_by_role("radio", name="Drag")).to_be_checked()
+    editor.get_by_label("Answer by single keys").check()
+    editor.keyboard.press("+")
+    assert zoomed(editor) == 1.5
