@@ -8,7 +8,7 @@ FOLDER holds photographs (*.jpg). Codebooks are learned from half of those count
 centres at once by NumPy, words counted cell by cell; colours and SIFT are OpenCV's there too. It is run
 on a sample and multiplied up, and must find the same words but for rounding. The peak is what a product
 of two matrices reaches in single precision; operations are those of 38 filters of 49 x 49 pixels and of all
-distances, an addition and a multiplication each, as if nothing were saved; Fourier transforms save much of it.
+distances, an addition and a multiplication each, as if nothing were saved; Fourier transforms save much.
 """
 
 from __future__ import annotations
