@@ -120,7 +120,8 @@ def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpRespons
     if request.method == "POST":
         request.session[READ] = {**request.session.get(READ, {}), _mark(place): text.version}
         return SeeOther(place.address)
-    return render(request, "annotation/tasks/instructions.html", {"place": place, "text": text})
+    about = {"place": place, "text": text, "owner": place.worker.pk}
+    return render(request, "annotation/tasks/instructions.html", about)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -144,7 +145,7 @@ def consent(request: HttpRequest, name: str) -> HttpResponse:
     return render(
         request,
         "annotation/tasks/consent.html",
-        {"campaign": campaign, "text": text, "asked": asked, "then": then},
+        {"campaign": campaign, "text": text, "asked": asked, "then": then, "owner": worker.pk},
     )
 
 

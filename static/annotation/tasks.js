@@ -74,7 +74,7 @@ function work() {
     if (breaks.due !== due) show();
   });
   drafts.watch(() => (flow.busy ? null : flow.shown));
-  listen(() => flow.ready);
+  listen((meant) => flow.ready || !meant.closest("form"));
   document.addEventListener("submit", (event) => {
     if (!event.target.closest("[data-desk]")) return;
     event.preventDefault();

@@ -29,11 +29,16 @@ def scenes(transactional_db: None, tmp_path: Path) -> Corpus:
 
 @pytest.fixture
 def open_page(browser: Browser, live_server: LiveServer) -> Iterator[Open]:
-    """Pages in fresh profiles; what console, scripts or content policy complain of fails the test."""
+    """Pages in fresh profiles; what console, scripts or content policy complain of fails the test.
+
+    With `faults` network or server fail on purpose: what the browser itself says of that is no complaint.
+    """
     contexts = []
     complaints: list[str] = []
 
-    def said(message: ConsoleMessage) -> None:
+    def said(message: ConsoleMessage, faults: bool) -> None:
+        if faults and message.text.startswith("Failed to load resource"):
+            return
         # Whoever fills in a form before it has taken the focus for itself is told so.
         if message.type == "info" and message.text.startswith("Autofocus processing was blocked"):
             return
@@ -45,21 +50,22 @@ def open_page(browser: Browser, live_server: LiveServer) -> Iterator[Open]:
         if told is None or f"the server responded with a {told}" not in message.text:
             complaints.append(f"{message.type}: {message.text}")
 
-    def failed(request: Request) -> None:
+    def failed(request: Request, faults: bool) -> None:
         # What was on its way when one left the page is given up.
-        if request.failure != "net::ERR_ABORTED":
+        if not faults and request.failure != "net::ERR_ABORTED":
             complaints.append(f"{request.failure}: {request.url}")
 
-    def opened(width: int = 1280, height: int = 800, **options: Any) -> Page:
-        context = browser.new_context(
-            base_url=live_server.url, viewport={"width": width, "height": height}, **options
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", said)
+    def watch(page: Page, faults: bool) -> None:
+        page.on("console", lambda message: said(message, faults))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("requestfailed", failed)
-        return page
+        page.on("requestfailed", lambda request: failed(request, faults))
+
+    def opened(width: int = 1280, height: int = 800, *, faults: bool = False, **options: Any) -> Page:
+        usual = {"base_url": live_server.url, "viewport": {"width": width, "height": height}}
+        context = browser.new_context(**{**usual, **options})
+        contexts.append(context)
+        context.on("page", lambda page: watch(page, faults))
+        return context.new_page()
 
     yield opened
     for context in contexts:

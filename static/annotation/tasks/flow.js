@@ -14,6 +14,11 @@ const UNREAD = 250;
 const WORTH_A_WORD = 400;
 
 const idOf = (desk) => Number(desk.dataset.assignment);
+// While the next one is awaited, what is shown takes no answer.
+const setBusy = (desk, busy) => {
+  desk.querySelector("[data-answer]").ariaBusy = busy ? "true" : null;
+  for (const choice of desk.querySelectorAll("[data-answer] .choice")) choice.ariaDisabled = busy ? "true" : null;
+};
 const wordsOf = (button) =>
   button.querySelector(".label")?.textContent
   ?? [...button.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data).join("").trim();
@@ -114,7 +119,7 @@ export class Flow {
     this.turn += 1;
     const { turn } = this;
     this.busy = true;
-    this.shown.querySelector("[data-answer]").setAttribute("aria-busy", "true");
+    setBusy(this.shown, true);
     const slow = setTimeout(() => this.wait("waiting"), WORTH_A_WORD);
     this.deck = this.deck.filter(({ until }) => Date.now() < until);
     for (let tries = 0; !this.deck.length; tries += 1) {
@@ -142,8 +147,8 @@ export class Flow {
 
   show(desk, seconds) {
     const before = this.shown;
-    before.querySelector("[data-answer]").removeAttribute("aria-busy");
-    desk.querySelector("[data-answer]").removeAttribute("aria-busy");
+    setBusy(before, false);
+    setBusy(desk, false);
     this.shown = desk;
     this.waiting = "";
     this.busy = false;

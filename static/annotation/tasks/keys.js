@@ -21,7 +21,7 @@ const close = (from) => {
   open.querySelector("summary").focus();
 };
 
-// `ready()` tells whether keys count now: nobody answers what they have not seen.
+// `ready(meant)` tells whether a key counts now: nobody answers what they have not seen.
 export function listen(ready) {
   document.addEventListener("change", (event) => {
     if (event.target.closest("[data-keys]")) localStorage.setItem(KEPT, event.target.checked ? "on" : "off");
@@ -32,10 +32,10 @@ export function listen(ready) {
       close(event.target);
       return;
     }
-    if (!on() || !ready() || event.target.closest?.(TYPING)) return;
+    if (!on() || event.target.closest?.(TYPING)) return;
     const key = CSS.escape(event.key.toLowerCase());
-    const meant = document.querySelector(`[data-desk] [data-key="${key}"]:not([hidden])`);
-    if (!meant) return;
+    const meant = document.querySelector(`[data-desk]:not([inert]) [data-key="${key}"]:not([hidden])`);
+    if (!meant || !ready(meant)) return;
     event.preventDefault();
     meant.click();
     if (meant.localName === "summary" && meant.parentElement.open) {

@@ -5,17 +5,15 @@ const PATIENCE = 20_000;
 
 const tokenOf = (page) => page.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "";
 
-// `owner` is whose answers these are. Signing in changes the token that writes need: it is then fetched
-// from the page as it is now, unless that belongs to somebody else.
+// `owner` is whose answers these are. Signing in changes the token that writes need: it is then fetched from
+// a page as it is now, unless that is somebody else's.
 export function poster(owner) {
   let token = tokenOf(document);
 
   const renewed = async () => {
-    const response = await fetch(location.href);
-    if (!response.ok || response.redirected) return false;
+    const response = await fetch(document.querySelector("[data-renew]").dataset.renew);
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    const theirs = page.querySelector("[data-owner]")?.dataset.owner ?? page.querySelector("[data-kept]")?.dataset.kept;
-    if (theirs !== owner) return false;
+    if (page.querySelector("[data-kept]")?.dataset.kept !== owner) return false;
     token = tokenOf(page);
     return true;
   };

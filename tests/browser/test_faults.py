@@ -1,0 +1,382 @@
+"""What goes wrong between a browser and us, made for real: every answer arrives once, or the page says what
+happened and what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.sessions.models import Session
+from django.db import connection
+from playwright.sync_api import Page, Route, expect
+
+from annotation import leases, sql, submission
+from annotation.models import Assignment, Judgment
+from annotation.protocol import questions as q
+from annotation.submission import Answer
+from tests.browser.at_work import (
+    answer_next,
+    at,
+    both_in_hand,
+    eventually,
+    in_hand,
+    let_go,
+    moved_on,
+    shown,
+    stored,
+)
+from tests.browser.conftest import Open, sign_in
+from tests.browser.test_pages import assert_accessible
+from tests.house.product import serving
+from tests.queue.world import World
+from tests.services import free_port
+from tests.web import desk, world
+
+ANSWERS = "**/api/assignments/*/answer"
+LINK = desk.address(q.COREF_LINK)
+
+
+@pytest.fixture
+def work(transactional_db: None, tmp_path: Path) -> World:
+    return desk.campaign(tmp_path / "drawn")
+
+
+@pytest.fixture
+def page(work: World, open_page: Open) -> Page:
+    """ann at a link question, the next one in hand, where something will fail."""
+    page = open_page(faults=True)
+    ready(page)
+    return page
+
+
+def ready(page: Page) -> None:
+    at(page, q.COREF_LINK)
+    shown(page)
+    both_in_hand(page)
+
+
+def says(page: Page, text: str) -> None:
+    expect(page.locator("[data-tell]")).to_contain_text(text)
+
+
+def kept(page: Page) -> int:
+    """How many answers the browser keeps."""
+    return page.evaluate(
+        """Object.entries(localStorage).filter(([key]) => key.startsWith("phrasebox:outbox:"))
+            .reduce((sum, [, entries]) => sum + JSON.parse(entries).length, 0)"""
+    )
+
+
+def arrive(page: Page, *held: int) -> None:
+    """Wait until the answers to these are stored, each once, and the browser keeps nothing more."""
+    eventually(page, lambda: set(_answered()) >= set(held) and kept(page) == 0)
+    assert Counter(_answered()) == Counter(held)
+
+
+def _answered() -> list[int]:
+    return [held for held in Judgment.objects.values_list("assignment", flat=True) if held]
+
+
+def test_without_a_network_one_works_on_and_all_arrives_when_it_is_back(page: Page):
+    page.context.set_offline(True)
+    first = answer_next(page)
+    moved_on(page, first)
+    second = answer_next(page)
+    says(page, "You are offline, and the next question cannot be fetched. Answers kept in this browser: 2.")
+    assert_accessible(page)
+    assert stored(q.COREF_LINK) == []
+    page.context.set_offline(False)
+    moved_on(page, second)
+    arrive(page, first, second)
+
+
+def test_the_last_answer_can_be_taken_back_while_the_network_is_away(page: Page):
+    page.context.set_offline(True)
+    first = answer_next(page)
+    moved_on(page, first)
+    second = answer_next(page)
+    says(page, "You are offline")
+    page.get_by_role("button", name="Undo last answer").click()
+    answer_next(page, "The same")
+    page.context.set_offline(False)
+    arrive(page, first, second)
+    assert Judgment.objects.get(assignment=second).answer == "yes"
+
+
+def test_an_answer_whose_receipt_is_lost_is_sent_again_and_stored_once(page: Page):
+    lost: list[str] = []
+
+    def lose(route: Route) -> None:
+        if lost:
+            route.continue_()
+            return
+        route.fetch()
+        lost.append(route.request.post_data or "")
+        route.abort()
+
+    page.route(ANSWERS, lose)
+    first = answer_next(page)
+    let_go(page)
+    says(page, "The server does not take answers just now. Kept in this browser: 1")
+    arrive(page, first)
+    expect(page.locator("[data-tell]")).to_be_empty()
+
+
+def test_what_the_server_cannot_take_waits_and_the_rest_goes_on(page: Page, monkeypatch: pytest.MonkeyPatch):
+    real: Callable[..., Any] = submission.submit
+    broken = True
+    first = in_hand(page)
+
+    def submit(**given: Any) -> Any:
+        if broken and given["assignment"] == first:
+            raise RuntimeError("made by a test")
+        return real(**given)
+
+    monkeypatch.setattr(submission, "submit", submit)
+    moved_on(page, answer_next(page))
+    let_go(page)
+    says(page, "The server does not take answers just now. Kept in this browser: 1")
+    assert_accessible(page)
+    both_in_hand(page)
+    second = answer_next(page)
+    let_go(page)
+    eventually(page, lambda: _answered() == [second])
+    broken = False
+    page.get_by_role("button", name="Try now").click()
+    arrive(page, first, second)
+    expect(page.locator("[data-tell]")).to_be_empty()
+
+
+def test_a_conflict_is_told_once_and_the_rest_goes_on(work: World, page: Page):
+    first = answer_next(page)
+    submission.submit(worker=work.workers[0], assignment=first, answer=Answer("yes"), token="elsewhere")
+    moved_on(page, first)
+    both_in_hand(page)
+    second = answer_next(page)
+    let_go(page)
+    says(page, "Your answer “Different” was not stored: You have answered this task already")
+    arrive(page, first, second)
+    assert Judgment.objects.get(assignment=first).answer == "yes"
+    page.reload()
+    says(page, "You have answered this task already, perhaps in another tab: go on with the next.")
+    assert_accessible(page)
+    page.get_by_role("button", name="All right").click()
+    expect(page.locator("[data-tell]")).to_be_empty()
+    page.reload()
+    shown(page)
+    expect(page.locator("[data-tell]")).to_be_empty()
+
+
+def test_an_answer_to_what_is_no_more_is_told_and_the_rest_goes_on(page: Page):
+    first = answer_next(page)
+    Assignment.objects.filter(pk=first).delete()
+    moved_on(page, first)
+    both_in_hand(page)
+    second = answer_next(page)
+    let_go(page)
+    says(page, "was not stored: There is no such task in your hands: open your list of tasks.")
+    arrive(page, second)
+
+
+def test_what_the_question_does_not_take_is_told_and_asked_again(page: Page):
+    held = in_hand(page)
+    page.evaluate("document.querySelector('[data-key=\"2\"]').value = 'perhaps'")
+    moved_on(page, answer_next(page))
+    let_go(page)
+    says(page, "Your answer “Different” was not stored: “perhaps” is no answer to this question")
+    assert stored(q.COREF_LINK) == []
+    moved_on(page, answer_next(page))
+    while in_hand(page) != held:
+        moved_on(page, answer_next(page))
+    answer_next(page)
+    let_go(page)
+    eventually(page, Judgment.objects.filter(assignment=held).exists)
+
+
+def test_an_answer_comes_in_after_its_lease_ran_out(page: Page):
+    first = answer_next(page)
+    Assignment.objects.filter(pk=first).update(expires_at=sql.now() - timedelta(minutes=1))
+    assert leases.expire() == 1
+    let_go(page)
+    arrive(page, first)
+
+
+def test_an_answer_that_others_made_needless_is_stored_and_that_is_said(work: World, page: Page):
+    first = answer_next(page)
+    held = Assignment.objects.select_related("task").get(pk=first)
+    Assignment.objects.filter(pk=first).update(expires_at=sql.now() - timedelta(minutes=1))
+    leases.expire()
+    while held.task and held.task.state == "open":
+        for worker in range(1, 4):
+            lease = work.take(worker)
+            if isinstance(lease, leases.Lease):
+                work.submit(worker, lease, then=False)
+        held.task.refresh_from_db()
+    let_go(page)
+    says(page, "Your answer is stored. Others had settled that question meanwhile")
+    assert Judgment.objects.filter(assignment=first).count() == 1
+
+
+def test_a_session_that_is_over_keeps_the_answers_until_one_has_signed_in(page: Page):
+    Session.objects.all().delete()
+    first = answer_next(page)
+    moved_on(page, first)
+    second = answer_next(page)
+    says(page, "You have been signed out. Answers kept in this browser: 2")
+    assert_accessible(page)
+    page.get_by_role("link", name="Sign in").click()
+    page.get_by_label("User name").fill("ann")
+    page.get_by_label("Password").fill(world.PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    if "instructions" in page.url:
+        page.get_by_role("button", name="I have read this: begin").click()
+    expect(page.locator("[data-answer]")).to_be_visible()
+    arrive(page, first, second)
+
+
+def test_whoever_signs_in_again_in_another_tab_goes_on_in_this_one(page: Page):
+    Session.objects.all().delete()
+    first = answer_next(page)
+    let_go(page)
+    says(page, "You have been signed out")
+    other = page.context.new_page()
+    sign_in(other, "ann")
+    other.close()
+    page.bring_to_front()
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    arrive(page, first)
+    expect(page.locator("[data-tell]")).to_be_empty()
+
+
+def test_nobody_sends_the_answers_of_somebody_else(page: Page):
+    world.account("bob", "annotator")
+    Session.objects.all().delete()
+    first = answer_next(page)
+    let_go(page)
+    says(page, "You have been signed out")
+    sign_in(other := page.context.new_page(), "bob", then="/tasks/")
+    page.bring_to_front()
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    says(page, "Somebody else has signed in in this browser. Your answers kept here: 1")
+    assert_accessible(page)
+    assert stored(q.COREF_LINK) == [] and kept(page) == 1
+    Session.objects.all().delete()
+    sign_in(other, "ann", then="/tasks/")
+    arrive(other, first)
+
+
+def test_two_tabs_do_not_work_at_one_place(page: Page):
+    first = answer_next(page)
+    moved_on(page, first)
+    second = in_hand(page)
+    other = page.context.new_page()
+    other.goto(LINK)
+    told = "You are working on this task in another tab"
+    expect(other.get_by_text(told)).to_be_visible()
+    assert_accessible(other)
+    other.keyboard.press("1")
+    assert kept(page) == 1
+    other.get_by_role("button", name="Go on here").click()
+    expect(page.get_by_text(told)).to_be_visible()
+    expect(other.get_by_text(told)).to_be_hidden()
+    shown(other)
+    other.wait_for_timeout(300)
+    assert in_hand(other) == second
+    answer_next(other, "The same")
+    let_go(other)
+    arrive(other, first, second)
+
+
+def test_a_tab_that_is_closed_leaves_its_place_to_the_other(page: Page):
+    first = answer_next(page)
+    other = page.context.new_page()
+    other.goto(LINK)
+    expect(other.get_by_text("in another tab")).to_be_visible()
+    page.close()
+    expect(other.get_by_text("in another tab")).to_be_hidden()
+    arrive(other, first)
+    shown(other)
+    assert in_hand(other) != first
+
+
+def test_a_reload_keeps_what_was_not_sent_and_does_not_ask_it_again(page: Page):
+    page.route(ANSWERS, lambda route: route.abort())
+    first = answer_next(page)
+    moved_on(page, first)
+    page.reload()
+    shown(page)
+    moved_on(page, first)
+    assert kept(page) == 1
+    page.unroute(ANSWERS)
+    page.reload()
+    arrive(page, first)
+
+
+def test_back_and_forward_lose_nothing_and_ask_nothing_twice(page: Page):
+    page.goto("/tasks/")
+    page.get_by_role("link", name="Go on : Same or different?").click()
+    shown(page)
+    both_in_hand(page)
+    first = answer_next(page)
+    moved_on(page, first)
+    second = in_hand(page)
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your tasks")
+    page.go_forward()
+    shown(page)
+    assert in_hand(page) == second
+    arrive(page, first)
+
+
+def test_what_is_kept_is_sent_from_the_list_of_tasks_too(page: Page):
+    page.route(ANSWERS, lambda route: route.abort())
+    first = answer_next(page)
+    moved_on(page, first)
+    page.goto("/tasks/")
+    says(page, "The server does not take answers just now. Kept in this browser: 1")
+    assert_accessible(page)
+    page.unroute(ANSWERS)
+    page.get_by_role("button", name="Try now").click()
+    arrive(page, first)
+    expect(page.locator("[data-tell]")).to_be_empty()
+
+
+def test_a_server_that_was_stopped_and_started_again_gets_every_answer(
+    work: World, tmp_path: Path, open_page: Open
+):
+    port = free_port()
+    given = {
+        "DATABASE_URL": database_address(),
+        "DATA_DIR": str(settings.DATA_DIR),
+        "SECRET_KEY": settings.SECRET_KEY,
+    }
+    address = f"http://127.0.0.1:{port}"
+    page = open_page(faults=True, base_url=address)
+    session = desk.at_work(work).cookies[settings.SESSION_COOKIE_NAME].value
+    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": address}])
+    with serving(tmp_path, port=port, **given):
+        page.goto(LINK)
+        shown(page)
+        both_in_hand(page)
+    first = answer_next(page)
+    moved_on(page, first)
+    second = answer_next(page)
+    says(page, "The server does not answer just now")
+    assert_accessible(page)
+    with serving(tmp_path, port=port, **given):
+        moved_on(page, second)
+        arrive(page, first, second)
+        page.goto("about:blank")
+
+
+def database_address() -> str:
+    """Where the tests' database is, for another process."""
+    given = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{given['NAME']}"
+    return "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format(**given)

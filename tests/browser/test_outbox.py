@@ -1,0 +1,332 @@
+"""From question to question: answers wait in the browser for a moment, can be taken back, and arrive once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation import controls
+from annotation.controls import KnownItem
+from annotation.models import Assignment, Control, Judgment
+from annotation.protocol import questions as q
+from tests.browser.at_work import (
+    answer_next,
+    answered,
+    at,
+    both_in_hand,
+    eventually,
+    in_hand,
+    let_go,
+    moved_on,
+    shown,
+    stored,
+)
+from tests.browser.conftest import Open
+from tests.browser.test_pages import assert_accessible
+from tests.queue.world import TRUSTING, World
+from tests.web import desk
+
+UNDO = "Undo last answer"
+#: Runs in a page: an outbox and its sender with a clock and a server of their own. Each play gives answers,
+#: takes some back, loses requests before and after they arrive, and ends when nothing is kept any more.
+PLAYS = """async (plays) => {
+  const { Outbox, HOLD } = await import("/static/annotation/tasks/outbox.js");
+  const { Sender } = await import("/static/annotation/tasks/sender.js");
+  const wrong = [];
+  for (let play = 0; play < plays; play += 1) {
+    let seed = play * 2654435761 % 4294967296;
+    const random = () => (seed = (seed * 1664525 + 1013904223) % 4294967296) / 4294967296;
+    const kept = new Map();
+    const storage = {
+      get: (key, usual) => (kept.has(key) ? JSON.parse(kept.get(key)) : usual),
+      put: (key, value) => kept.set(key, JSON.stringify(value)),
+      remove: (key) => kept.delete(key),
+    };
+    let now = 1e12;
+    const server = new Map();  // assignment -> [token, answer]
+    const meant = new Map();
+    const told = new Set();
+    let twice = 0;
+    const send = async ({ assignment, token, answer }) => {
+      const luck = random();
+      if (luck < 0.2) return { status: 0, said: {} };
+      if (luck < 0.3) return { status: 500, said: {} };
+      if (luck < 0.35) return { status: 401, said: {} };
+      const there = server.get(assignment);
+      if (there && there[0] !== token) return { status: 409, said: { detail: "answered" } };
+      if (there && there[1] !== answer) twice += 1;
+      if (!there) server.set(assignment, [token, answer]);
+      return luck < 0.5 ? { status: 0, said: {} } : { status: 200, said: {} };
+    };
+    const clock = () => now;
+    const box = () => new Outbox(storage, "1:c:k", clock);
+    const make = () => new Sender({ outbox: box(), send, now: clock, online: () => true });
+    let sender = make();
+    for (let n = 0; n < 12; n += 1) {
+      sender.outbox.give({ assignment: n, token: `t${n}`, answer: "first", label: "" });
+      meant.set(n, "first");
+      now += random() * 2 * HOLD;
+      if (random() < 0.3) await sender.run();
+      const taken = random() < 0.3 && sender.outbox.takeBack(n);
+      if (taken) {
+        sender.outbox.give({ ...taken, answer: "second" });
+        meant.set(n, "second");
+      }
+      sender.run();
+      if (random() < 0.1) {  // a reload
+        sender.stop();
+        await new Promise((resolve) => setTimeout(resolve));
+        sender = make();
+      }
+    }
+    for (let round = 0; sender.outbox.entries.length && round < 500; round += 1) {
+      now += 70000;
+      await sender.run();
+    }
+    sender.stop();
+    for (const { assignment } of sender.outbox.refused) told.add(assignment);
+    for (const [assignment, answer] of meant) {
+      const there = server.get(assignment)?.[1];
+      if (there !== answer && !told.has(assignment)) wrong.push([play, assignment, there, answer]);
+    }
+    if (twice) wrong.push([play, "another answer under an old token"]);
+  }
+  return wrong;
+}"""
+
+
+@pytest.fixture
+def work(transactional_db: None, tmp_path: Path) -> World:
+    return desk.campaign(tmp_path / "drawn")
+
+
+@pytest.fixture
+def page(work: World, open_page: Open) -> Page:
+    """ann at a link question, the next one in hand."""
+    page = open_page()
+    at(page, q.COREF_LINK)
+    shown(page)
+    both_in_hand(page)
+    return page
+
+
+def test_whatever_is_lost_on_the_way_every_answer_arrives_as_it_was_meant_or_is_told_of(open_page: Open):
+    page = open_page()
+    page.goto("/sign-in/")
+    assert page.evaluate(PLAYS, 300) == []
+
+
+def test_the_next_question_comes_without_a_page_and_its_answer_sends_the_one_before(page: Page):
+    page.evaluate("window.loaded = 'once'")
+    first = answer_next(page)
+    moved_on(page, first)
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    assert stored(q.COREF_LINK) == []
+    both_in_hand(page)
+    answer_next(page)
+    eventually(page, lambda: len(stored(q.COREF_LINK)) == 1)
+    assert Judgment.objects.get().assignment_id == first
+    assert page.evaluate("window.loaded") == "once"
+
+
+def test_an_answer_goes_by_itself_after_ten_seconds(page: Page):
+    answer_next(page)
+    page.wait_for_timeout(6_000)
+    assert stored(q.COREF_LINK) == []
+    expect(page.get_by_role("button", name=UNDO)).to_be_visible()
+    eventually(page, lambda: stored(q.COREF_LINK) == ["no"])
+    expect(page.get_by_role("button", name=UNDO)).to_be_hidden()
+
+
+def test_leaving_sends_the_last_answer(page: Page):
+    answer_next(page)
+    page.goto("/tasks/")
+    eventually(page, lambda: stored(q.COREF_LINK) == ["no"])
+
+
+def test_the_last_answer_is_taken_back_by_key_and_given_again(page: Page):
+    first = answer_next(page)
+    moved_on(page, first)
+    second = in_hand(page)
+    shown(page)
+    page.keyboard.press("u")
+    moved_on(page, second)
+    expect(page.get_by_role("status")).to_contain_text("Your last answer is taken back")
+    expect(page.get_by_text("0 done today")).to_be_visible()
+    assert_accessible(page)
+    assert in_hand(page) == first
+    answer_next(page, "The same")
+    moved_on(page, first)
+    assert in_hand(page) == second
+    answered(page, q.COREF_LINK, 1)
+    assert stored(q.COREF_LINK) == ["yes"]
+
+
+def test_what_is_sent_cannot_be_taken_back(page: Page):
+    answer_next(page)
+    expect(page.get_by_role("button", name=UNDO)).to_be_visible()
+    let_go(page)
+    expect(page.get_by_role("button", name=UNDO)).to_be_hidden()
+
+
+def test_a_report_and_a_return_are_taken_back_too(page: Page):
+    held = in_hand(page)
+    page.keyboard.press("r")
+    moved_on(page, held)
+    page.get_by_role("button", name=UNDO).click()
+    page.wait_for_timeout(300)
+    assert in_hand(page) == held
+    page.locator("summary", has_text="Report a problem").click()
+    page.get_by_label("This is offensive").check()
+    page.get_by_role("button", name="Report instead of answering").click()
+    moved_on(page, held)
+    page.get_by_role("button", name=UNDO).click()
+    expect(page.get_by_label("This is offensive")).to_be_checked()
+    page.wait_for_timeout(300)
+    answer_next(page)
+    answered(page, q.COREF_LINK, 1)
+    assert Judgment.objects.get().flag == ""
+
+
+def test_a_box_is_there_again_when_its_answer_is_taken_back(work: World, open_page: Open):
+    desk.bring_up(work, q.BOX_DRAWING)
+    page = open_page()
+    at(page, q.BOX_DRAWING)
+    shown(page)
+    both_in_hand(page)
+    held = in_hand(page)
+    page.keyboard.press("ArrowUp")
+    answer_next(page, "Send this box")
+    moved_on(page, held)
+    left = page.get_by_label("Left", exact=True)
+    expect(left).to_have_value("")
+    page.get_by_role("button", name=UNDO).click()
+    expect(left).not_to_have_value("")
+    before = int(left.input_value())
+    page.keyboard.press("ArrowRight")
+    assert int(left.input_value()) == before + 1
+    answer_next(page, "Send this box")
+    answered(page, q.BOX_DRAWING, 1)
+    assert Judgment.objects.get(assignment=held).xmin == before + 1
+
+
+def test_the_picture_stays_where_the_next_question_is_about_the_same(
+    transactional_db: None, tmp_path: Path, open_page: Open
+):
+    desk.campaign(tmp_path / "drawn", images=1)
+    page = open_page()
+    at(page, q.COREF_LINK)
+    shown(page)
+    both_in_hand(page)
+    page.evaluate("document.querySelector('[data-picture]').seen = true")
+    before = page.locator(".question").inner_html(), page.locator(".captions").inner_html()
+    moved_on(page, answer_next(page))
+    assert page.evaluate("document.querySelector('[data-picture]').seen") is True
+    assert (page.locator(".question").inner_html(), page.locator(".captions").inner_html()) != before
+    page.get_by_role("button", name=UNDO).click()
+    expect(page.get_by_role("button", name=UNDO)).to_be_hidden()
+    assert page.evaluate("document.querySelector('[data-picture]').seen") is True
+
+
+def test_what_was_drawn_and_not_sent_is_there_after_a_reload(work: World, open_page: Open):
+    desk.bring_up(work, q.BOX_DRAWING)
+    page = open_page()
+    at(page, q.BOX_DRAWING)
+    shown(page)
+    page.keyboard.press("ArrowUp")
+    page.locator("summary", has_text="Report a problem").click()
+    page.get_by_label("Anything else").fill("a dog behind the dog")
+    edges = [page.get_by_label(name, exact=True).input_value() for name in ("Left", "Top", "Right", "Bottom")]
+    page.reload()
+    shown(page)
+    expect(page.get_by_label("Anything else")).to_have_value("a dog behind the dog")
+    for name, edge in zip(("Left", "Top", "Right", "Bottom"), edges, strict=True):
+        expect(page.get_by_label(name, exact=True)).to_have_value(edge)
+    expect(page.locator(".sheet .edge")).to_be_visible()
+    page.get_by_role("button", name="Send this box").click()
+    answered(page, q.BOX_DRAWING, 1)
+
+
+def test_a_tests_answers_stand(transactional_db: None, tmp_path: Path, open_page: Open):
+    work = desk.campaign(tmp_path / "drawn", settings={**TRUSTING, "trust": {"verdict_known": 2}})
+    known = {("0:3-5", "1:6-7"): "yes", ("0:0-2", "1:0-2"): "no"}
+    items = [
+        KnownItem(q.COREF_LINK, Control.QUALIFICATION, "scene-1", pair, right)
+        for pair, right in known.items()
+    ]
+    controls.add(campaign=work.campaign, items=enumerate(items, 1), source="page")
+    page = open_page()
+    at(page, q.COREF_LINK)
+    page.get_by_role("button", name="Take the test").click()
+    page.get_by_role("button", name="I have read this: begin").click()
+    shown(page)
+    both_in_hand(page)
+    first = answer_next(page)
+    moved_on(page, first)
+    expect(page.get_by_text("Test: question 2 of 2")).to_be_visible()
+    expect(page.get_by_role("button", name=UNDO)).to_be_hidden()
+    eventually(page, Judgment.objects.filter(assignment=first).exists)
+
+
+def test_where_two_may_be_in_hand_the_answer_makes_room_for_the_next(
+    transactional_db: None, tmp_path: Path, open_page: Open
+):
+    desk.campaign(tmp_path / "drawn", settings={**TRUSTING, "lease": {"in_hand": 2}})
+    page = open_page()
+    at(page, q.COREF_LINK)
+    for done in range(1, 4):
+        moved_on(page, answer_next(page))
+        eventually(page, lambda done=done: len(stored(q.COREF_LINK)) == done)  # type: ignore[misc]
+    assert Assignment.objects.filter(state=Assignment.LEASED).count() <= 2
+
+
+def test_pace_and_earnings_go_with_the_answers(transactional_db: None, tmp_path: Path, open_page: Open):
+    pay = {"basis": "item", "currency": "EUR", "per_item": {q.COREF_LINK: 0.025}}
+    desk.campaign(tmp_path / "drawn", settings={**TRUSTING, "pay": pay})
+    page = open_page()
+    at(page, q.COREF_LINK)
+    for _ in range(5):
+        moved_on(page, answer_next(page))
+    line = page.locator(".progress")
+    expect(line).to_contain_text("5 done today 0.125 EUR 1 s each")
+    page.get_by_role("button", name=UNDO).click()
+    expect(line).to_contain_text("4 done today 0.10 EUR")
+    answer_next(page)
+    page.goto("/tasks/")
+    eventually(page, lambda: len(stored(q.COREF_LINK)) == 5)
+    page.reload()
+    expect(page.get_by_text("5 done today, 0.125 EUR")).to_be_visible()
+
+
+def test_after_fifty_minutes_a_break_is_suggested_once(work: World, open_page: Open):
+    page = open_page()
+    page.clock.install()
+    at(page, q.COREF_LINK)
+    shown(page)
+
+    def minutes(number: int) -> None:
+        for _ in range(number // 2):
+            page.clock.fast_forward("02:00")
+            page.mouse.move(*_elsewhere())
+
+    reminder = page.get_by_text("A short break does eyes and answers good")
+    minutes(48)
+    expect(reminder).to_be_hidden()
+    page.reload()
+    minutes(4)
+    expect(reminder).to_be_visible()
+    assert_accessible(page)
+    page.get_by_role("button", name="All right").click()
+    minutes(4)
+    expect(reminder).to_be_hidden()
+
+
+_places = [(60 + 7 * n, 60 + 5 * n) for n in range(40)]
+
+
+def _elsewhere() -> tuple[int, int]:
+    """Another place each time: a pointer that stays is nobody at work."""
+    _places.append(_places.pop(0))
+    return _places[0]
