@@ -12,6 +12,7 @@ A claim never waits: rows that others hold are passed over. Call everything here
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -89,6 +90,18 @@ def claim(cursor: Any, holder: Holder, kind: str) -> Claim | None:
 
 def _claim(cursor: Any, holder: Holder, kind: str, start: int, window: int) -> Claim | None:
     """One conditional UPDATE on the counters of the first suitable task of a window."""
+    sql.execute(
+        cursor,
+        f"""UPDATE annotation_task SET live = live + 1 WHERE id = ({_first(window)})
+            AND live < wanted RETURNING {_SHOWN}""",
+        _sought(holder, kind, start),
+    )
+    row = cursor.fetchone()
+    return Claim(*row) if row else None
+
+
+def _first(window: int) -> str:
+    """The id of the first suitable task of a window, for `_sought`, locked where there are locks."""
     # The window is put in this worker's order first, and the search ends at the first suitable task.
     ordered = f"""
         SELECT h.id FROM (
@@ -100,20 +113,59 @@ def _claim(cursor: Any, holder: Holder, kind: str, start: int, window: int) -> C
         SELECT t.id FROM annotation_task t
         WHERE t.id = o.id AND t.state = 'open' AND t.live < t.wanted AND NOT EXISTS (
             SELECT 1 FROM annotation_assignment a WHERE a.task_id = t.id AND a.worker_id = %s)"""
-    if connection.vendor == "postgresql":
-        # LATERAL with a lock inside: a join could be planned as a scan of all tasks.
-        locked = f"{suitable} FOR NO KEY UPDATE SKIP LOCKED"
-        first = f"SELECT t.id FROM ({ordered}) o CROSS JOIN LATERAL ({locked}) t LIMIT 1"
-    else:
-        first = f"SELECT o.id FROM ({ordered}) o WHERE EXISTS ({suitable}) LIMIT 1"
-    sql.execute(
-        cursor,
-        f"""UPDATE annotation_task SET live = live + 1 WHERE id = ({first})
-            AND live < wanted RETURNING {_SHOWN}""",
-        [holder.campaign, kind, start, holder.worker, holder.worker * 331, holder.worker],
-    )
+    if connection.vendor != "postgresql":
+        return f"SELECT o.id FROM ({ordered}) o WHERE EXISTS ({suitable}) LIMIT 1"
+    # LATERAL with a lock inside: a join could be planned as a scan of all tasks.
+    locked = f"{suitable} FOR NO KEY UPDATE SKIP LOCKED"
+    return f"SELECT t.id FROM ({ordered}) o CROSS JOIN LATERAL ({locked}) t LIMIT 1"
+
+
+def _sought(holder: Holder, kind: str, start: int) -> list[Any]:
+    return [holder.campaign, kind, start, holder.worker, holder.worker * 331, holder.worker]
+
+
+def claim_and_lease(
+    cursor: Any,
+    holder: Holder,
+    kind: str,
+    *,
+    after: Sequence[sql.Statement],
+    holding: Sequence[int],
+    at: datetime,
+    expires: datetime,
+) -> tuple[int, Claim] | None:
+    """Send the statements `after`, look whether the worker holds just `holding`, claim, and lease.
+
+    All in one trip to PostgreSQL, which alone speaks it. None where they hold something else, or where
+    there is nothing among the first HEAD; `after` has been done all the same.
+    """
+    text = f"""WITH claimed AS (
+            UPDATE annotation_task SET live = live + 1
+            WHERE id = ({_first(HEAD)}) AND live < wanted AND %s = ARRAY(
+                SELECT a.id FROM annotation_assignment a
+                WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.state = 'leased'
+                ORDER BY a.id)
+            RETURNING {_SHOWN}
+        ), leased AS (
+            INSERT INTO annotation_assignment
+                (campaign_id, worker_id, kind, task_id, control_id, attempt, role, state,
+                 leased_at, expires_at, ended_at, token, seconds, pay, "right")
+            SELECT %s, %s, %s, id, NULL, 0, role, 'leased', %s, %s, NULL, '', 0, 0, NULL FROM claimed
+            RETURNING id
+        )
+        SELECT leased.id, claimed.* FROM claimed, leased"""
+    place = [holder.campaign, holder.worker, kind]
+    values = [
+        *_sought(holder, kind, 0),
+        sorted(holding),
+        *[holder.worker, holder.campaign, kind],
+        *place,
+        sql.moment(at),
+        sql.moment(expires),
+    ]
+    sql.send(cursor, [*after, (text, values)])
     row = cursor.fetchone()
-    return Claim(*row) if row else None
+    return (row[0], Claim(*row[1:])) if row else None
 
 
 def again(cursor: Any, holder: Holder, kind: str) -> tuple[int, Claim] | None:

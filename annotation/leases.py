@@ -26,6 +26,7 @@ from annotation.campaign_settings import CampaignSettings, settings_from
 from annotation.hand_out import Holder, Nothing
 from annotation.models import Assignment, Campaign
 from annotation.models import Standing as StandingRow
+from annotation.protocol import trust
 from annotation.protocol.controls import choose, due
 from annotation.protocol.trust import QUALIFICATION, why_not
 
@@ -122,9 +123,25 @@ def terms_of(cursor: Any, campaign: int) -> Terms:
 
 
 def following(
-    cursor: Any, terms: Terms, holder: Holder, kind: str, holding: Collection[int], at: datetime
+    cursor: Any,
+    terms: Terms,
+    holder: Holder,
+    kind: str,
+    holding: Collection[int],
+    at: datetime,
+    *,
+    after: Sequence[sql.Statement] = (),
 ) -> Lease | Nothing:
-    """`take` within a transaction that holds the worker's standing."""
+    """`take` within a transaction that holds the worker's standing, once the statements `after` are done."""
+    expires = at + timedelta(minutes=terms.settings.lease.minutes)
+    if sql.in_one_trip() and _is_plain(terms, holder, kind, len(holding)):
+        found = hand_out.claim_and_lease(
+            cursor, holder, kind, after=after, holding=list(holding), at=at, expires=expires
+        )
+        if found is not None:
+            return _lease(*found, kind, expires)
+    else:
+        sql.send(cursor, after)
     sql.execute(
         cursor,
         """SELECT a.id, a.role, a.task_id, a.control_id, a.expires_at FROM annotation_assignment a
@@ -146,7 +163,6 @@ def following(
     ahead = hand_out.ahead(cursor, holder, terms.settings.trust, at)
     if ahead is not None:
         return ahead
-    expires = at + timedelta(minutes=terms.settings.lease.minutes)
     number = holder.standing.items + len(held) + 1
     control = _control(cursor, terms, holder, kind, number, at, expires)
     if control is not None:
@@ -164,6 +180,21 @@ def following(
         )
     else:
         assignment = _insert(cursor, terms, holder, kind, claim.role, at, expires, task=claim.task)
+    return _lease(assignment, claim, kind, expires)
+
+
+def _is_plain(terms: Terms, holder: Holder, kind: str, held: int) -> bool:
+    """Whether a worker who holds `held` of the kind is to get a task like any other, or nothing."""
+    return (
+        held < terms.settings.lease.in_hand
+        and hand_out.closed(terms) is None
+        and refused_to(holder, terms) is None
+        and not trust.watched(holder.standing, terms.settings.trust)
+        and not _control_due(terms, holder, kind, holder.standing.items + held + 1)
+    )
+
+
+def _lease(assignment: int, claim: hand_out.Claim, kind: str, expires: datetime) -> Lease:
     content = json.loads(claim.content)
     return Lease(assignment, kind, claim.role, claim.image, content, claim.key, expires, claim.task, None)
 
@@ -259,17 +290,9 @@ def _control(
     cursor: Any, terms: Terms, holder: Holder, kind: str, number: int, at: datetime, expires: datetime
 ) -> Lease | None:
     """A known item, where this worker's next is to be one and there is one they have not met."""
-    pool = controls.pool(terms.id, kind, terms.revision)
-    state = holder.standing.state
-    if not pool or not due(
-        terms.settings.trust,
-        seed=terms.seed,
-        worker=holder.pseudonym,
-        kind=kind,
-        state=state,
-        number=number,
-    ):
+    if not _control_due(terms, holder, kind, number):
         return None
+    pool = controls.pool(terms.id, kind, terms.revision)
     seen = controls.seen(worker=holder.worker, campaign=terms.id, kind=kind)
     chosen = choose(pool, seed=terms.seed, worker=holder.pseudonym, kind=kind, seen=seen).control
     if chosen is None:
@@ -279,6 +302,18 @@ def _control(
     shown = controls.shown(control)
     return Lease(
         assignment, kind, _ROLE_CONTROL, shown.image, shown.content, shown.key, expires, None, control
+    )
+
+
+def _control_due(terms: Terms, holder: Holder, kind: str, number: int) -> bool:
+    """Whether this worker's item `number` of the kind is to be a known one, where there are any."""
+    return bool(controls.pool(terms.id, kind, terms.revision)) and due(
+        terms.settings.trust,
+        seed=terms.seed,
+        worker=holder.pseudonym,
+        kind=kind,
+        state=holder.standing.state,
+        number=number,
     )
 
 

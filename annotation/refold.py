@@ -3,8 +3,8 @@
 Submitting, discarding, ruling and merging are one path: fold all valid judgments of the image
 anew, compare with what was written last (`OpenImage.state`), write the difference. That column:
 
-    open     {key: [task id, answers wanted, votes given]}  questions that wait for votes
-    checks   {key: task id}                    settled questions that wait for a double check
+    open     {key: [answers wanted, votes given]}  questions that wait for votes
+    checks   [key, ...]                        settled questions that wait for a double check
     chains   [{m, s, r, k, b, p, moves}]       mention ids, stage, reason, kind, accepted boxes,
                                                pending box or null, [[stage, outcome, next], ...]
     merged   [[...], ...]                      what merged and why, where the image is complete
@@ -131,7 +131,7 @@ def refold(image: int) -> ImageState:
             f"SELECT {COLUMNS} FROM annotation_openimage o WHERE o.id = %s" + sql.locking("o"), [image]
         )
         row = row_from(cursor.fetchone())
-        found = difference(cursor, row, votes_of(cursor, image), at=sql.now())
+        found = difference(row, votes_of(cursor, image), at=sql.now())
         sql.send(cursor, found.statements)
     return found.state
 
@@ -145,7 +145,6 @@ def state_of(image: OpenImage) -> ImageState:
 
 
 def difference(
-    cursor: Any,
     row: Row,
     votes: Sequence[Vote],
     *,
@@ -158,42 +157,42 @@ def difference(
 
     `placed` is the key whose newest vote took a place that its task counts already; `check` the
     key of a question that, once settled, is to be asked of a second worker; `checked` the key
-    whose double check has come. New tasks are written at once, since the state
-    names them; all else is left to the statements, to be sent after the judgment's own.
+    whose double check has come. All is left to the statements, to be sent after the judgment's own.
     """
     state = fold_of(row)(vote.judgment for vote in votes)
     given = Counter(v.judgment.key for v in votes if v.judgment.role == q.VOTE)
-    before: Mapping[str, Sequence[int]] = row.state["open"]
-    checks = {key: task for key, task in row.state["checks"].items() if key != checked}
+    # Earlier versions wrote a task's id before the numbers, and by the key of a double check.
+    before: Mapping[str, Sequence[int]] = {key: of[-2:] for key, of in row.state["open"].items()}
+    checks = [key for key in row.state["checks"] if key != checked]
     asked = {question.key: question for question in state.questions}
     statements: list[sql.Statement] = []
     if checked:
-        statements.append(task_rows.ended(row.state["checks"][checked], Task.SETTLED))
+        statements.append(task_rows.ended(row.id, checked, Task.SETTLED))
     now_open: dict[str, list[int]] = {}
     fresh: list[Question] = []
     for key, question in asked.items():
         wanted = given[key] + question.wanted
+        now_open[key] = [wanted, given[key]]
         if key not in before:
             fresh.append(question)
             if key in checks:
                 # Closed first, so that whoever claims its double check now is seen when it is counted.
-                sql.send(cursor, [task_rows.ended(checks.pop(key), Task.VOID)])
+                checks.remove(key)
+                statements.append(task_rows.ended(row.id, key, Task.VOID))
             continue
-        task, was, had = before[key]
-        now_open[key] = [task, wanted, given[key]]
+        was, had = before[key]
         if (was, had) != (wanted, given[key]):
-            statements.append(task_rows.wants(task, wanted, given[key] - had - (key == placed)))
-    for key, (task, _, _) in before.items():
+            statements.append(task_rows.wants(row.id, key, wanted, given[key] - had - (key == placed)))
+    for key in before:
         if key in asked:
             continue
         if key == check:
-            checks[key] = task
-            statements.append(task_rows.twice(task))
+            checks.append(key)
+            statements.append(task_rows.twice(row.id, key))
         else:
-            statements.append(task_rows.ended(task, Task.SETTLED if given[key] else Task.VOID))
+            statements.append(task_rows.ended(row.id, key, Task.SETTLED if given[key] else Task.VOID))
     if fresh:
-        ids = task_rows.ask(
-            cursor,
+        statements += task_rows.asked(
             fresh,
             given,
             _drawers(state, votes),
@@ -202,10 +201,6 @@ def difference(
             rank=task_rows.rank_of(priority=row.priority, place=row.place),
             at=at,
         )
-        for question in fresh:
-            had = given[question.key]
-            now_open[question.key] = [ids[question.key], had + question.wanted, had]
-        statements.append(task_rows.items(fresh, ids))
     chains = [_chain(chain) for chain in state.chains]
     statements.extend(_moves(row.id, row.state["chains"], chains, at))
     statements.append(
@@ -269,11 +264,11 @@ def open_images(
         )
         of_image: dict[int, dict[str, list[int]]] = {row.pk: {} for row in rows}
         for task in tasks:
-            of_image[task.image_id][task.key] = [task.pk, task.wanted, 0]
+            of_image[task.image_id][task.key] = [task.wanted, 0]
         for row, state in zip(rows, states, strict=True):
             row.state = {
                 "open": of_image[row.pk],
-                "checks": {},
+                "checks": [],
                 "chains": [_chain(chain) for chain in state.chains],
                 "merged": _merged(state),
             }

@@ -14,6 +14,7 @@ import contextlib
 import fcntl
 import os
 import re
+import threading
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -60,6 +61,24 @@ def _turn() -> Iterator[None]:
         os.close(handle)
 
 
+#: Seconds for which a connection that answered is taken to be alive.
+ALIVE = 5.0
+#: When this thread's connection was spoken to last.
+_spoken = threading.local()
+
+
+def spare_the_check() -> None:
+    """At the start of a request: ask a connection that was just in use not again whether it is alive.
+
+    Django asks PostgreSQL at every request, a trip of its own. Where the database went away within
+    those seconds, the request fails as it would a moment later, and the next one connects anew.
+    """
+    now = monotonic()
+    if connection.connection is not None and now - getattr(_spoken, "at", -ALIVE) < ALIVE:
+        connection.health_check_done = True  # type: ignore[attr-defined]
+    _spoken.at = now
+
+
 def locking(*tables: str, skip: bool = False) -> str:
     """The clause that locks the rows read of `tables` against writers; `skip` passes locked ones over."""
     if connection.vendor != "postgresql":
@@ -86,8 +105,13 @@ def execute(cursor: Any, text: str, values: Sequence[Any]) -> None:
     cursor.execute(_planned(cursor, known, text, len(values)), values)
 
 
+def in_one_trip() -> bool:
+    """Whether `send` puts several statements into one trip, and writes may stand inside a WITH."""
+    return connection.vendor == "postgresql"
+
+
 def send(cursor: Any, statements: Sequence[Statement]) -> None:
-    """`execute` statements whose results nobody reads: in one trip to PostgreSQL, one by one on SQLite."""
+    """`execute` statements: in one trip to PostgreSQL, one by one on SQLite. The last may return rows."""
     if cursor.db.vendor != "postgresql":
         for text, values in statements:
             cursor.execute(text, values)

@@ -72,6 +72,15 @@ class _Held(NamedTuple):
     height: int
 
 
+class _Answered(NamedTuple):
+    """What becomes of an answer: the statements that store it, still to be sent, and what comes next."""
+
+    terms: Terms
+    holder: Holder
+    counted: bool
+    statements: list[sql.Statement]
+
+
 _HELD = (
     "a.id, a.worker_id, a.state, a.role, a.kind, a.leased_at, a.token, {of}.key, im.key, im.width, im.height"
 )
@@ -112,17 +121,22 @@ def submit(
                     raise Conflict(
                         _("You have answered this task already, perhaps in another tab: go on with the next.")
                     )
-                terms, holder = _terms(cursor, held)
-                counted = True
+                stored = _Answered(*_terms(cursor, held), True, [])
             else:
                 _check(held, answer)
-                terms, holder, counted = done(cursor, held, row[11:], answer, token, seconds, schema, at)
-            following = leases.following(cursor, terms, holder, held.kind, holding, at) if then else None
+                stored = done(cursor, held, row[11:], answer, token, seconds, schema, at)
+            following = None
+            if then:
+                following = leases.following(
+                    cursor, stored.terms, stored.holder, held.kind, holding, at, after=stored.statements
+                )
+            else:
+                sql.send(cursor, stored.statements)
     except IntegrityError as error:
         if "one_token_is_one_answer" in str(error) or "assignment.token" in str(error):
             raise Conflict(_("This answer's token was used for another task: reload the page.")) from error
         raise
-    return Receipt(assignment, held.state == Assignment.SUBMITTED, counted, following)
+    return Receipt(assignment, held.state == Assignment.SUBMITTED, stored.counted, following)
 
 
 def _task_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
@@ -175,7 +189,7 @@ def _of_task(
     seconds: float | None,
     schema: int,
     at: datetime,
-) -> tuple[Terms, Holder, bool]:
+) -> _Answered:
     """An answer on a task: stored, folded, paid."""
     task, task_state, task_role, barred = rest[:4]
     image, terms = refold.row_from(rest[4:12]), leases.terms_from(rest[12:])
@@ -199,7 +213,6 @@ def _of_task(
         and double_checked(trust, seed=terms.seed, key=f"{held.image_key} {held.key}")
     )
     found = refold.difference(
-        cursor,
         image,
         votes,
         at=at,
@@ -216,17 +229,14 @@ def _of_task(
     if drawn is not None and first and not answer.flag:
         judged = BoxJudged(answer.answer == "good")
         changed.append(standings.changed(drawn.id, _after(drawn, judged, terms), at))
-    sql.send(
-        cursor,
-        [
-            *_stored(held, terms, judgment, answer.way, image.id, schema, at),
-            *(_flagged(held, answer) if answer.flag else ()),
-            _handed_in(held, terms, token, seconds, at),
-            *found.statements,
-            *changed,
-        ],
-    )
-    return terms, holder._replace(standing=after), counted
+    statements = [
+        *_stored(held, terms, judgment, answer.way, image.id, schema, at),
+        *(_flagged(held, answer) if answer.flag else ()),
+        _handed_in(held, terms, token, seconds, at),
+        *found.statements,
+        *changed,
+    ]
+    return _Answered(terms, holder._replace(standing=after), counted, statements)
 
 
 def _withdrawn(
@@ -241,7 +251,7 @@ def _withdrawn(
     seconds: float | None,
     schema: int,
     at: datetime,
-) -> tuple[Terms, Holder, bool]:
+) -> _Answered:
     """An answer of somebody whose judgments are withdrawn: stored void, and paid; its place is free again."""
     if held.state == Assignment.LEASED:
         cursor.execute("UPDATE annotation_task SET live = live - 1 WHERE id = %s", [task])
@@ -250,16 +260,13 @@ def _withdrawn(
         name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role, void=True
     )
     after = _after(holder, ItemDone(), terms)
-    sql.send(
-        cursor,
-        [
-            *_stored(held, terms, judgment, answer.way, image, schema, at),
-            *(_flagged(held, answer) if answer.flag else ()),
-            _handed_in(held, terms, token, seconds, at),
-            standings.changed(holder.id, after, at),
-        ],
-    )
-    return terms, holder._replace(standing=after), False
+    statements = [
+        *_stored(held, terms, judgment, answer.way, image, schema, at),
+        *(_flagged(held, answer) if answer.flag else ()),
+        _handed_in(held, terms, token, seconds, at),
+        standings.changed(holder.id, after, at),
+    ]
+    return _Answered(terms, holder._replace(standing=after), False, statements)
 
 
 def _late(cursor: Any, task: int, state: str, role: str) -> tuple[str, bool]:
@@ -282,7 +289,7 @@ def _of_control(
     seconds: float | None,
     schema: int,
     at: datetime,
-) -> tuple[Terms, Holder, bool]:
+) -> _Answered:
     """An answer on a known item: graded, and paid unless it is of a test."""
     terms = leases.terms_from(rest[1:])
     holder, _ = _holders(cursor, held, terms, None)
@@ -298,12 +305,12 @@ def _of_control(
     ]
     if held.role != qualification.ROLE:
         after = _after(holder, ControlGraded(right), terms)
-        sql.send(cursor, [*statements, standings.changed(holder.id, after, at)])
-        return terms, holder._replace(standing=after), True
+        statements.append(standings.changed(holder.id, after, at))
+        return _Answered(terms, holder._replace(standing=after), True, statements)
     sql.send(cursor, statements)
     campaign = Campaign.objects.get(pk=terms.id)
     qualification.answered(assignment=held.id, campaign=campaign, settings=terms.settings, right=right)
-    return terms, _holders(cursor, held, terms, None)[0], True
+    return _Answered(terms, _holders(cursor, held, terms, None)[0], True, [])
 
 
 def _terms(cursor: Any, held: _Held) -> tuple[Terms, Holder]:

@@ -31,7 +31,7 @@ _LEASED = """(SELECT count(*) FROM annotation_assignment a
               WHERE a.task_id = annotation_task.id AND a.state = 'leased')"""
 
 
-def wants(task: int, wanted: int, more: int) -> sql.Statement:
+def wants(image: int, key: str, wanted: int, more: int) -> sql.Statement:
     """An open task wants `wanted` answers, or as many as are given and out if those are more.
 
     `more` votes hold a place that it did not count. Reckoned from the row's own counter, which
@@ -39,22 +39,26 @@ def wants(task: int, wanted: int, more: int) -> sql.Statement:
     """
     return (
         """UPDATE annotation_task SET live = live + %s,
-               wanted = CASE WHEN live + %s > %s THEN live + %s ELSE %s END WHERE id = %s""",
-        [more, more, wanted, more, wanted, task],
+               wanted = CASE WHEN live + %s > %s THEN live + %s ELSE %s END
+           WHERE image_id = %s AND key = %s""",
+        [more, more, wanted, more, wanted, image, key],
     )
 
 
-def twice(task: int) -> sql.Statement:
+def twice(image: int, key: str) -> sql.Statement:
     """A settled task is to be asked of one more worker."""
-    return "UPDATE annotation_task SET role = 'double_check', wanted = live + 1 WHERE id = %s", [task]
+    return (
+        """UPDATE annotation_task SET role = 'double_check', wanted = live + 1
+           WHERE image_id = %s AND key = %s""",
+        [image, key],
+    )
 
 
-def ended(task: int, state: str) -> sql.Statement:
-    return "UPDATE annotation_task SET state = %s WHERE id = %s", [state, task]
+def ended(image: int, key: str, state: str) -> sql.Statement:
+    return "UPDATE annotation_task SET state = %s WHERE image_id = %s AND key = %s", [state, image, key]
 
 
-def ask(
-    cursor: Any,
+def asked(
     questions: Sequence[Question],
     given: Mapping[str, int],
     drawers: Mapping[str, int],
@@ -63,14 +67,17 @@ def ask(
     image: int,
     rank: int,
     at: datetime,
-) -> dict[str, int]:
-    """Write open tasks for `questions`, or open again those that were asked before: key -> task id.
+) -> list[sql.Statement]:
+    """Open tasks for `questions`, or open again those that were asked before, with what they show.
 
-    `given` are votes by key, `drawers` the one worker who may not judge, by key.
+    `given` are votes by key, `drawers` the one worker who may not judge, by key. To be sent when the
+    lease that is being handed in has ended, since leases are counted.
     """
     created = sql.moment(at)
     values: list[Any] = []
+    shown: list[Any] = []
     for question in questions:
+        shown += [image, question.key, json.dumps(content_of(question))]
         values += [
             campaign,
             image,
@@ -83,29 +90,25 @@ def ask(
             created,
         ]
     places = ", ".join(["(%s, %s, %s, %s, 'open', 'vote', %s, %s, %s, %s, %s)"] * len(questions))
-    sql.execute(
-        cursor,
-        f"""INSERT INTO annotation_task
-                (campaign_id, image_id, kind, key, state, role, wanted, live, rank, barred_id, created_at)
-            VALUES {places}
-            ON CONFLICT (image_id, key) DO UPDATE SET state = 'open', role = 'vote',
-                live = excluded.live + {_LEASED}, barred_id = excluded.barred_id,
-                wanted = CASE WHEN excluded.live + {_LEASED} > excluded.wanted
-                              THEN excluded.live + {_LEASED} ELSE excluded.wanted END
-            RETURNING key, id""",
-        values,
+    # A task asked again has its item already.
+    items = ", ".join(
+        ["((SELECT t.id FROM annotation_task t WHERE t.image_id = %s AND t.key = %s), 0, %s)"]
+        * len(questions)
     )
-    return dict(cursor.fetchall())
-
-
-def items(questions: Sequence[Question], ids: Mapping[str, int]) -> sql.Statement:
-    """What the new tasks show; a task asked again has its item already."""
-    values: list[Any] = []
-    for question in questions:
-        values += [ids[question.key], json.dumps(content_of(question))]
-    places = ", ".join(["(%s, 0, %s)"] * len(questions))
-    return (
-        f"""INSERT INTO annotation_item (task_id, position, content) VALUES {places}
-            ON CONFLICT (task_id, position) DO NOTHING""",
-        values,
-    )
+    return [
+        (
+            f"""INSERT INTO annotation_task
+                    (campaign_id, image_id, kind, key, state, role, wanted, live, rank, barred_id, created_at)
+                VALUES {places}
+                ON CONFLICT (image_id, key) DO UPDATE SET state = 'open', role = 'vote',
+                    live = excluded.live + {_LEASED}, barred_id = excluded.barred_id,
+                    wanted = CASE WHEN excluded.live + {_LEASED} > excluded.wanted
+                                  THEN excluded.live + {_LEASED} ELSE excluded.wanted END""",
+            values,
+        ),
+        (
+            f"""INSERT INTO annotation_item (task_id, position, content) VALUES {items}
+                ON CONFLICT (task_id, position) DO NOTHING""",
+            shown,
+        ),
+    ]

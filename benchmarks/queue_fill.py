@@ -105,11 +105,6 @@ def _copy(rounds: int) -> None:
                 new |= {"position": row["position"] + turn * places, "key": f"{row['key']}-{turn}"}
             if model is OpenImage:
                 new["place"] = row["place"] + turn * places
-                asked = {
-                    key: [task + turn * steps[Task], *rest]
-                    for key, (task, *rest) in row["state"]["open"].items()
-                }
-                new["state"] = {**row["state"], "open": asked}
             if model is Task:
                 new["rank"] = row["rank"] + turn * places  # A rank rises with its image's place.
             if model is Item:

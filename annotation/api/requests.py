@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import threading
 from collections.abc import Callable, Mapping
 from functools import wraps
 from http import HTTPStatus
@@ -15,17 +14,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
-from annotation import submission
+from annotation import sql, submission
 from annotation.api.callers import worker_calling
 from annotation.api.problems import Problem
 from annotation.tasktypes import BadAnswer
 
 #: What a view gets: the request, the worker who sent it, its JSON. It returns what is to be said.
 View = Callable[..., dict[str, Any]]
-
-#: Calls are short, and one process answers one at a time: threads that hand the interpreter to and fro at
-#: every statement spend as much on that as on the call (docs/queue.md). More at a time: more processes.
-_turn = threading.Lock()
 
 #: Ids that one request may name as in hand; nobody has that many.
 MOST_HELD = 100
@@ -51,10 +46,10 @@ def for_workers(*methods: str) -> Callable[[View], Callable[..., HttpResponse]]:
                         _("This address takes %(methods)s.") % {"methods": ", ".join(methods)},
                         headers={"Allow": ", ".join(methods)},
                     )
-                with _turn:
-                    worker = worker_calling(request)
-                    data = json_in(request) if request.method == "POST" else {}
-                    said = view(request, worker, data, **path)
+                sql.spare_the_check()
+                worker = worker_calling(request)
+                data = json_in(request) if request.method == "POST" else {}
+                said = view(request, worker, data, **path)
             except Problem as problem:
                 return problem.response()
             except BadAnswer as error:

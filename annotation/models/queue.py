@@ -3,6 +3,10 @@
 Who writes: `refold` images, tasks, items and moves; `leases` assignments; `submission` judgments
 and flags; `reviewing` rulings. Locks are taken image first, then task, then assignment, then
 standings in the order of their ids; a claim never waits for one.
+
+A task, an assignment and a judgment name their campaign beside what they hang on, so that indexes can
+begin with it. That column bears no constraint of its own: each answer would lock the campaign's row
+three times, and all answers of a campaign would meet there. Image, task and control tie them to it.
 """
 
 from __future__ import annotations
@@ -71,7 +75,7 @@ class Task(models.Model):
     VOID = "void"
 
     campaign = models.ForeignKey(
-        Campaign, on_delete=models.CASCADE, related_name="tasks_asked", db_index=False
+        Campaign, on_delete=models.CASCADE, related_name="tasks_asked", db_index=False, db_constraint=False
     )
     image = models.ForeignKey(OpenImage, on_delete=models.CASCADE, related_name="tasks", db_index=False)
     kind = models.CharField(max_length=40)
@@ -138,7 +142,9 @@ class Assignment(models.Model):
     RETURNED = "returned"
     EXPIRED = "expired"
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="+", db_index=False)
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="assignments", db_index=False)
     kind = models.CharField(max_length=40)
     task = models.ForeignKey(
@@ -198,7 +204,9 @@ class Judgment(models.Model):
     campaign's: they stay outside its fold.
     """
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="judgments", db_index=False)
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, related_name="judgments", db_index=False, db_constraint=False
+    )
     image = models.ForeignKey(
         OpenImage, on_delete=models.CASCADE, null=True, blank=True, related_name="judgments", db_index=False
     )

@@ -112,6 +112,8 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
         {
             "bind": address,
             "workers": workers,
+            # Loaded once, before the fork: processes share its memory, and all are ready at once.
+            "preload_app": True,
             "worker_class": "gthread",
             "threads": THREADS,
             "graceful_timeout": GRACE,

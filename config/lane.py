@@ -1,0 +1,53 @@
+"""Answers and hand-outs in one thread of a process; all other requests in the server's threads.
+
+Threads that run the same Python at once hand the interpreter to and fro at every statement, and each has
+its own connection, with plans and caches of its own in the database: eight threads cost twice the CPU of
+one for the same calls (docs/queue.md). The calls of workers are short, so that one goes after the other;
+pages and pictures, which may have to wait for a slow client, keep the server's threads. More calls
+at a time: more processes.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+#: Where workers' calls begin.
+CALLS = ("/api/tasks", "/api/assignments/")
+#: No call of a worker carries more; what does is refused by its view, outside the lane.
+LARGEST_CALL = 65_536
+
+Started = tuple[Any, ...]
+
+
+class Lane:
+    """A WSGI application whose workers' calls go one after the other, each read whole before its turn."""
+
+    def __init__(self, application: Callable[..., Iterable[bytes]]) -> None:
+        self.application = application
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="lane")
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if not environ.get("PATH_INFO", "").startswith(CALLS):
+            return self.application(environ, start_response)
+        length = environ.get("CONTENT_LENGTH") or "0"
+        if not length.isdigit() or int(length) > LARGEST_CALL:
+            return self.application(environ, start_response)
+        # Read here: in the lane, a slow client would hold everybody up.
+        sent = io.BytesIO(environ["wsgi.input"].read(int(length)))
+        started, body = self._thread.submit(self._answered, {**environ, "wsgi.input": sent}).result()
+        start_response(*started)
+        return [body]
+
+    def _answered(self, environ: dict[str, Any]) -> tuple[Started, bytes]:
+        started: list[Started] = []
+        answer = self.application(environ, lambda *given: started.append(given))
+        try:
+            body = b"".join(answer)
+        finally:
+            close = getattr(answer, "close", None)
+            if close is not None:
+                close()
+        return started[-1], body
