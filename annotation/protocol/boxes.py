@@ -11,7 +11,7 @@ boxes it may have (30) and what a reviewer may do are decided here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from annotation.protocol.terms import BODYPARTS, CLOTHING, PEOPLE, Box
@@ -194,8 +194,23 @@ def apply(state: BoxState, outcome: Outcome, limits: Limits) -> tuple[BoxState, 
             changes: Changes = {"stage": row.next, "opening": ()}
             for effect in row.effects:
                 changes.update(EFFECTS[effect](state, outcome))
-            return replace(state, **changes), row
+            return _changed(state, changes), row
     raise IllegalMove(state.chain, state.stage, outcome.name, legal(state, limits))
+
+
+def _changed(state: BoxState, changes: Changes) -> BoxState:
+    """`dataclasses.replace`, at a quarter of its price: every judgment folds all moves before it anew."""
+    new = changes.get
+    return BoxState(
+        state.chain,
+        new("stage", state.stage),
+        new("boxes", state.boxes),
+        new("pending", state.pending),
+        new("fruitless", state.fruitless),
+        new("kind", state.kind),
+        new("opening", state.opening),
+        new("flags", state.flags),
+    )
 
 
 def non_visual_kind(votes: Iterable[str]) -> str:

@@ -70,12 +70,16 @@ def lanes(mentions: Sequence[Mention], joined: Iterable[tuple[str, str]] = ()) -
 
 def may_corefer(mention: Mention, chain: Sequence[Mention]) -> bool:
     """Whether `mention` is asked against `chain`: a shared category, and no common caption."""
-    mine = mention.categories
+    mine, caption = mention.categories, mention.caption
     shared = False
     for other in chain:
-        if other.caption == mention.caption:
+        if other.caption == caption:
             return False
-        shared = shared or any(category in mine for category in other.categories)
+        if not shared:
+            for category in other.categories:
+                if category in mine:
+                    shared = True
+                    break
     return shared
 
 
@@ -94,10 +98,10 @@ def candidates(
     ranked = []
     for i in allowed:
         chain = chains[i]
-        shown = max(chain, key=lambda other: likeness(mention, other)) if len(chain) > 1 else chain[0]
-        same_head = any(likeness(mention, other)[0] for other in chain)
-        shared = max(likeness(mention, other)[1] for other in chain)
-        ranked.append((not same_head, -shared, -len(chain), i, shown))
+        alike = [likeness(mention, other) for other in chain]
+        shown = chain[alike.index(max(alike))]
+        same_head = any(head for head, _ in alike)
+        ranked.append((not same_head, -max(words for _, words in alike), -len(chain), i, shown))
     ranked.sort(key=lambda entry: entry[:4])
     return [(i, shown) for _, _, _, i, shown in ranked]
 

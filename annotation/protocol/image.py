@@ -118,14 +118,16 @@ class Fold:
 
         `held` are the chains that wait for a reviewer: a mention joins them by ruling only.
         """
-        ruled = {i: self.rulings.between(mention, chain) for i, chain in enumerate(chains)}
-        for i, chain in enumerate([*chains, *held]):
-            if (ruled.get(i) or self.rulings.between(mention, chain)) == "together":
-                chain.append(mention)
-                return "joined"
+        ruled: dict[int, str] = {}
+        if self.rulings.pair:
+            ruled = {i: self.rulings.between(mention, chain) for i, chain in enumerate(chains)}
+            for i, chain in enumerate([*chains, *held]):
+                if (ruled.get(i) or self.rulings.between(mention, chain)) == "together":
+                    chain.append(mention)
+                    return "joined"
         flags: set[str] = set()
         for i, shown in candidates(mention, chains, order=self.settings.order, likeness=self._likeness):
-            if ruled[i] == "apart":
+            if ruled.get(i) == "apart":
                 continue
             key = q.link_key(shown, mention)
             votes: list[str] = []
@@ -178,13 +180,15 @@ class Fold:
 
         `held` is the reason for which it enters at review instead, by `move`.
         """
-        mentions = tuple(sorted(mentions, key=lambda m: m.place))
-        named = frozenset(m.id for m in mentions)
+        if len(mentions) > 1:
+            mentions = tuple(sorted(mentions, key=lambda m: m.place))
+        named = frozenset([m.id for m in mentions])
         moves = [move] if move else []
         chain = Chain(mentions[0].id, mentions)
         ruling = self.rulings.closed.get(named)
         if ruling is not None:
             return _ruled(chain, ruling, moves)
+        name = q.mention_set(mentions)
         state = BoxState(chain.id, loop.REVIEW) if held else loop.entry(chain.id, chain.categories)
         resumes = self.rulings.resumes.get(named, 0)
         reason = held
@@ -195,7 +199,7 @@ class Fold:
                 resumes -= 1
                 outcome: Outcome | None = Outcome(loop.RESUME)
             else:
-                outcome, state = self._ask(state, mentions, reading)
+                outcome, state = self._ask(state, mentions, name, reading)
             if outcome is None:
                 break
             state, row = loop.apply(state, outcome, self.settings.limits)
@@ -213,18 +217,21 @@ class Fold:
         )
 
     def _ask(
-        self, state: BoxState, mentions: tuple[Mention, ...], reading: Reading
+        self, state: BoxState, mentions: tuple[Mention, ...], named: str, reading: Reading
     ) -> tuple[Outcome | None, BoxState]:
-        """The outcome of a chain's present stage, or None with the question left open."""
+        """The outcome of a chain's present stage, or None with the question left open.
+
+        `named` is the name of the mention set in keys.
+        """
         kind, rule = _KINDS[state.stage], _RULES[state.stage]
-        accepted = tuple(d.box for d in state.boxes)
+        accepted = tuple([d.box for d in state.boxes])
         barred = NOBODY
         if state.stage == loop.QUALITY:
             assert state.pending is not None
             key = q.quality_key(state.pending.judgment, accepted)
             barred = frozenset((state.pending.worker,))
         else:
-            key = q.chain_key(kind, mentions, accepted)
+            key = q.set_key(kind, named, accepted)
             if state.stage == loop.COVERAGE:
                 barred = frozenset((state.boxes[-1].worker,))
         votes = list(state.opening)

@@ -106,11 +106,11 @@ class Question:
 
 def question_of(key: str) -> str:
     """The question a key belongs to: the word before the first bar."""
-    return key.split("|", 1)[0]
+    return key[: key.index("|")] if "|" in key else key
 
 
 def _corners(boxes: Iterable[Box]) -> str:
-    return ";".join(f"{b.xmin},{b.ymin},{b.xmax},{b.ymax}" for b in boxes)
+    return ";".join([f"{b.xmin},{b.ymin},{b.xmax},{b.ymax}" for b in boxes])
 
 
 def link_key(a: Mention, b: Mention) -> str:
@@ -121,8 +121,17 @@ def link_key(a: Mention, b: Mention) -> str:
 
 def chain_key(kind: str, mentions: Sequence[Mention], boxes: Iterable[Box] = ()) -> str:
     """The key of a question about a mention set and the boxes accepted for it."""
-    ids = " ".join(m.id for m in sorted(mentions, key=lambda m: m.place))
-    return f"{kind}|{ids}|{_corners(sorted(boxes))}"
+    return set_key(kind, mention_set(mentions), boxes)
+
+
+def mention_set(mentions: Sequence[Mention]) -> str:
+    """The name of a mention set in keys: the ids in caption order."""
+    return " ".join([m.id for m in sorted(mentions, key=lambda m: m.place)])
+
+
+def set_key(kind: str, mentions: str, boxes: Iterable[Box] = ()) -> str:
+    """`chain_key` for a mention set that is named already."""
+    return f"{kind}|{mentions}|{_corners(sorted(boxes))}"
 
 
 def quality_key(drawing: str, boxes: Iterable[Box]) -> str:
@@ -140,8 +149,9 @@ def judgment_name(image: str, worker: str, key: str) -> str:
 
 def check(judgment: Judgment) -> None:
     """Raise BadJudgment unless the judgment is one its question can take."""
-    kind = judgment.question
-    if kind not in ANSWERS:
+    kind = question_of(judgment.key)
+    answers = ANSWERS.get(kind)
+    if answers is None:
         raise BadJudgment(f"judgment {judgment.id}: key {judgment.key!r} is of no known question")
     if judgment.flag:
         if judgment.flag not in FLAGS or judgment.answer or judgment.box:
@@ -150,8 +160,8 @@ def check(judgment: Judgment) -> None:
                 "and no answer"
             )
         return
-    if judgment.answer not in ANSWERS[kind]:
-        expected = ", ".join(ANSWERS[kind])
+    if judgment.answer not in answers:
+        expected = ", ".join(answers)
         raise BadJudgment(
             f"judgment {judgment.id}: answer {judgment.answer!r} to {kind}; expected {expected}"
         )

@@ -48,13 +48,13 @@ class Agreement:
     agreeing: int = 2
 
     def settle(self, votes: Sequence[str]) -> str | None:
-        counted: Counter[str] = Counter()
+        counted: dict[str, int] = {}
         for place, vote in enumerate(votes):
-            if vote not in self.outcome_of:
+            outcome = self.outcome_of.get(vote)
+            if outcome is None:
                 raise ValueError(f"vote {vote!r} is none of {', '.join(sorted(self.outcome_of))}")
-            outcome = self.outcome_of[vote]
-            counted[outcome] += 1
-            if counted[outcome] >= self.agreeing or (place == 0 and outcome == self.eager):
+            counted[outcome] = count = counted.get(outcome, 0) + 1
+            if count >= self.agreeing or (place == 0 and outcome == self.eager):
                 return outcome
         return None
 

@@ -143,9 +143,14 @@ class Rulings:
         groups = sorted(sorted(group) for group in set(self.group.values()))
         return [pair for group in groups for pair in pairwise(group)]
 
+    @property
+    def pair(self) -> bool:
+        """Whether anything is ruled of pairs of mentions, which `between` tells."""
+        return bool(self.group or self.apart)
+
     def between(self, mention: Mention, chain: Sequence[Mention]) -> str:
         """What is ruled of `mention` and a chain: "together", "apart", or "" where nothing is."""
-        if not self.group and not self.apart:
+        if not self.pair:
             return ""
         mine = self._of(mention.id)
         if any(m.id in mine for m in chain):
