@@ -37,7 +37,7 @@ function start(editor, frame) {
   const smallest = Number(editor.dataset.smallest);
   const within = editor.parentElement;
   const find = (name) => within.querySelector(`[data-${name}]`);
-  const [tools, clear, told] = [find("tools"), find("clear"), find("told")];
+  const [tools, clear, spoken] = [find("tools"), find("clear"), find("spoken")];
   const stop = new AbortController();
   const { signal } = stop;
 
@@ -81,7 +81,7 @@ function start(editor, frame) {
   let later = 0;
   const tell = () => {
     clearTimeout(later);
-    if (told) later = setTimeout(() => { told.textContent = words(); }, QUIET);
+    if (spoken) later = setTimeout(() => { spoken.textContent = words(); }, QUIET);
   };
 
   const state = () => ({ held: form.held, way: form.way, points });

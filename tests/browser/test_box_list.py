@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotation.leases import Lease
+from annotation.models import Judgment, Task
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
-from tests.browser.at_work import at, in_hand, moved_on, shown
+from tests.browser.at_work import answer_next, answered, at, moved_on, shown
 from tests.browser.box_editor import box, by_points, click, drag, place, zoomed
 from tests.browser.conftest import Open
 from tests.browser.test_pages import LOOKS, assert_accessible, overflow
@@ -27,9 +30,7 @@ def second(transactional_db: None, tmp_path: Path, open_page: Open) -> tuple[Pag
     page = open_page()
     at(page, q.BOX_DRAWING)
     while not page.locator(".overlay").count():
-        held = in_hand(page)
-        page.get_by_role("button", name="Return this one").click()
-        moved_on(page, held)
+        moved_on(page, answer_next(page, "Return this one"))
     shown(page)
     told = page.locator("[data-box]").get_attribute("data-box") or ""
     return page, Box(*map(int, told.split(",")))
@@ -70,7 +71,7 @@ def test_a_box_in_a_box_is_drawn_while_the_outer_one_is_seen_large(second: tuple
 
 def test_a_screen_reader_is_told_the_size_once_it_rests(second: tuple[Page, Box]):
     page, _accepted = second
-    told = page.locator("[data-told]")
+    told = page.locator("[data-spoken]")
     assert told.get_attribute("aria-live") == "polite"
     for _ in range(3):
         page.keyboard.press("ArrowRight")
@@ -144,3 +145,57 @@ def test_what_is_mounted_is_taken_away_and_mounted_again(second: tuple[Page, Box
     assert box(page) == [61, 80, 131, 330]
     drag(page, (accepted.xmin, accepted.ymin), (accepted.xmin + 20, accepted.ymin + 20))
     assert box(page)[0] == accepted.xmin + 1
+
+
+def test_task_after_task_has_its_own_editor_without_another_page(
+    transactional_db: None, tmp_path: Path, open_page: Open
+):
+    work = desk.campaign(tmp_path / "drawn")
+    while Task.objects.filter(kind=q.BOX_DRAWING, state=Task.OPEN).count() < 3:
+        for worker, kind in product((1, 2, 3), desk.BEFORE[q.BOX_DRAWING]):
+            if isinstance(found := work.take(worker, kind), Lease):
+                work.submit(worker, found, then=False)
+    page = open_page()
+    at(page, q.BOX_DRAWING)
+    shown(page)
+    page.evaluate("window.stays = true")
+    drawn: list[list[int | None]] = []
+    for number in range(3):
+        page.wait_for_timeout(300)
+        assert box(page) == [None] * 4
+        assert page.locator(".sheet").count() == page.locator("[data-tools]").count() == 1
+        page.mouse.move(*place(page, 100, 100))
+        page.keyboard.press("+")
+        assert zoomed(page) == 1.5
+        drag(page, (90 + number, 90), (130, 120 + number))
+        drawn.append([91 + number, 91, 130, 120 + number])
+        assert box(page) == drawn[-1]
+        page.keyboard.press("Control+z")
+        assert box(page) == [None] * 4
+        page.keyboard.press("Control+y")
+        held = answer_next(page, "Send this box")
+        if number < 2:
+            moved_on(page, held)
+            shown(page)
+    answered(page, q.BOX_DRAWING, 3)
+    rows = Judgment.objects.filter(worker__pseudonym="w-ann").order_by("pk")
+    assert [[row.xmin, row.ymin, row.xmax, row.ymax] for row in rows] == drawn
+    assert {row.way for row in rows} == {"drag"}
+    assert page.evaluate("window.stays") is True
+
+
+def test_a_box_that_was_not_sent_is_there_again_after_a_reload(
+    transactional_db: None, tmp_path: Path, open_page: Open
+):
+    desk.bring_up(desk.campaign(tmp_path / "drawn"), q.BOX_DRAWING)
+    page = open_page()
+    at(page, q.BOX_DRAWING)
+    shown(page)
+    drag(page, (59, 79), (130, 330))
+    page.reload()
+    shown(page)
+    expect(page.locator(".sheet .edge")).to_be_visible()
+    assert box(page) == [60, 80, 130, 330]
+    drag(page, (130, 330), (140, 340))
+    assert box(page) == [60, 80, 140, 340]
+    assert page.locator("[name=way]").input_value() == "drag"

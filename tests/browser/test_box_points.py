@@ -45,7 +45,7 @@ def marks(page: Page) -> int:
 
 def said(page: Page, text: str) -> None:
     """What a screen reader is told of the box."""
-    expect(page.locator("[data-told]")).to_have_text(text)
+    expect(page.locator("[data-spoken]")).to_have_text(text)
 
 
 def test_four_clicks_in_any_order_give_the_tight_box(editor: Page):

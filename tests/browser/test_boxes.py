@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Judgment
 from annotation.protocol import questions as q
-from tests.browser.at_work import answered, at, in_hand, moved_on, shown
+from tests.browser.at_work import answer_next, answered, at, moved_on, shown
 from tests.browser.box_editor import EDGES, Fingers, box, drag, kept, place
 from tests.browser.conftest import Open
 from tests.queue.world import World
@@ -71,9 +71,7 @@ def test_a_box_is_drawn_inside_one_that_is_accepted(work: World, open_page: Open
     page = open_page()
     at(page, q.BOX_DRAWING)
     while not page.locator(".overlay").count():
-        held = in_hand(page)
-        page.get_by_role("button", name="Return this one").click()
-        moved_on(page, held)
+        moved_on(page, answer_next(page, "Return this one"))
     shown(page)
     drag(page, (accepted.xmin + 9, accepted.ymin + 9), (accepted.xmax - 10, accepted.ymax - 10))
     assert box(page) == [accepted.xmin + 10, accepted.ymin + 10, accepted.xmax - 10, accepted.ymax - 10]
