@@ -1,7 +1,7 @@
 """An annotator's page as its reader waits for it: from a key press to the next question painted, and bytes.
 
     python -m benchmarks.page_speed [--database sqlite|postgresql] [--answers 100] [--pauses 1.0 0.4]
-                                    [--images 60]
+                                    [--images 150]
 
 The product's own server in production mode (`manage.py serve`), a sample corpus with pictures, one person
 in Chromium at 1280 x 800 who answers "1" to one question after the other, `--pauses` seconds after each was
@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
     parser.add_argument("--answers", type=int, default=100)
     parser.add_argument("--pauses", type=float, nargs="+", default=[1.0, 0.4])
-    parser.add_argument("--images", type=int, default=60)
+    parser.add_argument("--images", type=int, default=150)
     given = parser.parse_args()
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-pages-")))

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from annotation import instructions, submission
 from annotation.models import Account, Assignment, Campaign, Flag, Judgment
 from annotation.protocol import questions as q
+from annotation.tasktypes import TASK_TYPES
 from tests.api.conftest import Program, annotator
 from tests.queue.world import World
 from tests.web import world as web
@@ -161,6 +162,36 @@ def test_what_the_question_does_not_take_is_refused(ann: Program, data: dict[str
 def test_a_field_of_the_wrong_type_is_named(ann: Program, data: dict[str, Any], field: str):
     status, said = ann.answer(ann.take(), **{"answer": "no", **data})
     assert (status, said["code"], said["field"]) == (400, "bad_request", field)
+    assert not Judgment.objects.exists()
+
+
+def test_a_pages_form_is_read_as_its_page_would_read_it(work: World, ann: Program):
+    for kind in (q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT):
+        work.work([kind])
+    task = ann.take(q.BOX_DRAWING)
+    edges = {"xmin": "3", "ymin": "4", "xmax": "50", "ymax": "60"}
+    form = {"answer": "drawn", "way": "drag", **edges}
+    status, said = ann.answer(task, kind=q.BOX_DRAWING, form={**form, "xmax": "5"})
+    assert (status, said["code"], said["field"]) == (422, "bad_answer", "box")
+    assert ann.answer(task, kind=q.BOX_DRAWING, form=form)[0] == 200
+    judgment = Judgment.objects.get(assignment=task["id"])
+    assert [judgment.xmin, judgment.ymin, judgment.xmax, judgment.ymax] == [3, 4, 50, 60]
+    assert (judgment.way, judgment.schema) == ("drag", TASK_TYPES.get(q.BOX_DRAWING).schema_version)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ({"form": {"answer": "no"}}, (400, "bad_request")),
+        ({"form": {"answer": "no"}, "kind": "quiz"}, (404, "unknown")),
+        ({"form": ["no"], "kind": q.COREF_LINK}, (400, "bad_request")),
+        ({"form": {"answer": 1}, "kind": q.COREF_LINK}, (400, "bad_request")),
+        ({"form": {"answer": "good"}, "kind": q.COREF_LINK}, (422, "bad_answer")),
+        ({"form": {"answer": "good"}, "kind": q.BOX_QUALITY}, (422, "bad_answer")),
+    ],
+)
+def test_what_is_no_form_is_refused(ann: Program, data: dict[str, Any], problem: tuple[int, str]):
+    assert codes(ann.answer(ann.take(), **data)) == problem
     assert not Judgment.objects.exists()
 
 

@@ -248,6 +248,25 @@ def test_reloading_keeps_the_task(work: World):
     assert first["assignment"] == second["assignment"]
 
 
+def test_a_page_that_is_open_gets_its_next_task_alone(work: World):
+    ann = desk.at_work(work)
+    first = desk.hidden(ann.get(desk.address()))
+    again = ann.get(desk.address() + "?part=desk")
+    assert desk.hidden(again)["assignment"] == first["assignment"]
+    following = ann.get(desk.address() + f"?part=desk&holding={first['assignment']},x,")
+    assert desk.hidden(following)["assignment"] != first["assignment"]
+    assert following.content.decode().strip().startswith('<div class="desk" data-desk')
+    assert "<title>" not in following.content.decode() and "no-store" in following["Cache-Control"]
+
+
+def test_what_comes_instead_of_the_next_task_is_told_by_its_code(work: World):
+    ann, unread = desk.at_work(work), desk.at_work(work, read=False)
+    assert unread.get(desk.address() + "?part=desk").json() == {"nothing": "instructions"}
+    assert ann.get(desk.address(q.BOX_QUALITY) + "?part=desk").json() == {"nothing": "none_open"}
+    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="We keep your answers.")
+    assert ann.get(desk.address() + "?part=desk").json() == {"nothing": "no_consent"}
+
+
 def test_nothing_is_kept_by_browsers(work: World):
     assert "no-store" in desk.at_work(work).get(desk.address())["Cache-Control"]
 
