@@ -4,8 +4,10 @@
 // into the editor again or removed, and a button that adds the drawn one. A box that is drawn and not
 // added yet goes with the form, so that nobody loses it.
 
+import { edgeFields } from "./boxes/fields.js";
+
 const editor = document.querySelector("[data-editor]");
-const edges = ["xmin", "ymin", "xmax", "ymax"].map((name) => editor.querySelector(`[name=${name}]`));
+const edges = edgeFields(editor);
 
 const told = () => editor.dispatchEvent(new Event("input"));
 const set = (box) => {

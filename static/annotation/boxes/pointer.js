@@ -28,7 +28,6 @@ export function listen(frame, board, signal) {
   const glass = (event) => {
     if (event.pointerType === "touch") loupe.show(event, sheet.at(event), sheet.scale, board.box());
   };
-  const put = (box, how) => board.put(box, how);
 
   const dragging = (event) => {
     const from = sheet.at(event);
@@ -38,7 +37,7 @@ export function listen(frame, board, signal) {
       move(next) {
         const box = dragged(from, sheet.at(next));
         // What is hardly moved was a click.
-        if (Math.min(...measure(box)) >= smallest) put(box, "drag");
+        if (Math.min(...measure(box)) >= smallest) board.put(box, "drag");
         else board.restore(before);
       },
       end: () => board.commit(),
@@ -60,7 +59,7 @@ export function listen(frame, board, signal) {
         const to = sheet.at(next);
         const by = [0, 1].map((axis) => Math.round(to[axis] - from[axis]));
         // Only a change makes the extreme points untrue.
-        if (by.some(Boolean)) put(changed(box, grip, by, size, smallest), before.way);
+        if (by.some(Boolean)) board.put(changed(box, grip, by, size, smallest), before.way);
         else board.restore(before);
       },
       end(last) {
