@@ -1,0 +1,148 @@
+"""Pictures of the product's pages, light and dark, on a phone and on a desk, taken from the demonstration.
+
+    python -m tests.browser.screenshots [--out var/screenshots]
+
+Makes the demonstration in a folder of its own, serves it, walks it with Chromium as its one user, and writes
+PAGE-WIDTH-SCHEME.png. For looking at, and for README and docs; no test reads them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from tests import prepare
+from tests.conftest import CHROMIUM_FLAGS
+from tests.services import free_port
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+SIZES = {390: 844, 1280: 800}
+SCHEMES = ("light", "dark")
+KINDS = (
+    "coref_link",
+    "chain_verification",
+    "box_requirement",
+    "box_drawing",
+    "box_quality",
+    "box_coverage",
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--out", type=Path, default=REPOSITORY / "var" / "screenshots")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    executable = prepare.find("chromium")
+    if executable is None:
+        raise SystemExit("Chromium is not installed; `python -m tests.prepare` says how to get it")
+    with tempfile.TemporaryDirectory() as folder, demonstration(Path(folder)) as (url, password):
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_FLAGS)
+            for width, height in SIZES.items():
+                for scheme in SCHEMES:
+                    context = browser.new_context(
+                        base_url=url,
+                        viewport={"width": width, "height": height},
+                        color_scheme=scheme,  # type: ignore[arg-type]
+                        has_touch=width < 600,
+                    )
+                    page = context.new_page()
+                    for name, go in walk(page, password):
+                        go()
+                        page.wait_for_load_state("networkidle")
+                        page.screenshot(path=given.out / f"{name}-{width}-{scheme}.png")
+                        print(f"{name}-{width}-{scheme}.png", flush=True)
+                    page.goto("about:blank")
+                    context.close()
+            browser.close()
+
+
+@contextlib.contextmanager
+def demonstration(folder: Path) -> Iterator[tuple[str, str]]:
+    """A server with the demonstration's data: its address, and the password of `demo`."""
+    environment = {**os.environ, "DATA_DIR": str(folder), "DEMO_SERVE": "0"}
+    for name in ("DATABASE_URL", "REDIS_URL"):
+        environment.pop(name, None)
+    manage = [sys.executable, str(REPOSITORY / "manage.py")]
+    made = subprocess.run([*manage, "demo"], env=environment, check=True, capture_output=True, text=True)
+    password = re.search(r"password[:\s]+(\S+)", made.stdout)
+    assert password is not None, made.stdout
+    port = free_port()
+    server = subprocess.Popen([*manage, "serve", "--port", str(port)], env=environment)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                urllib.request.urlopen(f"{url}/healthz", timeout=5).read()
+                break
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.2)
+        yield url, password[1]
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
+def walk(page: Page, password: str) -> Iterator[tuple[str, Callable[[], object]]]:
+    """The pages in the order in which one meets them: (name, what leads there)."""
+    yield "sign_in", lambda: page.goto("/sign-in/")
+
+    def enter() -> None:
+        page.get_by_label("User name").fill("demo")
+        page.get_by_label("Password").fill(password)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url(lambda address: "sign-in" not in address)
+
+    yield "home", enter
+    yield "consent", lambda: page.goto("/tasks/people/consent/")
+
+    def agree() -> None:
+        button = page.get_by_role("button", name="I agree")
+        if button.count():
+            button.click()
+            page.wait_for_url(lambda address: "consent" not in address)
+        page.goto("/tasks/")
+
+    yield "tasks", agree
+
+    def work(kind: str) -> None:
+        page.goto(f"/tasks/people/{kind}/")
+        begin = page.get_by_role("button", name="I have read this: begin")
+        if begin.count():
+            begin.click()
+            page.wait_for_url(lambda address: "instructions" not in address)
+
+    yield "instructions", lambda: page.goto("/tasks/people/coref_link/instructions/")
+    for kind in KINDS:
+        yield f"task_{kind}", partial(work, kind)
+    yield "corpus", lambda: page.goto("/corpora/sample/")
+    yield "image", lambda: page.locator("main a[href*='/images/']").first.click()
+    yield "campaigns", lambda: page.goto("/campaigns/")
+    yield "campaign", lambda: page.goto("/campaigns/people/")
+    yield "workers", lambda: page.goto("/campaigns/people/workers/")
+    yield "review", lambda: page.goto("/campaigns/people/review/")
+    yield "known_items", lambda: page.goto("/campaigns/people/known/")
+    yield "settings", lambda: page.goto("/campaigns/people/settings/")
+    yield "texts", lambda: page.goto("/campaigns/people/texts/")
+    yield "jobs", lambda: page.goto("/campaigns/people/jobs/")
+    yield "missing", lambda: page.goto("/corpora/no-such/")
+
+
+if __name__ == "__main__":
+    main()
