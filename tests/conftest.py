@@ -52,6 +52,11 @@ CHROMIUM_FLAGS = [
 ]
 
 
+#: Tests in a browser, and those of them that go through the pages: what the others try is the page alone.
+BROWSER = Path(__file__).resolve().parent / "browser"
+THE_WAYS = ("test_outbox.py", "test_pages.py", "test_tasks.py")
+
+
 def pytest_configure() -> None:
     """SIGTERM ends a run as Ctrl-C does: fixtures are torn down, servers stopped, folders removed."""
 
@@ -65,6 +70,11 @@ def pytest_configure() -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--only-database", action="store_true", help="Leave out tests that use no database")
     parser.addoption(
+        "--browser-elsewhere",
+        action="store_true",
+        help="Leave out what a browser does within a page: another run does it",
+    )
+    parser.addoption(
         "--nothing-left-out",
         action="store_true",
         help=f"Fail where a test was skipped for any reason but absent {REAL_DATA}",
@@ -72,10 +82,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    chosen = items
     if config.getoption("--only-database"):
-        chosen = [item for item in items if _uses_database(item)]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
-        items[:] = chosen
+        chosen = [item for item in chosen if _uses_database(item)]
+    if config.getoption("--browser-elsewhere"):
+        chosen = [item for item in chosen if item.path.parent != BROWSER or item.path.name in THE_WAYS]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

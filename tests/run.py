@@ -3,7 +3,8 @@
     python -m tests.run [--slow] [--nothing-left-out] [what pytest takes]
 
 Everything runs once on the embedded SQLite; what touches the database runs once more on a
-PostgreSQL that is started for it and stopped after it. The two run side by side; what PostgreSQL's
+PostgreSQL that is started for it and stopped after it. What a browser does within a page is the same on
+both: where there is a PostgreSQL, that runs there alone. The two run side by side; what PostgreSQL's
 tests print is shown when SQLite's are over. Exit status 0 means that all ran and passed, save what
 was announced as left out; `--nothing-left-out` allows no such thing.
 """
@@ -64,7 +65,7 @@ def main() -> int:
                 shown = stack.enter_context(tempfile.TemporaryFile())
                 beside = stack.enter_context(_running([*chosen, "--only-database"], url, into=shown))
             print("== on SQLite ==", flush=True)
-            with _running(chosen, None) as tests:
+            with _running([*chosen, *(["--browser-elsewhere"] if beside else [])], None) as tests:
                 ended["SQLite"] = tests.wait()
             if beside is not None:
                 print("== on PostgreSQL, what uses the database ==", flush=True)
