@@ -1,0 +1,9 @@
+"""How static files are stored for production: under names that change with their content."""
+
+from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+
+class StaticFiles(CompressedManifestStaticFilesStorage):
+    """WhiteNoise's, with the imports of our modules under such names too: browsers keep them for good."""
+
+    support_js_module_import_aggregation = True
