@@ -19,13 +19,16 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from annotation.management.base import table
 from tests import prepare, services
-from tests.house.product import REPOSITORY, serving
+from tests.house.product import REPOSITORY, Server
+from tests.services import free_port
 
 NAME, USER, PASSWORD = "pages", "ann", "known to this benchmark alone"
 PRODUCTION = {
@@ -70,12 +73,11 @@ def main() -> None:
             binaries = _need("postgresql")
             environment["DATABASE_URL"] = stack.enter_context(services.postgres(binaries))
         _fill(folder, environment, given.images)
-        server = stack.enter_context(serving(folder, "--workers", "2", port=None, **environment))
+        address = stack.enter_context(_serving(environment))
         playwright = stack.enter_context(sync_playwright())
         browser = playwright.chromium.launch(
             executable_path=_need("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
-        address = f"http://127.0.0.1:{server.port}"
         context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 800})
         page = _at_work(context)
         rows = []
@@ -95,6 +97,34 @@ def _need(component: str) -> Path:
     if found is None:
         sys.exit(f"{component} is missing: `make setup` says how to install it")
     return found
+
+
+@contextlib.contextmanager
+def _serving(environment: dict[str, str]) -> Iterator[str]:
+    """The address of the product's server. Its log goes nowhere: a pipe that nobody reads would stop it."""
+    port = free_port()
+    command = [sys.executable, str(REPOSITORY / "manage.py"), "serve", "--port", str(port), "--workers", "2"]
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                Server(process, port).get("/healthz")
+                break
+            except OSError:
+                if process.poll() is not None or time.monotonic() > deadline:
+                    sys.exit("the server does not answer")
+                time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(30)
 
 
 def _fill(folder: Path, environment: dict[str, str], images: int) -> None:

@@ -1,12 +1,17 @@
 // The next task, fetched while the current one is worked on, with its picture decoded.
 
+// Milliseconds: until a picture is asked for again; for which a server that says nothing is waited for, and a
+// picture that is neither there nor missing.
 const AGAIN = 1_000;
+const PATIENCE = 20_000;
+const LONGEST_DECODE = 2_000;
 
 // { desk } with its picture ready; { nothing } where something else comes first; { away } where the network
 // ("offline") or the server ("failing") is.
 export async function fetchNext(address, holding) {
   try {
-    const response = await fetch(`${address}?part=desk&holding=${holding.join()}`);
+    const signal = AbortSignal.timeout(PATIENCE);
+    const response = await fetch(`${address}?part=desk&holding=${holding.join()}`, { signal });
     if (response.redirected) return { nothing: "signed_out" };
     if (response.status >= 500 || response.status === 429) return { away: "failing" };
     if (!response.ok) return { nothing: "refused" };
@@ -20,14 +25,17 @@ export async function fetchNext(address, holding) {
   }
 }
 
-// Settled once the picture can be painted, or cannot be had.
+const wait = (delay) => new Promise((resolve) => setTimeout(resolve, delay));
+
+// Settled once the picture can be painted, or cannot be had. A browser may leave the decoding of what it does
+// not paint lying: then the picture comes when it is shown.
 export async function decoded(picture) {
   if (!picture) return;
   try {
-    await picture.decode();
+    await Promise.race([picture.decode(), wait(LONGEST_DECODE)]);
   } catch {
-    await new Promise((resolve) => setTimeout(resolve, AGAIN));
+    await wait(AGAIN);
     picture.src = picture.getAttribute("src");
-    await picture.decode().catch(() => {});
+    await Promise.race([picture.decode().catch(() => {}), wait(LONGEST_DECODE)]);
   }
 }
