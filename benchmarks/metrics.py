@@ -101,7 +101,8 @@ def elsewhere(python: str, tool: str, scores: np.ndarray, rows: np.ndarray) -> t
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "problem.npz"
         np.savez(file, scores=scores, rows=rows)
-        command = [python, str(Path(metrics_tools.__file__)), tool, str(file)]
+        # -I: else our folder would be searched first, where `queue` is not the standard library's.
+        command = [python, "-I", str(Path(metrics_tools.__file__)), tool, str(file)]
         answer = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
     return answer["seconds"], answer["found"]
 
