@@ -1,4 +1,4 @@
-"""An image's fold, written back: the only writer of open images, tasks, items and moves.
+"""An image's fold, written back: with `image_rows`, the only writer of open images, tasks, items and moves.
 
 Submitting, discarding, ruling and merging are one path: fold all valid judgments of the image
 anew, compare with what was written last (`OpenImage.state`), write the difference. That column:
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -27,14 +27,14 @@ from django.db import connection
 
 from annotation import sql, task_rows
 from annotation.campaign_settings import settings_from
-from annotation.models import Campaign, Image, Item, OpenImage, Task
+from annotation.models import OpenImage, Task
 from annotation.protocol import questions as q
 from annotation.protocol.boxes import REVIEW
-from annotation.protocol.contents import content_of, corners, mention_from, plain_mention, ruling_from
+from annotation.protocol.contents import corners, mention_from, ruling_from
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment, Question
-from annotation.protocol.state import ChainState, ImageState, Settings
-from annotation.protocol.terms import Box, Mention
+from annotation.protocol.state import ChainState, ImageState
+from annotation.protocol.terms import Box
 
 #: Folds kept by a process: opening one costs as much as folding an image once.
 FOLDS_KEPT = 1024
@@ -201,93 +201,17 @@ def difference(
             rank=task_rows.rank_of(priority=row.priority, place=row.place),
             at=at,
         )
-    chains = [_chain(chain) for chain in state.chains]
+    chains = [chain_of(chain) for chain in state.chains]
     statements.extend(_moves(row.id, row.state["chains"], chains, at))
     statements.append(
         _image(
             row.id,
-            {"open": now_open, "checks": checks, "chains": chains, "merged": _merged(state)},
+            {"open": now_open, "checks": checks, "chains": chains, "merged": merged_of(state)},
             state,
             at,
         )
     )
     return Difference(state, statements)
-
-
-def open_images(
-    *, campaign: Campaign, images: Iterable[tuple[Image, Sequence[Mention]]], settings: Settings
-) -> int:
-    """Open images of a campaign: freeze their mentions and settings, ask their first questions.
-
-    Images that are open already are passed over. `images` is one chunk, written in one
-    transaction. Returns how many were opened. Raises ValueError where two mentions share a span.
-    """
-    plain = campaign.settings
-    chunk = list(images)
-    with sql.writing():
-        at = sql.now()
-        there = set(
-            OpenImage.objects.filter(
-                campaign=campaign, image__in=[image.pk for image, _ in chunk]
-            ).values_list("image_id", flat=True)
-        )
-        new = [(image, mentions) for image, mentions in chunk if image.pk not in there]
-        states = [Fold(mentions, settings)(()) for _, mentions in new]
-        rows = OpenImage.objects.bulk_create(
-            OpenImage(
-                campaign=campaign,
-                image=image,
-                place=image.position,
-                mentions=[plain_mention(mention) for mention in mentions],
-                settings=plain,
-                opened_at=at,
-                changed_at=at,
-            )
-            for image, mentions in new
-        )
-        tasks = Task.objects.bulk_create(
-            Task(
-                campaign=campaign,
-                image=row,
-                kind=question.kind,
-                key=question.key,
-                wanted=question.wanted,
-                rank=task_rows.rank_of(priority=row.priority, place=row.place),
-                created_at=at,
-            )
-            for row, state in zip(rows, states, strict=True)
-            for question in state.questions
-        )
-        contents = [content_of(question) for state in states for question in state.questions]
-        Item.objects.bulk_create(
-            Item(task=task, content=content) for task, content in zip(tasks, contents, strict=True)
-        )
-        of_image: dict[int, dict[str, list[int]]] = {row.pk: {} for row in rows}
-        for task in tasks:
-            of_image[task.image_id][task.key] = [task.wanted, 0]
-        for row, state in zip(rows, states, strict=True):
-            row.state = {
-                "open": of_image[row.pk],
-                "checks": [],
-                "chains": [_chain(chain) for chain in state.chains],
-                "merged": _merged(state),
-            }
-            row.complete = state.complete
-            row.layer_behind = state.complete
-        OpenImage.objects.bulk_update(rows, ["state", "complete", "layer_behind"])
-    return len(new)
-
-
-def prioritise(*, campaign: Campaign, images: Sequence[int], priority: int) -> int:
-    """Give open images (ids of their `Image`) a priority; their open tasks follow. Returns how many."""
-    with sql.writing():
-        rows = list(
-            OpenImage.objects.filter(campaign=campaign, image__in=images).order_by("id").select_for_update()
-        )
-        for row in rows:
-            Task.objects.filter(image=row).update(rank=task_rows.rank_of(priority=priority, place=row.place))
-        OpenImage.objects.filter(pk__in=[row.pk for row in rows]).update(priority=priority)
-    return len(rows)
 
 
 def _drawers(state: ImageState, votes: Sequence[Vote]) -> dict[str, int]:
@@ -304,7 +228,7 @@ def _drawers(state: ImageState, votes: Sequence[Vote]) -> dict[str, int]:
     return found
 
 
-def _chain(chain: ChainState) -> dict[str, Any]:
+def chain_of(chain: ChainState) -> dict[str, Any]:
     return {
         "m": [mention.id for mention in chain.mentions],
         "s": chain.stage,
@@ -316,7 +240,7 @@ def _chain(chain: ChainState) -> dict[str, Any]:
     }
 
 
-def _merged(state: ImageState) -> list[dict[str, Any]]:
+def merged_of(state: ImageState) -> list[dict[str, Any]]:
     return [
         {"what": m.what, "chains": m.chains, "boxes": [corners(box) for box in m.boxes], "iou": m.iou}
         for m in state.merged

@@ -73,7 +73,7 @@ def _corpus(images: int) -> Corpus:
 
 def _campaign(corpus: Corpus, seed: int, name: str = "") -> Campaign:
     """An open campaign over all images but the first KNOWN_FROM, which make its known items."""
-    from annotation import controls, refold
+    from annotation import controls, image_rows
     from annotation.campaign_settings import settings_of
     from annotation.models import Campaign
     from annotation.selectors.records import stream_records
@@ -91,7 +91,7 @@ def _campaign(corpus: Corpus, seed: int, name: str = "") -> Campaign:
     records = list(stream_records(corpus=corpus, layer=layer))
     rows = {image.key: image for image in corpus.images.all()}
     opened = [(rows[r.id], r.layer.mentions) for r in records[KNOWN_FROM:] if r.layer is not None]
-    refold.open_images(campaign=campaign, images=opened, settings=settings.protocol)
+    image_rows.open_images(campaign=campaign, images=opened, settings=settings.protocol)
     controls.from_gold(
         campaign=campaign, layer=layer, images=[record.id for record in records[:KNOWN_FROM]], seed=seed
     )

@@ -47,7 +47,7 @@ def main() -> None:
 
 def fill(tasks: int) -> dict[str, Any]:
     """Open a campaign with `tasks` open tasks or a few more."""
-    from annotation import instructions, refold
+    from annotation import image_rows, instructions
     from annotation.campaign_settings import settings_of
     from annotation.controls.gold import from_gold
     from annotation.intake import import_records
@@ -66,7 +66,7 @@ def fill(tasks: int) -> dict[str, Any]:
     )
     mentions = {record.id: record.layer.mentions for record in records if record.layer}
     images = [(image, mentions[image.key]) for image in Image.objects.filter(corpus=corpus)]
-    refold.open_images(campaign=campaign, images=images, settings=settings_of(SETTINGS).protocol)
+    image_rows.open_images(campaign=campaign, images=images, settings=settings_of(SETTINGS).protocol)
     instructions.install(campaign)
     from_gold(campaign=campaign, layer=Layer.objects.get(corpus=corpus))
     opened = Task.objects.count()

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from annotation import instructions, refold, sql
+from annotation import image_rows, instructions, sql
 from annotation.audit import record
 from annotation.campaign_settings import CampaignError, settings_of
 from annotation.campaigns.states import last_day
@@ -149,7 +149,7 @@ def open_images(
             # The campaign's row: of two who open it at once, the second finds the first one's images.
             if Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk).state == Campaign.CLOSED:
                 raise CampaignError(f"campaign {campaign.name!r} is closed; open another under a new name")
-            opened += refold.open_images(
+            opened += image_rows.open_images(
                 campaign=campaign,
                 images=[
                     (image, found[image.key])

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from annotation import hand_out, leases, refold, sql
+from annotation import hand_out, image_rows, leases, sql
 from annotation.leases import Lease, Nothing
 from annotation.models import Assignment, Campaign, Control, Image, Standing, Task
 from annotation.protocol import questions as q
@@ -133,7 +133,7 @@ def test_images_come_in_their_order_and_priority_goes_first(monkeypatch):
     world = World(some_images(4))
     first, *_, last = world.images()
     assert world.held(0).image == first.image_id
-    assert refold.prioritise(campaign=world.campaign, images=[last.image_id], priority=5) == 1
+    assert image_rows.prioritise(campaign=world.campaign, images=[last.image_id], priority=5) == 1
     assert world.held(1).image == last.image_id
 
 
@@ -181,5 +181,5 @@ def test_open_images_passes_over_those_that_are_open():
     image = world.images()[0]
     tasks = Task.objects.count()
     again = [(image.image, tuple(world.truths[image.image_id].mentions.values()))]
-    assert refold.open_images(campaign=world.campaign, images=again, settings=Settings()) == 0
+    assert image_rows.open_images(campaign=world.campaign, images=again, settings=Settings()) == 0
     assert Task.objects.count() == tasks

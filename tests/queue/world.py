@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from annotation import leases, refold, submission
+from annotation import image_rows, leases, submission
 from annotation.campaign_settings import settings_of
 from annotation.leases import Lease, Nothing
 from annotation.models import Campaign, Corpus, Image, OpenImage, Worker
@@ -56,7 +56,7 @@ class World:
             truth = Truth(record.layer, image=record.id, size=(record.width, record.height))
             self.truths[image.pk] = truth
             opened.append((image, tuple(truth.mentions.values())))
-        refold.open_images(campaign=self.campaign, images=opened, settings=plain.protocol)
+        image_rows.open_images(campaign=self.campaign, images=opened, settings=plain.protocol)
         self.workers = [Worker.objects.create(pseudonym=f"{name}-w{i}").pk for i in range(workers)]
 
     def take(self, worker: int, kind: str = q.COREF_LINK, holding: Sequence[int] = ()) -> Lease | Nothing:

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from annotation import campaigns, instructions, leases, refold
+from annotation import campaigns, image_rows, instructions, leases
 from annotation.campaigns import CampaignError, opening
 from annotation.models import AuditEntry, Campaign, Corpus, Instructions, Item, OpenImage, Task, Worker
 from annotation.protocol.contents import plain_mention
@@ -90,7 +90,7 @@ def test_what_died_half_way_is_finished_by_asking_for_the_same_again(monkeypatch
 def test_a_chunk_is_written_whole_or_not_at_all(monkeypatch):
     monkeypatch.setattr(opening, "CHUNK", 3)
     a_corpus("photos", some_images(6))
-    write = refold.open_images
+    write = image_rows.open_images
 
     def breaking(*, campaign, images, settings):
         count = write(campaign=campaign, images=images, settings=settings)
@@ -98,7 +98,7 @@ def test_a_chunk_is_written_whole_or_not_at_all(monkeypatch):
             raise RuntimeError("the power went")
         return count
 
-    monkeypatch.setattr(refold, "open_images", breaking)
+    monkeypatch.setattr(image_rows, "open_images", breaking)
     with pytest.raises(RuntimeError):
         opened()
     assert OpenImage.objects.count() == 3

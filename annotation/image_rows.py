@@ -1,0 +1,91 @@
+"""Images opened in a campaign: their first rows, and their place in the order of asking.
+
+Beside `refold` and `task_rows` the only writer of open images, tasks and items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from annotation import refold, sql, task_rows
+from annotation.models import Campaign, Image, Item, OpenImage, Task
+from annotation.protocol.contents import content_of, plain_mention
+from annotation.protocol.image import Fold
+from annotation.protocol.state import Settings
+from annotation.protocol.terms import Mention
+
+
+def open_images(
+    *, campaign: Campaign, images: Iterable[tuple[Image, Sequence[Mention]]], settings: Settings
+) -> int:
+    """Open images of a campaign: freeze their mentions and settings, ask their first questions.
+
+    Images that are open already are passed over. `images` is one chunk, written in one
+    transaction. Returns how many were opened. Raises ValueError where two mentions share a span.
+    """
+    plain = campaign.settings
+    chunk = list(images)
+    with sql.writing():
+        at = sql.now()
+        there = set(
+            OpenImage.objects.filter(
+                campaign=campaign, image__in=[image.pk for image, _ in chunk]
+            ).values_list("image_id", flat=True)
+        )
+        new = [(image, mentions) for image, mentions in chunk if image.pk not in there]
+        states = [Fold(mentions, settings)(()) for _, mentions in new]
+        rows = OpenImage.objects.bulk_create(
+            OpenImage(
+                campaign=campaign,
+                image=image,
+                place=image.position,
+                mentions=[plain_mention(mention) for mention in mentions],
+                settings=plain,
+                opened_at=at,
+                changed_at=at,
+            )
+            for image, mentions in new
+        )
+        tasks = Task.objects.bulk_create(
+            Task(
+                campaign=campaign,
+                image=row,
+                kind=question.kind,
+                key=question.key,
+                wanted=question.wanted,
+                rank=task_rows.rank_of(priority=row.priority, place=row.place),
+                created_at=at,
+            )
+            for row, state in zip(rows, states, strict=True)
+            for question in state.questions
+        )
+        contents = [content_of(question) for state in states for question in state.questions]
+        Item.objects.bulk_create(
+            Item(task=task, content=content) for task, content in zip(tasks, contents, strict=True)
+        )
+        of_image: dict[int, dict[str, list[int]]] = {row.pk: {} for row in rows}
+        for task in tasks:
+            of_image[task.image_id][task.key] = [task.wanted, 0]
+        for row, state in zip(rows, states, strict=True):
+            row.state = {
+                "open": of_image[row.pk],
+                "checks": [],
+                "chains": [refold.chain_of(chain) for chain in state.chains],
+                "merged": refold.merged_of(state),
+            }
+            row.complete = state.complete
+            row.layer_behind = state.complete
+        OpenImage.objects.bulk_update(rows, ["state", "complete", "layer_behind"])
+    return len(new)
+
+
+def prioritise(*, campaign: Campaign, images: Sequence[int], priority: int) -> int:
+    """Give open images (ids of their `Image`) a priority; their open tasks follow. Returns how many."""
+    with sql.writing():
+        rows = list(
+            OpenImage.objects.filter(campaign=campaign, image__in=images).order_by("id").select_for_update()
+        )
+        for row in rows:
+            Task.objects.filter(image=row).update(rank=task_rows.rank_of(priority=priority, place=row.place))
+        OpenImage.objects.filter(pk__in=[row.pk for row in rows]).update(priority=priority)
+    return len(rows)
