@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Error, Page, expect
 
 from annotation.models import Assignment, Judgment
 from tests.browser.conftest import sign_in
@@ -46,7 +46,12 @@ def stored(kind: str) -> list[str]:
 
 def let_go(page: Page) -> None:
     """Let the page send what it keeps for taking back, as it does when one leaves it."""
-    page.evaluate("dispatchEvent(new Event('pagehide'))")
+    try:
+        page.evaluate("dispatchEvent(new Event('pagehide'))")
+    except Error as reason:
+        # It is being left already, and sends by itself.
+        if "navigation" not in str(reason):
+            raise
 
 
 def answered(page: Page, kind: str, number: int) -> None:

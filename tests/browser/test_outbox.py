@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -249,6 +250,24 @@ def test_what_was_drawn_and_not_sent_is_there_after_a_reload(work: World, open_p
     answered(page, q.BOX_DRAWING, 1)
 
 
+def test_what_was_entered_after_a_return_is_there_after_a_reload(work: World, open_page: Open):
+    page = open_page()
+    at(page, q.COREF_LINK)
+    both_in_hand(page)
+    page.wait_for_timeout(300)
+    returned = in_hand(page)
+    page.get_by_role("button", name="Return this one").click()
+    moved_on(page, returned)
+    held = in_hand(page)
+    page.locator("summary", has_text="Report a problem").click()
+    page.get_by_label("Anything else").fill("cut off")
+    page.reload()
+    page.wait_for_function(
+        "held => Number(document.querySelector('[data-answer] [name=assignment]')?.value) === held", arg=held
+    )
+    expect(page.get_by_label("Anything else")).to_have_value("cut off")
+
+
 def test_a_tests_answers_stand(transactional_db: None, tmp_path: Path, open_page: Open):
     work = desk.campaign(tmp_path / "drawn", settings={**TRUSTING, "trust": {"verdict_known": 2}})
     known = {("0:3-5", "1:6-7"): "yes", ("0:0-2", "1:0-2"): "no"}
@@ -290,7 +309,7 @@ def test_pace_and_earnings_go_with_the_answers(transactional_db: None, tmp_path:
     for _ in range(5):
         moved_on(page, answer_next(page))
     line = page.locator(".progress")
-    expect(line).to_contain_text("5 done today 0.125 EUR 1 s each")
+    expect(line).to_contain_text(re.compile(r"5 done today 0\.125 EUR [1-9]\d* s each"))
     page.get_by_role("button", name=UNDO).click()
     expect(line).to_contain_text("4 done today 0.10 EUR")
     answer_next(page)

@@ -154,7 +154,10 @@ export class Flow {
     this.busy = false;
     this.since = performance.now();
     this.changed();
-    if (before !== desk) swap(before, desk);
+    if (before !== desk) {
+      this.drafts.restore(desk);
+      swap(before, desk);
+    }
     this.clock.begin(seconds);
     this.prefetch();
   }
