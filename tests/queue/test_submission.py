@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.db.models import F
 
 from annotation import leases, refold, sql, submission
@@ -249,3 +250,32 @@ def test_no_task_is_over_assigned_after_everything():
     world = World(some_images(4))
     world.work()
     assert not Task.objects.filter(live__gt=F("wanted")).exists()
+
+
+def test_what_an_earlier_version_wrote_of_an_image_is_read():
+    world = World(some_images(2), settings={"trust": {**TRUSTING["trust"], "double_check_share": 1.0}})
+    world.submit(0, world.held(0), then=False)
+    before = [row.state for row in world.images()]
+    assert any(state["open"] for state in before) and any(state["checks"] for state in before)
+    for row in world.images():
+        ids = dict(Task.objects.filter(image=row).values_list("key", "pk"))
+        row.state["open"] = {key: [ids[key], *numbers] for key, numbers in row.state["open"].items()}
+        row.state["checks"] = {key: ids[key] for key in row.state["checks"]}
+        row.save(update_fields=["state"])
+    for row in world.images():
+        refold.refold(row.pk)
+    assert [row.state for row in world.images()] == before
+    world.work()
+    assert all(row.complete for row in world.images())
+
+
+def test_a_connection_just_in_use_is_not_asked_whether_it_lives(monkeypatch):
+    clock = [sql.monotonic() + 1000]
+    monkeypatch.setattr(sql, "monotonic", lambda: clock[0])
+    asked = []
+    for pause in (0, sql.ALIVE / 2, sql.ALIVE + 1):
+        clock[0] += pause
+        connection.health_check_done = False  # type: ignore[attr-defined]
+        sql.spare_the_check()
+        asked.append(not connection.health_check_done)  # type: ignore[attr-defined]
+    assert asked == [True, False, True]

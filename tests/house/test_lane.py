@@ -1,0 +1,105 @@
+"""Workers' calls go one after the other in one thread; nothing else waits for them."""
+
+from __future__ import annotations
+
+import io
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from config.lane import LARGEST_CALL, Lane
+
+ANSWER = "/api/assignments/7/answer"
+
+
+def call(lane: Lane, path: str, body: bytes = b"{}", **more: Any) -> tuple[str, bytes]:
+    said: list[str] = []
+    environ = {"PATH_INFO": path, "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body), **more}
+    answer = lane(environ, lambda status, headers, *rest: said.append(status))
+    return said[0], b"".join(answer)
+
+
+class Answer:
+    """What an application returns: it is closed by whoever has read it."""
+
+    def __init__(self, *parts: bytes) -> None:
+        self.parts, self.closed_by = parts, ""
+
+    def __iter__(self) -> Any:
+        return iter(self.parts)
+
+    def close(self) -> None:
+        self.closed_by = threading.current_thread().name
+
+
+def test_calls_have_one_thread_and_one_goes_after_the_other():
+    inside, threads, together = [0], set(), []
+
+    def application(environ: dict[str, Any], start: Any) -> list[bytes]:
+        inside[0] += 1
+        together.append(inside[0])
+        threads.add(threading.current_thread().name)
+        threading.Event().wait(0.005)
+        inside[0] -= 1
+        start("200 OK", [])
+        return [environ["wsgi.input"].read()]
+
+    lane = Lane(application)
+    with ThreadPoolExecutor(8) as crowd:
+        said = list(crowd.map(lambda number: call(lane, ANSWER, b"%d" % number), range(40)))
+    assert said == [("200 OK", b"%d" % number) for number in range(40)]
+    assert (len(threads), set(together)) == (1, {1})
+    assert threading.current_thread().name not in threads
+
+
+@pytest.mark.parametrize(
+    ("path", "more"),
+    [
+        ("/tasks/quay/coref_link/", {}),
+        ("/pictures/abc", {}),
+        (ANSWER, {"CONTENT_LENGTH": str(LARGEST_CALL + 1)}),
+        (ANSWER, {"CONTENT_LENGTH": "many"}),
+    ],
+)
+def test_pages_pictures_and_what_is_no_call_stay_in_the_servers_threads(path: str, more: dict[str, Any]):
+    def application(environ: dict[str, Any], start: Any) -> list[bytes]:
+        start("200 OK", [])
+        return [threading.current_thread().name.encode()]
+
+    assert call(Lane(application), path, **more) == ("200 OK", threading.current_thread().name.encode())
+
+
+def test_a_client_that_dawdles_holds_nobody_up():
+    sent = threading.Event()
+
+    class Slow(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            assert sent.wait(10)
+            return super().read(size)
+
+    def application(environ: dict[str, Any], start: Any) -> list[bytes]:
+        start("200 OK", [])
+        return [environ["wsgi.input"].read()]
+
+    lane = Lane(application)
+    with ThreadPoolExecutor(1) as slow:
+        late = slow.submit(call, lane, ANSWER, b"late", **{"wsgi.input": Slow(b"late")})
+        assert call(lane, ANSWER, b"at once") == ("200 OK", b"at once")
+        sent.set()
+        assert late.result(10) == ("200 OK", b"late")
+
+
+def test_an_answer_is_closed_where_it_was_made_and_an_error_reaches_the_server():
+    answers = [Answer(b"a", b"b")]
+
+    def application(environ: dict[str, Any], start: Any) -> Answer:
+        start("200 OK", [])
+        return answers.pop()
+
+    lane, answer = Lane(application), answers[0]
+    assert call(lane, ANSWER) == ("200 OK", b"ab")
+    assert answer.closed_by.startswith("lane")
+    with pytest.raises(IndexError):
+        call(lane, ANSWER)
