@@ -19,7 +19,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from annotation.management.base import table
 from tests import prepare, services
-from tests.house.product import REPOSITORY, Server
+from tests.house.product import REPOSITORY
 from tests.services import free_port
 
 NAME, USER, PASSWORD = "pages", "ann", "known to this benchmark alone"
@@ -112,15 +111,7 @@ def _serving(environment: dict[str, str]) -> Iterator[str]:
         text=True,
     )
     try:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                Server(process, port).get("/healthz")
-                break
-            except OSError:
-                if process.poll() is not None or time.monotonic() > deadline:
-                    sys.exit("the server does not answer")
-                time.sleep(0.1)
+        services.until_it_answers(port, process)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()

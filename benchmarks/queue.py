@@ -25,8 +25,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -142,15 +140,7 @@ def serving(store: Store, name: str, *, jobs: bool) -> Iterator[tuple[int, int]]
     with (store.folder / "server.log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
         try:
-            deadline = time.monotonic() + 60
-            while True:
-                try:
-                    urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5).read()
-                    break
-                except OSError:
-                    if process.poll() is not None or time.monotonic() > deadline:
-                        raise
-                    time.sleep(0.1)
+            services.until_it_answers(port, process)
             yield port, process.pid
         finally:
             process.send_signal(signal.SIGTERM)

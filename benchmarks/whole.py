@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -58,7 +57,7 @@ def main() -> None:
         port = free_port()
         serve = [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", "3"]
         stack.enter_context(world.running("server", serve))
-        _answers(port)
+        services.until_it_answers(port)
         rows = through(world, captions, f"http://127.0.0.1:{port}", given)
         rows.append(["periodic work", f"{world.told('clock', 'succeeded')} turns done by the clock's worker"])
     print(table(["step", "figure"], rows))
@@ -148,19 +147,6 @@ def _need(key: str) -> Path:
     if found is None:
         raise SystemExit(f"{key} is not installed; `python -m tests.prepare` says how to get it")
     return found
-
-
-def _answers(port: int) -> None:
-    """Wait until the server answers."""
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5).read()
-            return
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.2)
 
 
 if __name__ == "__main__":

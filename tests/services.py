@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,21 @@ PATIENCE = 30.0  # seconds until a server must answer, or must have stopped
 
 class ServerFailed(RuntimeError):
     """A server did not come up; the message ends with what it wrote."""
+
+
+def until_it_answers(port: int, process: subprocess.Popen[Any] | None = None, *, seconds: float = 60) -> None:
+    """Wait until the product's server says at `port` that it is well; OSError where its process has ended,
+    or after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
+                answer.read()
+            return
+        except OSError:
+            if (process is not None and process.poll() is not None) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
 
 
 def free_port() -> int:

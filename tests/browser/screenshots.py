@@ -15,17 +15,14 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from tests import prepare
+from tests import prepare, services
 from tests.conftest import CHROMIUM_FLAGS
-from tests.services import free_port
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 SIZES = {390: 844, 1280: 800}
@@ -80,20 +77,11 @@ def demonstration(folder: Path) -> Iterator[tuple[str, str]]:
     made = subprocess.run([*manage, "demo"], env=environment, check=True, capture_output=True, text=True)
     password = re.search(r"password[:\s]+(\S+)", made.stdout)
     assert password is not None, made.stdout
-    port = free_port()
+    port = services.free_port()
     server = subprocess.Popen([*manage, "serve", "--port", str(port)], env=environment)
     try:
-        url = f"http://127.0.0.1:{port}"
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                urllib.request.urlopen(f"{url}/healthz", timeout=5).read()
-                break
-            except OSError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.2)
-        yield url, password[1]
+        services.until_it_answers(port, server)
+        yield f"http://127.0.0.1:{port}", password[1]
     finally:
         server.terminate()
         server.wait(60)
