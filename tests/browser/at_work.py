@@ -10,6 +10,13 @@ from annotation.models import Assignment, Judgment
 from tests.browser.conftest import sign_in
 from tests.web import desk
 
+#: Whether a task has been fetched, and nothing more has come for a while.
+FETCHED = """() => {
+  const came = performance.getEntriesByType("resource");
+  return came.some(({ name }) => name.includes("part=desk"))
+    && performance.now() - Math.max(...came.map(({ responseEnd }) => responseEnd)) > 1000;
+}"""
+
 
 def at(page: Page, kind: str) -> None:
     """Sign ann in and open a task of `kind`, past its instructions."""
@@ -72,9 +79,10 @@ def eventually(page: Page, true: Callable[[], bool]) -> None:
 
 
 def both_in_hand(page: Page) -> None:
-    """Wait until the page has fetched the task after the one it shows."""
+    """Wait until the page has fetched the task after the one it shows, with its picture."""
     held = Assignment.objects.filter(worker__pseudonym="w-ann", state=Assignment.LEASED)
     eventually(page, held.exclude(pk=in_hand(page)).exists)
+    page.wait_for_function(FETCHED)
 
 
 def answer_next(page: Page, choice: str = "Different") -> int:

@@ -309,7 +309,7 @@ def test_pace_and_earnings_go_with_the_answers(transactional_db: None, tmp_path:
     for _ in range(5):
         moved_on(page, answer_next(page))
     line = page.locator(".progress")
-    expect(line).to_contain_text(re.compile(r"5 done today 0\.125 EUR [1-9]\d* s each"))
+    expect(line).to_contain_text(re.compile(r"5 done today\s+0\.125 EUR\s+[1-9]\d* s each"))
     page.get_by_role("button", name=UNDO).click()
     expect(line).to_contain_text("4 done today 0.10 EUR")
     answer_next(page)

@@ -18,7 +18,8 @@ export async function fetchNext(address, holding) {
     if (response.headers.get("Content-Type").startsWith("application/json")) return await response.json();
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const desk = document.adoptNode(page.querySelector("[data-desk]"));
-    await decoded(desk.querySelector("[data-picture]"));
+    // Nobody can judge a picture that the network has kept back: the task is fetched again with it.
+    if (!await decoded(desk.querySelector("[data-picture]")) && !navigator.onLine) return { away: "offline" };
     return { desk };
   } catch {
     return { away: navigator.onLine ? "failing" : "offline" };
@@ -27,15 +28,14 @@ export async function fetchNext(address, holding) {
 
 const wait = (delay) => new Promise((resolve) => setTimeout(resolve, delay));
 
-// Settled once the picture can be painted, or cannot be had. A browser may leave the decoding of what it does
-// not paint lying: then the picture comes when it is shown.
+// True once the picture can be painted, false where it cannot be had. A browser may leave the decoding of what
+// it does not paint lying: then the picture comes when it is shown.
 export async function decoded(picture) {
-  if (!picture) return;
-  try {
-    await Promise.race([picture.decode(), wait(LONGEST_DECODE)]);
-  } catch {
-    await wait(AGAIN);
-    picture.src = picture.getAttribute("src");
-    await Promise.race([picture.decode().catch(() => {}), wait(LONGEST_DECODE)]);
-  }
+  if (!picture || await ready(picture)) return true;
+  await wait(AGAIN);
+  picture.src = picture.getAttribute("src");
+  return ready(picture);
 }
+
+const ready = (picture) =>
+  Promise.race([picture.decode().then(() => true, () => false), wait(LONGEST_DECODE).then(() => true)]);
