@@ -117,6 +117,7 @@ function work() {
 let stop = () => {};
 const rest = () => {
   stop();
+  flow.rest();
   flow.shown.inert = true;
   elsewhere.hidden = false;
 };

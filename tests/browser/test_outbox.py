@@ -134,7 +134,7 @@ def test_the_next_question_comes_without_a_page_and_its_answer_sends_the_one_bef
 
 def test_an_answer_goes_by_itself_after_ten_seconds(page: Page):
     answer_next(page)
-    page.wait_for_timeout(6_000)
+    page.wait_for_timeout(3_000)
     assert stored(q.COREF_LINK) == []
     expect(page.get_by_role("button", name=UNDO)).to_be_visible()
     eventually(page, lambda: stored(q.COREF_LINK) == ["no"])

@@ -40,9 +40,11 @@ export class Flow {
   }
 
   async start() {
+    const { turn } = this;
     this.drafts.restore(this.shown);
     await decoded(this.shown.querySelector("[data-picture]"));
     await mountEditor(this.shown);
+    if (turn !== this.turn) return;
     // After a reload the server may show what was answered and is on its way.
     if (this.outbox.has(idOf(this.shown))) {
       this.advance();
@@ -50,6 +52,12 @@ export class Flow {
     }
     this.busy = false;
     this.prefetch();
+  }
+
+  // Another tab works here now: what is under way comes to nothing.
+  rest() {
+    this.turn += 1;
+    this.busy = true;
   }
 
   get ready() { return !this.busy && performance.now() - this.since >= UNREAD; }
@@ -89,10 +97,11 @@ export class Flow {
     };
     // An answer of a test stands: it goes at once.
     const stands = "atOnce" in desk.dataset;
-    this.outbox.give(entry, stands ? 0 : undefined);
-    this.last = stands ? null : { desk };
-    this.notice = { report: "reported", return: "returned" }[act] ?? "";
-    this.pace.gave(entry);
+    // Where another tab has answered this already, its answer stands.
+    const given = this.outbox.give(entry, stands ? 0 : undefined);
+    this.last = given && !stands ? { desk } : null;
+    this.notice = (given && { report: "reported", return: "returned" }[act]) || "";
+    if (given) this.pace.gave(entry);
     this.drafts.clear();
     this.sender.run();
     this.advance();

@@ -5,7 +5,7 @@ import { Outbox } from "./outbox.js";
 import { bodyOf, poster } from "./post.js";
 import { Sender } from "./sender.js";
 import { storage } from "./storage.js";
-import { oneTab } from "./tab.js";
+import { ifNoTab } from "./tab.js";
 import { tell, troubles } from "./tray.js";
 
 const told = document.querySelector("[data-tell]");
@@ -18,18 +18,26 @@ const show = () => tell(told, [...senders].flatMap(([where, sender]) =>
 
 for (const where of Outbox.places(storage, owner)) {
   const outbox = new Outbox(storage, where);
-  const sender = new Sender({ outbox, send: (entry) => post(entry.address, bodyOf(entry)), changed: show });
-  oneTab(where, {
-    mine: () => {
-      senders.set(where, sender);
-      show();
-      sender.again();
-    },
-    theirs: () => {},
-    lost: () => {
+  // Once all is sent the place is free for a tab that works there, and what that keeps is not ours to send.
+  let free = () => {};
+  const changed = () => {
+    show();
+    if (!outbox.entries.length) free();
+  };
+  const sender = new Sender({ outbox, send: (entry) => post(entry.address, bodyOf(entry)), changed });
+  const work = () => new Promise((done) => {
+    free = () => {
       sender.stop();
-      senders.delete(where);
-    },
+      done();
+    };
+    senders.set(where, sender);
+    changed();
+    sender.again();
+  });
+  ifNoTab(where, work).catch(() => {
+    sender.stop();
+    senders.delete(where);
+    show();
   });
 }
 
@@ -44,7 +52,7 @@ told.addEventListener("click", (event) => {
   if (act === "reload") location.reload();
   if (act === "forget") {
     const [where, id] = event.target.closest("[data-id]").dataset.id.split(" ");
-    senders.get(where).outbox.forget(Number(id));
+    senders.get(where)?.outbox.forget(Number(id));
     show();
   }
 });

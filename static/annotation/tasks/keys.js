@@ -1,10 +1,12 @@
 // Single keys: whatever bears data-key="1" in [data-desk] is pressed by that key. The switch that turns them off
 // (WCAG 2.1.4) is remembered. Escape closes what was opened.
 
+import { storage } from "./storage.js";
+
 const KEPT = "answer-by-keys";
 const TYPING = "input:not([type='checkbox'], [type='radio']), select, textarea, .report form";
 
-const on = () => localStorage.getItem(KEPT) !== "off";
+const on = () => storage.get(KEPT, true);
 
 // Show the switch of a desk as it stands.
 export function showSwitch(desk) {
@@ -24,7 +26,7 @@ const close = (from) => {
 // `ready(meant)` tells whether a key counts now: nobody answers what they have not seen.
 export function listen(ready) {
   document.addEventListener("change", (event) => {
-    if (event.target.closest("[data-keys]")) localStorage.setItem(KEPT, event.target.checked ? "on" : "off");
+    if (event.target.closest("[data-keys]")) storage.put(KEPT, event.target.checked);
   });
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.repeat || event.metaKey || event.ctrlKey || event.altKey) return;

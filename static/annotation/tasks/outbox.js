@@ -10,6 +10,9 @@ export const HOLD = 10_000;
 const PREFIX = "phrasebox:outbox:";
 const REFUSED = "phrasebox:refused:";
 
+const freshToken = () =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
 export class Outbox {
   constructor(storage, where, now = Date.now) {
     Object.assign(this, { storage, where, now, key: PREFIX + where });
@@ -44,13 +47,13 @@ export class Outbox {
     return true;
   }
 
-  // The entry, out of the box again. What was on its way may have arrived: given again, it bears a token of
-  // its own, so that the server says so instead of taking the first answer for the second.
+  // The entry, out of the box again. It may have arrived, also by another tab's hand: given again, it bears a
+  // token of its own, so that the server says so instead of taking the first answer for the second.
   takeBack(assignment) {
     const taken = this.entries.find((entry) => entry.assignment === assignment);
     if (!taken) return null;
     this.done(assignment);
-    return { ...taken, token: taken.tries ? `${taken.token}.${taken.tries}` : taken.token };
+    return { ...taken, token: freshToken() };
   }
 
   // What is to be sent now, in the order given; entries named in `flying` are on their way.

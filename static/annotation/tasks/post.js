@@ -11,7 +11,8 @@ export function poster(owner) {
   let token = tokenOf(document);
 
   const renewed = async () => {
-    const response = await fetch(document.querySelector("[data-renew]").dataset.renew);
+    const signal = AbortSignal.timeout(PATIENCE);
+    const response = await fetch(document.querySelector("[data-renew]").dataset.renew, { signal });
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     if (page.querySelector("[data-kept]")?.dataset.kept !== owner) return false;
     token = tokenOf(page);

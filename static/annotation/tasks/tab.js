@@ -4,6 +4,23 @@
 
 // A tab that was just reloaded gives its lock back in a moment.
 const MOMENT = 500;
+// Milliseconds after which a place that was taken is looked at again.
+const FREE_AGAIN = 1_000;
+
+const nameOf = (where) => `phrasebox:${where}`;
+
+// Does `work()` as soon as no tab works there, and holds the place until its promise is kept; an error where a
+// tab took over. It does not queue: else it would come before a tab that is reloaded.
+export async function ifNoTab(where, work) {
+  if (!navigator.locks) return work();
+  for (let done = false; !done; ) {
+    await navigator.locks.request(nameOf(where), { ifAvailable: true }, (lock) => {
+      done = lock !== null;
+      return done ? work() : undefined;
+    });
+    if (!done) await new Promise((resolve) => setTimeout(resolve, FREE_AGAIN));
+  }
+}
 
 // Calls `mine()` once this tab may work, `theirs()` where another one does, and `lost()` where another one
 // took over; what it returns takes over from the other.
@@ -12,7 +29,7 @@ export function oneTab(where, { mine, theirs, lost }) {
     mine();
     return () => {};
   }
-  const name = `phrasebox:${where}`;
+  const name = nameOf(where);
   let held = false;
   const asked = setTimeout(() => { if (!held) theirs(); }, MOMENT);
   const hold = () => {
