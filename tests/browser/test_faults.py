@@ -304,6 +304,33 @@ def test_a_tab_that_is_closed_leaves_its_place_to_the_other(page: Page):
     assert in_hand(other) != first
 
 
+def test_the_list_of_tasks_frees_the_place_for_which_it_has_sent(page: Page):
+    first = answer_next(page)
+    page.goto("/tasks/")
+    arrive(page, first)
+    other = page.context.new_page()
+    other.goto(LINK)
+    shown(other)
+    other.wait_for_timeout(1_000)
+    expect(other.get_by_text("in another tab")).to_be_hidden()
+    second = answer_next(other)
+    let_go(other)
+    arrive(other, first, second)
+
+
+def test_what_is_taken_back_is_given_again_under_a_token_of_its_own(page: Page):
+    tokens = page.evaluate(
+        """async () => {
+            const { Outbox } = await import("/static/annotation/tasks/outbox.js");
+            const { storage } = await import("/static/annotation/tasks/storage.js");
+            const outbox = new Outbox(storage, "a:b:c");
+            outbox.give({ assignment: 7, token: "t" });
+            return [outbox.takeBack(7).token, outbox.takeBack(7)];
+        }"""
+    )
+    assert len(tokens[0]) == 32 and tokens[1] is None
+
+
 def test_a_reload_keeps_what_was_not_sent_and_does_not_ask_it_again(page: Page):
     page.route(ANSWERS, lambda route: route.abort())
     first = answer_next(page)
