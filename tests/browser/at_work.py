@@ -10,6 +10,8 @@ from annotation.models import Assignment, Judgment
 from tests.browser.conftest import sign_in
 from tests.web import desk
 
+#: Whether the script of a task page has begun: it shows the switch of the keys then.
+WORKING = """() => !document.querySelector("[data-desk]:not([inert]) [data-keys][hidden]")"""
 #: Whether a task has been fetched, and nothing more has come for a while.
 FETCHED = """() => {
   const came = performance.getEntriesByType("resource");
@@ -27,9 +29,11 @@ def at(page: Page, kind: str) -> None:
 
 
 def shown(page: Page) -> None:
-    """Wait until the picture can be seen: single keys count from then on."""
+    """Wait until the picture can be seen and the page's own script works: answers and keys count then."""
     expect(page.locator("[data-picture]")).to_have_js_property("complete", True)
     page.evaluate("document.querySelector('[data-picture]').decode().then(() => null)")
+    page.wait_for_function(WORKING)
+    page.wait_for_timeout(100)
 
 
 def in_hand(page: Page) -> int:

@@ -143,6 +143,7 @@ def test_what_is_mounted_is_taken_away_and_mounted_again(second: tuple[Page, Box
     expect(page.locator("[data-tools]")).to_be_visible()
     page.keyboard.press("ArrowRight")
     assert box(page) == [61, 80, 131, 330]
+    page.keyboard.press("Delete")
     drag(page, (accepted.xmin, accepted.ymin), (accepted.xmin + 20, accepted.ymin + 20))
     assert box(page)[0] == accepted.xmin + 1
 

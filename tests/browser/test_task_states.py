@@ -293,6 +293,7 @@ def test_the_instructions_open_and_close_by_key(work: World, open_page: Open):
     page = open_page()
     at(page, q.COREF_LINK)
     shown(page)
+    both_in_hand(page)
     page.keyboard.press("?")
     expect(page.get_by_text("Look at the photograph first")).to_be_visible()
     page.keyboard.press("Escape")
