@@ -1,6 +1,6 @@
 """How static files are stored for production: under names that change with their content."""
 
-from whitenoise.storage import CompressedManifestStaticFilesStorage
+from whitenoise.storage import CompressedManifestStaticFilesStorage  # type: ignore[import-untyped]
 
 
 class StaticFiles(CompressedManifestStaticFilesStorage):
