@@ -191,9 +191,15 @@ export class Flow {
 
   async fetch() {
     const clear = !this.outbox.entries.length;
+    const underWay = this.sender.flying.size;
     const { desk, nothing, away } = await fetchNext(this.address, this.held);
     if (desk && desk.dataset.owner !== this.shown.dataset.owner) return { nothing: "somebody", clear: true };
     if (desk && !this.held.includes(idOf(desk))) this.deck.push({ desk, until: this.until() });
+    if (nothing === "in_hand" && underWay) {
+      // It overtook an answer, which makes room where it arrives.
+      while (this.sender.flying.size) await this.woken(pause(0));
+      return this.fetch();
+    }
     // As many as one may have in hand, one of them answered: let that one go.
     if (nothing === "in_hand") this.sender.again();
     return { nothing, away, clear };
