@@ -2,6 +2,7 @@
 
 from annotation.models.corpus import Caption, Corpus, Image
 from annotation.models.crowd import Account, Identity, RoleGrant, Worker
+from annotation.models.entry import Attempts, Invitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
 from annotation.models.queue import Assignment, Flag, Item, Judgment, Move, OpenImage, Ruling, Task
 from annotation.models.trust import Control, Standing
@@ -10,6 +11,7 @@ from annotation.models.work import AuditEntry, Campaign, Consent, Instructions, 
 __all__ = [
     "Account",
     "Assignment",
+    "Attempts",
     "AuditEntry",
     "Box",
     "BoxChain",
@@ -23,6 +25,7 @@ __all__ = [
     "Identity",
     "Image",
     "Instructions",
+    "Invitation",
     "Item",
     "Job",
     "Judgment",
@@ -35,6 +38,8 @@ __all__ = [
     "RoleGrant",
     "Ruling",
     "Standing",
+    "Study",
     "Task",
+    "Visit",
     "Worker",
 ]

@@ -1,0 +1,124 @@
+"""Entry: how people come to a campaign, and what keeps those away who only try passwords."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.models.crowd import Account, Identity
+from annotation.models.work import Campaign
+
+
+class Invitation(models.Model):
+    """A link that makes whoever opens it a worker of a campaign. Its address is signed, not stored."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="invitations")
+    label = models.CharField(max_length=100, blank=True, help_text="For whom it is; they do not see it")
+    language = models.CharField(
+        max_length=20, blank=True, help_text="That the pages speak; else the browser's"
+    )
+    uses = models.PositiveIntegerField(
+        null=True, blank=True, help_text="How many may come; any number if none"
+    )
+    used = models.PositiveIntegerField(default=0)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(
+        Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(uses__isnull=True) | Q(used__lte=F("uses")), name="invitation_not_overused"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"invitation {self.pk} to campaign {self.campaign_id}"
+
+
+class Study(models.Model):
+    """A campaign as a crowd platform offers it: how much is asked of a visitor, and the codes for it there.
+
+    `external_id` is the platform's own id of it; platforms that have none are known by the campaign.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="studies", db_index=False)
+    provider = models.CharField(max_length=40)
+    external_id = models.CharField(max_length=100, blank=True)
+    wanted = models.PositiveIntegerField(help_text="Answers that complete a visit")
+    completion_code = models.CharField(max_length=50, blank=True)
+    screen_out_code = models.CharField(max_length=50, blank=True)
+    created_by = models.ForeignKey(
+        Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "studies"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "external_id"],
+                condition=~Q(external_id=""),
+                name="study_once_per_provider",
+            ),
+            models.UniqueConstraint(
+                fields=["campaign", "provider"],
+                condition=Q(external_id=""),
+                name="nameless_study_once_per_campaign",
+            ),
+            models.CheckConstraint(condition=Q(wanted__gte=1), name="study_wants_something"),
+        ]
+        indexes = [models.Index(fields=["campaign"], name="study_by_campaign")]
+
+    def __str__(self) -> str:
+        return f"{self.provider} {self.external_id or self.campaign_id}"
+
+
+class Visit(models.Model):
+    """One submission of a study: somebody came from the platform to work, and goes back with a code.
+
+    It hangs on the identity, not on the worker: the platform's ids lead to a person, and go with it.
+    `outcome` is what we sent them back with ("" while they work), `reported` what the platform told of
+    the submission last, at `reported_at`.
+    """
+
+    COMPLETE = "complete"
+    SCREENED_OUT = "screened_out"
+
+    identity = models.ForeignKey(Identity, on_delete=models.CASCADE, related_name="visits")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="visits", db_index=False)
+    external_id = models.CharField(max_length=100)
+    begun_at = models.DateTimeField()
+    outcome = models.CharField(max_length=20, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    reported = models.CharField(max_length=40, blank=True)
+    reported_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["study", "external_id"], name="visit_once_per_study"),
+            models.CheckConstraint(
+                condition=Q(outcome="", ended_at__isnull=True) | (~Q(outcome="") & Q(ended_at__isnull=False)),
+                name="visit_ends_with_an_outcome",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"visit {self.pk} to study {self.study_id}"
+
+
+class Attempts(models.Model):
+    """How often something that is limited was tried since `since`. `key` is a digest of what and by whom."""
+
+    key = models.CharField(max_length=64, unique=True)
+    count = models.PositiveIntegerField(default=0)
+    since = models.DateTimeField(db_index=True)
+
+    class Meta:
+        verbose_name_plural = "attempts"
+
+    def __str__(self) -> str:
+        return f"{self.count} attempts since {self.since:%H:%M}"
