@@ -25,7 +25,6 @@ from django.db import IntegrityError, transaction
 from annotation import leases, payments, sql
 from annotation.audit import record
 from annotation.models import Account, Assignment, Flag, Identity, Worker
-from annotation.models.crowd import ANNOTATOR
 from annotation.selectors.campaign.cost import money
 
 ERASURES = "erasures.txt"
@@ -107,7 +106,7 @@ def erase(*, worker: Worker, actor: Account | None = None) -> Erased:
             f"pay_workers {owed[0][0].name} --worker {worker.pseudonym}"
         )
     identity = Identity.objects.filter(worker=worker).select_related("account").first()
-    if identity is not None and identity.account is not None and _is_staff(identity.account):
+    if identity is not None and identity.account is not None and identity.account.has_staff_role:
         raise CannotErase(
             f"the account of worker {worker.pseudonym!r} has a role of staff, and what it did is on record; "
             "take its roles away first"
@@ -168,10 +167,6 @@ def _remains(worker: Worker) -> bool:
         or Identity.objects.filter(worker=worker).exists()
         or Flag.objects.filter(judgment__worker=worker).exclude(comment="").exists()
     )
-
-
-def _is_staff(account: Account) -> bool:
-    return account.is_superuser or account.roles.exclude(role=ANNOTATOR).exists()
 
 
 def _delete_sessions(account: Account) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import dj_database_url
 from csp.constants import NONE, SELF
@@ -227,6 +228,43 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
+
+# Letters and platforms -------------------------------------------------------------------------
+
+#: How EMAIL_URL may begin, and the port where it names none.
+MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
+
+
+def _mail(address: str) -> SplitResult:
+    """EMAIL_URL in its parts; where it is unset they are empty."""
+    parts = urlsplit(address)
+    try:
+        if not address or (parts.scheme in MAIL_PORTS and parts.hostname and parts.port != 0):
+            return parts
+    except ValueError:
+        pass  # a port that is no number
+    raise ImproperlyConfigured(
+        "EMAIL_URL is none; expected smtp://HOST:PORT, or smtp+tls:// or smtps://USER:PASSWORD@HOST:PORT"
+    )
+
+
+_MAIL = _mail(os.environ.get("EMAIL_URL", ""))
+#: Whether whoever forgot a password can be sent a letter. In development letters appear in the terminal.
+SENDS_MAIL = bool(_MAIL.scheme) or not PRODUCTION
+EMAIL_BACKEND = "django.core.mail.backends." + (
+    "smtp.EmailBackend" if _MAIL.scheme else "console.EmailBackend" if SENDS_MAIL else "dummy.EmailBackend"
+)
+EMAIL_HOST = _MAIL.hostname or "localhost"
+EMAIL_PORT = _MAIL.port or MAIL_PORTS.get(_MAIL.scheme, 25)
+EMAIL_HOST_USER = unquote(_MAIL.username or "")
+EMAIL_HOST_PASSWORD = unquote(_MAIL.password or "")
+EMAIL_USE_TLS = _MAIL.scheme == "smtp+tls"
+EMAIL_USE_SSL = _MAIL.scheme == "smtps"
+#: Seconds. A server of mail that is away must not hold up whoever asked for a letter.
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = os.environ.get("EMAIL_FROM") or "phrasebox@localhost"
+#: What Prolific signs its webhooks with.
+PROLIFIC_WEBHOOK_SECRET = os.environ.get("PROLIFIC_WEBHOOK_SECRET", "")
 
 # Work beside the pages -------------------------------------------------------------------------
 

@@ -8,5 +8,6 @@ urlpatterns = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("api/", include("annotation.api.urls")),
+    path("", include("annotation.crowd.urls")),
     path("", include("annotation.web.urls")),
 ]

@@ -24,6 +24,11 @@ class Account(AbstractUser):
             return True
         return ADMIN in self.granted or bool(self.granted.intersection(roles))
 
+    @property
+    def has_staff_role(self) -> bool:
+        """Whether this account may do anything but work."""
+        return self.is_superuser or bool(self.granted - {ANNOTATOR})
+
     @cached_property
     def granted(self) -> frozenset[str]:
         """The roles that were granted when this object was first asked; requests each have their own."""

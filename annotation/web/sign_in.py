@@ -1,10 +1,17 @@
-"""Signing in and out: Django's own views with our words."""
+"""Signing in and out: Django's own views with our words, and not too often."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView
+from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import method_decorator
+
+from annotation import throttle
+from annotation.web import limits
 
 
 class SignIn(LoginView):
@@ -13,6 +20,19 @@ class SignIn(LoginView):
     template_name = "annotation/sign_in.html"
     redirect_authenticated_user = True
     next_page = "home"
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Try name and password, unless that was tried too often: then even the right ones are refused."""
+        name = request.POST.get("username", "")
+        self.tries = limits.sign_in_tries(request, name)
+        if seconds := throttle.attempt(*self.tries):
+            again = self.get_form_class()(request, initial={"username": name})
+            return limits.too_often(request, self.template_name, seconds, **self.get_context_data(form=again))
+        return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        throttle.take_back(*self.tries)
+        return super().form_valid(form)
 
     def get_success_url(self) -> str:
         """Where to go on; never back to this page, which would lead a signed-in visitor in a circle."""

@@ -11,7 +11,10 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from annotation.api.urls import urlpatterns as api_urls
 from tests.house.product import PRODUCTION, manage, serving
 
-OPEN = {"healthz", "readyz", "sign_in", "sign_out", "picture"}
+OPEN = {
+    *("healthz", "readyz", "sign_in", "sign_out", "picture"),
+    *("reset", "reset_sent", "password_reset_confirm"),
+}
 
 
 def routes(found: list[URLPattern | URLResolver]) -> list[URLPattern]:

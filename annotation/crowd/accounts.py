@@ -1,0 +1,175 @@
+"""Accounts: a forgotten password, and a page on which everybody sees and governs what is stored of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import logout, views
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import SetPasswordForm
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path, reverse_lazy
+from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import payments, throttle, workers
+from annotation.models import Account
+from annotation.models.crowd import ANNOTATOR
+from annotation.selectors import own_data
+from annotation.selectors.campaign.cost import money
+from annotation.web import limits
+from annotation.web.staff import account_of, said
+
+
+class MailForm(forms.Form):
+    """An address of mail, or none."""
+
+    email = forms.EmailField(label=gettext_lazy("Email"), max_length=254, required=False)
+
+
+@method_decorator([login_not_required, never_cache], name="dispatch")
+class Reset(views.PasswordResetView):
+    """Asks for an address of mail, and sends a link there if an account has it: which, is not told."""
+
+    template_name = "annotation/entry/reset.html"
+    email_template_name = "annotation/entry/reset_mail.txt"
+    subject_template_name = "annotation/entry/reset_subject.txt"
+    success_url = reverse_lazy("reset_sent")
+    extra_context = {"sends": settings.SENDS_MAIL}
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Every letter counts: to whom, and who asked for it."""
+        mail = request.POST.get("email", "")
+        if seconds := throttle.attempt(*limits.reset_tries(request, mail)):
+            again = self.get_form_class()(initial={"email": mail})
+            about = self.get_context_data(form=again)
+            return limits.too_often(request, self.template_name, seconds, **about)
+        return super().post(request, *args, **kwargs)
+
+
+@method_decorator(login_not_required, name="dispatch")
+class ResetSent(views.PasswordResetDoneView):
+    """Says where to look for the letter."""
+
+    template_name = "annotation/entry/reset_sent.html"
+
+
+@method_decorator(login_not_required, name="dispatch")
+class ResetConfirm(views.PasswordResetConfirmView):
+    """Where the letter's link leads: a new password, or word that the link is used or too old."""
+
+    template_name = "annotation/entry/reset_confirm.html"
+    success_url = reverse_lazy("sign_in")
+
+    def form_valid(self, form: SetPasswordForm[Account]) -> HttpResponse:
+        """Whoever has read the letter need not wait for what others tried."""
+        throttle.forget(limits.sign_in_tries(self.request, form.user.get_username())[0])
+        messages.success(self.request, _("Your new password holds. Sign in with it."))
+        return super().form_valid(form)
+
+
+class Change(views.PasswordChangeView):
+    """A new password for somebody who knows the old one."""
+
+    template_name = "annotation/entry/password.html"
+    success_url = reverse_lazy("account")
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        messages.success(self.request, _("Your new password holds from now on."))
+        return super().form_valid(form)
+
+
+@require_safe
+@never_cache
+def account(request: HttpRequest) -> HttpResponse:
+    """Who I am here, what is stored of me, what I agreed to; and what I can do about it."""
+    return _account(request, MailForm(initial={"email": account_of(request).email}))
+
+
+@require_POST
+def mail(request: HttpRequest) -> HttpResponse:
+    """Keep an address of mail for a forgotten password, or forget it."""
+    form = MailForm(request.POST)
+    if not form.is_valid():
+        return _account(request, form, status=422)
+    found = account_of(request)
+    found.email = form.cleaned_data["email"]
+    found.save(update_fields=["email"])
+    messages.success(request, _("Your address is kept.") if found.email else _("No address is kept."))
+    return redirect("account")
+
+
+@require_safe
+@never_cache
+def own_answers(request: HttpRequest) -> HttpResponseBase:
+    """All that is stored of me, as a JSON file."""
+    found = account_of(request)
+    worker = own_data.worker_behind(found)
+    if worker is None:
+        raise Http404(_("You have not worked here yet, so there is nothing to download."))
+    answer = StreamingHttpResponse(own_data.as_json(found, worker), content_type="application/json")
+    answer["Content-Disposition"] = f'attachment; filename="{worker.pseudonym}.json"'
+    return answer
+
+
+@require_POST
+def erase_me(request: HttpRequest) -> HttpResponse:
+    """Forget who I am; my answers stay under the pseudonym, which leads to nobody then."""
+    found = account_of(request)
+    worker = own_data.worker_behind(found)
+    if worker is None:
+        raise Http404(_("You have not worked here yet, so there is nothing to erase."))
+    gone = False
+    with said(request, workers.CannotErase):
+        if request.POST.get("sure") != "yes":
+            raise workers.CannotErase(_("Erasing cannot be undone: tick the box to say that you mean it."))
+        if payments.unpaid(worker=worker.pk):
+            raise workers.CannotErase(
+                _("You have not been paid for everything yet: ask again when you have.")
+            )
+        if found.has_staff_role:
+            raise workers.CannotErase(
+                _("Your account has a role of staff: ask an admin to take it away first.")
+            )
+        workers.erase(worker=worker, actor=None)
+        gone = True
+    if not gone:
+        return redirect("account")
+    logout(request)
+    return render(request, "annotation/entry/erased.html", {"pseudonym": worker.pseudonym})
+
+
+def _account(request: HttpRequest, form: MailForm, status: int = 200) -> HttpResponse:
+    found = account_of(request)
+    worker = own_data.worker_behind(found)
+    about: dict[str, Any] = {"form": form, "worker": worker, "works": found.has_role(ANNOTATOR)}
+    if worker is not None:
+        about |= {
+            "shares": own_data.shares(worker),
+            "consents": own_data.consents(worker),
+            "comments": own_data.comments(worker),
+            "owed": [
+                (campaign.name, money(amount, payments.currency_of(campaign)))
+                for campaign, amount in payments.unpaid(worker=worker.pk)
+            ],
+        }
+    return render(request, "annotation/entry/account.html", about, status=status)
+
+
+urlpatterns = [
+    path("account/", account, name="account"),
+    path("account/mail/", mail, name="account_mail"),
+    path("account/answers.json", own_answers, name="own_answers"),
+    path("account/erase/", erase_me, name="erase_me"),
+    path("account/password/", Change.as_view(), name="password_change"),
+    path("forgotten/", Reset.as_view(), name="reset"),
+    path("forgotten/sent/", ResetSent.as_view(), name="reset_sent"),
+    path("forgotten/<str:uidb64>/<str:token>/", ResetConfirm.as_view(), name="password_reset_confirm"),
+]

@@ -1,0 +1,5 @@
+"""The addresses by which people come, and those of their accounts."""
+
+from django.urls import include, path
+
+urlpatterns = [path("", include(f"annotation.crowd.{way}")) for way in ("accounts",)]

@@ -1,0 +1,116 @@
+"""What is stored of one worker, as they may read it themselves.
+
+Nothing here tells known items from others: workers are not told which of their answers were checked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Max, Min
+
+from annotation.models import Account, Consent, Flag, Identity, Judgment, Payout, Worker
+from annotation.protocol.work import MICROS
+
+#: Answers read at once.
+PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a worker gave to one campaign: answers and reports, from when to when."""
+
+    campaign: str
+    answers: int
+    first: datetime
+    last: datetime
+
+
+def worker_behind(account: Account) -> Worker | None:
+    """The worker that an account works as, None where it never worked."""
+    return Worker.objects.filter(identity__account=account).first()
+
+
+def shares(worker: Worker) -> list[Share]:
+    """What a worker gave, campaign by campaign."""
+    rows = (
+        Judgment.objects.filter(worker=worker)
+        .values_list("campaign__name")
+        .annotate(Count("pk"), Min("created_at"), Max("created_at"))
+        .order_by("campaign__name")
+    )
+    return [Share(*row) for row in rows]
+
+
+def consents(worker: Worker) -> list[Consent]:
+    """What a worker agreed to, newest first, with texts and campaigns."""
+    return list(
+        Consent.objects.filter(worker=worker).select_related("text__campaign").order_by("-given_at", "-pk")
+    )
+
+
+def comments(worker: Worker) -> int:
+    """How many comments a worker wrote beside their reports."""
+    return Flag.objects.filter(judgment__worker=worker).exclude(comment="").count()
+
+
+def as_json(account: Account, worker: Worker) -> Iterator[str]:
+    """All of it as one JSON document, in pieces: answers are streamed."""
+    identity = Identity.objects.filter(worker=worker).first()
+    about = {
+        "pseudonym": worker.pseudonym,
+        "since": worker.created_at,
+        "account": {"user_name": account.username, "e_mail": account.email, "joined": account.date_joined},
+        "source": {"provider": identity.provider, "id": identity.external_id} if identity else None,
+        "consents": [
+            {
+                "campaign": each.text.campaign.name,
+                "version": each.text.version,
+                "given": each.given_at,
+                "text": each.text.text,
+            }
+            for each in consents(worker)
+        ],
+        "payments": [
+            {"campaign": row.campaign.name, "amount": row.amount / MICROS, "paid": row.paid_at}
+            for row in Payout.objects.filter(worker=worker).select_related("campaign").order_by("pk")
+        ],
+    }
+    yield _text(about)[:-1] + ', "answers": ['
+    before = ""
+    for answer in _answers(worker):
+        yield f"{before}\n{_text(answer)}"
+        before = ","
+    yield "\n]}\n"
+
+
+def _answers(worker: Worker) -> Iterator[dict[str, Any]]:
+    rows = Judgment.objects.filter(worker=worker).select_related(
+        "campaign", "image__image", "assignment__control__image", "report"
+    )
+    for row in rows.order_by("pk").iterator(chunk_size=PAGE):
+        control = row.assignment.control if row.assignment else None
+        image = row.image.image if row.image else control.image if control else None
+        box = [row.xmin, row.ymin, row.xmax, row.ymax] if row.xmin is not None else None
+        report = getattr(row, "report", None)
+        yield {
+            "campaign": row.campaign.name,
+            "kind": row.kind,
+            "image": image.key if image else None,
+            "question": row.key,
+            "answer": row.answer or None,
+            "box": box,
+            "report": row.flag or None,
+            "comment": report.comment if report else None,
+            "seconds": row.assignment.seconds if row.assignment else None,
+            "instructions": row.instructions,
+            "at": row.created_at,
+        }
+
+
+def _text(data: Any) -> str:
+    return json.dumps(data, default=lambda moment: moment.isoformat(), ensure_ascii=False)

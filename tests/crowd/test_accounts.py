@@ -1,0 +1,293 @@
+"""A forgotten password, too many attempts, and what somebody sees and governs of what is stored of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.test import Client
+from django.urls import reverse
+
+from annotation import instructions, payments
+from annotation.models import Account, Assignment, Identity, Judgment, Worker
+from annotation.protocol import questions as q
+from annotation.web import limits
+from tests.queue.world import TRUSTING, World
+from tests.web import world as people
+from tests.web.staff import press, said, words
+
+pytestmark = pytest.mark.django_db
+NEW = "quite-another-Word-7"
+
+
+@pytest.fixture
+def ada() -> Account:
+    account = people.account("ada", "annotator")
+    account.email = "ada@example.org"
+    account.save()
+    return account
+
+
+def sign_in(name: str, password: str, **headers: Any) -> Any:
+    return Client(**headers).post(reverse("sign_in"), {"username": name, "password": password})
+
+
+def link(letter: Any) -> str:
+    found = re.search(r"http://testserver(\S+)", letter.body)
+    assert found, letter.body
+    return found[1]
+
+
+def ask(address: str = "ada@example.org", **headers: Any) -> Any:
+    return Client(**headers).post(reverse("reset"), {"email": address})
+
+
+# A forgotten password
+
+
+def test_a_letter_leads_to_a_new_password(ada: Account):
+    assert ask()["Location"] == reverse("reset_sent")
+    (letter,) = mail.outbox
+    assert letter.to == ["ada@example.org"] and "ada" in letter.body
+    client = Client()
+    page = client.get(link(letter), follow=True)
+    done = client.post(page.redirect_chain[-1][0], {"new_password1": NEW, "new_password2": NEW}, follow=True)
+    assert "Your new password holds" in words(done)
+    assert sign_in("ada", people.PASSWORD).status_code == 200
+    assert sign_in("ada", NEW)["Location"] == reverse("home")
+
+
+def test_a_link_works_once(ada: Account):
+    ask()
+    client = Client()
+    page = client.get(link(mail.outbox[0]), follow=True)
+    client.post(page.redirect_chain[-1][0], {"new_password1": NEW, "new_password2": NEW})
+    assert "does not work any more" in words(Client().get(link(mail.outbox[0]), follow=True))
+
+
+def test_the_secret_of_a_link_does_not_stay_in_the_address(ada: Account):
+    ask()
+    page = Client().get(link(mail.outbox[0]), follow=True)
+    assert page.redirect_chain[-1][0].endswith("/set-password/")
+
+
+def test_whether_an_account_has_an_address_is_not_told(ada: Account):
+    there, not_there = ask(), ask("nobody@example.org")
+    assert there["Location"] == not_there["Location"]
+    assert len(mail.outbox) == 1
+
+
+def test_who_came_by_a_platform_gets_no_letter(ada: Account):
+    ada.set_unusable_password()
+    ada.save()
+    ask()
+    assert mail.outbox == []
+
+
+def test_letters_are_not_sent_without_end(ada: Account):
+    for _ in range(limits.RESET_NAME.most):
+        ask()
+    refused = ask("ADA@example.org")
+    assert refused.status_code == 429 and "Try again in 60 minutes" in words(refused)
+    assert len(mail.outbox) == limits.RESET_NAME.most
+
+
+def test_a_server_without_letters_says_so(ada: Account, monkeypatch: pytest.MonkeyPatch):
+    from annotation.crowd.accounts import Reset
+
+    monkeypatch.setattr(Reset, "extra_context", {"sends": False})
+    page = Client().get(reverse("reset"))
+    assert "sends no letters" in words(page) and "<form" not in page.content.decode()
+
+
+# Too many attempts
+
+
+def test_guessing_at_one_account_is_stopped_wherever_it_comes_from(ada: Account):
+    for number in range(limits.SIGN_IN_NAME.most):
+        assert sign_in("ada", "wrong", REMOTE_ADDR=f"192.0.2.{number}").status_code == 200
+    refused = sign_in("Ada ", people.PASSWORD, REMOTE_ADDR="198.51.100.1")
+    assert refused.status_code == 429
+    assert "Try again in 15 minutes" in words(refused)
+    assert 0 < int(refused["Retry-After"]) <= 900
+    assert 'value="Ada "' in refused.content.decode()
+
+
+def test_guessing_from_one_address_is_stopped_whatever_is_guessed_at(ada: Account):
+    for number in range(limits.SIGN_IN_ADDRESS.most):
+        sign_in(f"name-{number}", "wrong")
+    assert sign_in("ada", people.PASSWORD).status_code == 429
+    assert sign_in("ada", people.PASSWORD, REMOTE_ADDR="198.51.100.1").status_code == 302
+
+
+def test_a_whole_class_signs_in_from_one_address(ada: Account):
+    for _ in range(limits.SIGN_IN_ADDRESS.most + 10):
+        assert sign_in("ada", people.PASSWORD).status_code == 302
+
+
+def test_of_the_addresses_of_version_6_the_network_counts(rf: Any):
+    first, second = (rf.get("/", REMOTE_ADDR=f"2001:db8::{host}") for host in ("1", "ffff:2"))
+    assert limits.address_of(first) == limits.address_of(second) == "2001:db8::/64"
+
+
+def test_behind_a_proxy_the_address_is_what_the_proxy_says(rf: Any, settings: Any):
+    told = rf.get("/", REMOTE_ADDR="10.0.0.2", HTTP_X_FORWARDED_FOR="6.6.6.6, 192.0.2.7")
+    assert limits.address_of(told) == "10.0.0.2"
+    settings.HTTPS = True
+    assert limits.address_of(told) == "192.0.2.7"
+
+
+def test_a_new_password_lets_in_who_was_kept_waiting(ada: Account):
+    for _ in range(limits.SIGN_IN_NAME.most):
+        sign_in("ada", "wrong")
+    ask()
+    client = Client()
+    page = client.get(link(mail.outbox[0]), follow=True)
+    client.post(page.redirect_chain[-1][0], {"new_password1": NEW, "new_password2": NEW})
+    assert sign_in("ada", NEW).status_code == 302
+
+
+# My account
+
+
+@pytest.fixture
+def work() -> World:
+    """A campaign in which ann, an account, is the first worker."""
+    world = World(settings={**TRUSTING, "pay": {"basis": "item", "per_item": {q.COREF_LINK: 0.05}}})
+    Identity.objects.create(worker_id=world.workers[0], account=people.account("ann", "annotator"))
+    return world
+
+
+def ann() -> Client:
+    client = Client()
+    client.force_login(Account.objects.get(username="ann"))
+    return client
+
+
+def downloaded() -> Any:
+    answer: Any = ann().get(reverse("own_answers"))
+    return json.loads(b"".join(answer.streaming_content))
+
+
+def earn(work: World) -> None:
+    work.submit(0, work.held(0), then=False)
+
+
+def be_paid(work: World) -> None:
+    payments.pay_everybody(campaign=work.campaign, reference="all")
+
+
+def test_one_sees_ones_pseudonym_answers_and_consents(work: World):
+    earn(work)
+    text = instructions.publish(
+        campaign=work.campaign, kind=instructions.CONSENT, text="You agree to be kind."
+    )
+    instructions.consent(worker=work.workers[0], campaign=work.campaign, version=text.version)
+    page = words(ann().get(reverse("account")))
+    assert "quay-w0" in page and "quay : 1 answer" in page and "You agree to be kind." in page
+
+
+def test_one_downloads_ones_own_answers_and_nobody_elses(work: World):
+    earn(work)
+    work.submit(1, work.held(1), then=False)
+    data = downloaded()
+    (own,) = data["answers"]
+    judgment = Judgment.objects.get(worker=work.workers[0])
+    assert judgment.image
+    assert (own["kind"], own["answer"], own["question"]) == (judgment.kind, judgment.answer, judgment.key)
+    assert own["image"] == judgment.image.image.key and own["campaign"] == "quay"
+    assert data["pseudonym"] == "quay-w0" and data["account"]["user_name"] == "ann"
+
+
+def test_a_download_does_not_tell_which_answers_were_checked(work: World):
+    earn(work)
+    data = downloaded()
+    assert not {"role", "right", "control", "void"} & set(data["answers"][0])
+
+
+def test_who_has_never_worked_has_nothing_to_download_or_erase(ada: Account):
+    client = Client()
+    client.force_login(ada)
+    assert "nothing is stored of you" in words(client.get(reverse("account")))
+    assert client.get(reverse("own_answers")).status_code == 404
+    assert client.post(reverse("erase_me"), {"sure": "yes"}).status_code == 404
+    assert not Worker.objects.exists()
+
+
+def test_one_is_erased_on_request_and_the_answers_stay(work: World):
+    earn(work)
+    be_paid(work)
+    client = ann()
+    page = press(client, reverse("account"), "Erase me", sure="yes")
+    assert "You are erased" in words(page)
+    assert not Account.objects.filter(username="ann").exists()
+    assert Judgment.objects.filter(worker__pseudonym="quay-w0").count() == 1
+    assert client.get(reverse("account")).status_code == 302
+
+
+def test_erasing_waits_for_the_pay(work: World):
+    earn(work)
+    client = ann()
+    page = client.get(reverse("account"))
+    assert "still to be paid" in words(page) and "0.05 USD" in words(page)
+    assert "Erase me" not in page.content.decode()
+    refused = client.post(reverse("erase_me"), {"sure": "yes"}, follow=True)
+    assert said(refused) == ["You have not been paid for everything yet: ask again when you have."]
+    assert Account.objects.filter(username="ann").exists()
+
+
+def test_erasing_wants_to_be_meant(work: World):
+    refused = ann().post(reverse("erase_me"), follow=True)
+    assert "tick the box" in said(refused)[0]
+    assert Account.objects.filter(username="ann").exists()
+
+
+def test_erasing_gives_back_what_is_in_hand(work: World):
+    lease = work.held(0)
+    ann().post(reverse("erase_me"), {"sure": "yes"})
+    assert Assignment.objects.get(pk=lease.id).state == Assignment.RETURNED
+
+
+def test_staff_are_not_erased_by_themselves(work: World):
+    account = Account.objects.get(username="ann")
+    account.roles.create(role="researcher")
+    assert "role of staff" in words(ann().get(reverse("account")))
+    assert "role of staff" in said(ann().post(reverse("erase_me"), {"sure": "yes"}, follow=True))[0]
+
+
+def test_one_keeps_an_address_and_takes_it_away(work: World):
+    page = press(ann(), reverse("account"), "Keep it", email="ann@example.org")
+    assert said(page) == ["Your address is kept."]
+    assert Account.objects.get(username="ann").email == "ann@example.org"
+    press(ann(), reverse("account"), "Keep it", email="")
+    assert Account.objects.get(username="ann").email == ""
+
+
+def test_what_is_no_address_is_not_kept(work: World):
+    client = ann()
+    answer = client.post(reverse("account_mail"), {"email": "ann at home"})
+    assert answer.status_code == 422 and 'value="ann at home"' in answer.content.decode()
+
+
+def test_one_changes_ones_password(ada: Account):
+    client = Client()
+    client.force_login(ada)
+    page = press(
+        client,
+        reverse("password_change"),
+        "Keep this password",
+        old_password=people.PASSWORD,
+        new_password1=NEW,
+        new_password2=NEW,
+    )
+    assert "holds from now on" in said(page)[0]
+    assert sign_in("ada", NEW).status_code == 302
+
+
+@pytest.mark.parametrize("route", ["account", "own_answers", "password_change"])
+def test_a_stranger_is_led_to_the_sign_in(route: str):
+    answer = Client().get(reverse(route))
+    assert answer.status_code == 302 and answer["Location"].startswith(reverse("sign_in"))
