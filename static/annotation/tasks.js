@@ -13,10 +13,11 @@ import { bodyOf, poster } from "./tasks/post.js";
 import { Sender } from "./tasks/sender.js";
 import { place, storage } from "./tasks/storage.js";
 import { oneTab } from "./tasks/tab.js";
-import { tell, troubles } from "./tasks/tray.js";
+import { announce, tell, troubles } from "./tasks/tray.js";
 
 const first = document.querySelector("[data-desk]");
 const elsewhere = document.querySelector("[data-elsewhere]");
+const heard = document.querySelector("[data-announce]");
 const where = place(first);
 
 const outbox = new Outbox(storage, where);
@@ -38,7 +39,9 @@ const lines = () => {
 
 const show = () => {
   const desk = flow.shown;
-  tell(desk.querySelector("[data-tell]"), lines());
+  const all = lines();
+  tell(desk.querySelector("[data-tell]"), all, desk.querySelector(".question"));
+  announce(heard, all);
   const undo = desk.querySelector("[data-undo]");
   if (!flow.canUndo && document.activeElement === undo) desk.querySelector(".question").focus();
   undo.hidden = !flow.canUndo;
@@ -55,8 +58,10 @@ const sender = new Sender({
   },
   taken: (entry, said) => {
     if (said.counted === false) flow.notice = "needless";
+    if (said.repeated) pace.twice(entry);
     flow.prefetch();
   },
+  refused: (entry) => pace.tookBack(entry),
 });
 const flow = new Flow(first, { outbox, sender, drafts, clock, pace, changed: show });
 
@@ -120,6 +125,7 @@ const rest = () => {
   flow.rest();
   flow.shown.inert = true;
   elsewhere.hidden = false;
+  elsewhere.querySelector("h1").focus();
 };
 const take = oneTab(where, {
   mine: () => {

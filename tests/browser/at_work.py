@@ -10,14 +10,20 @@ from annotation.models import Assignment, Judgment
 from tests.browser.conftest import sign_in
 from tests.web import desk
 
-#: Whether the script of a task page has begun: it shows the switch of the keys then.
-WORKING = """() => !document.querySelector("[data-desk]:not([inert]) [data-keys][hidden]")"""
+#: Whether the script of a task page has begun, which shows the switch of the keys, and takes answers.
+WORKING = """() => !document.querySelector("[data-desk] [data-keys][hidden], [data-desk] [aria-busy]")"""
 #: Whether a task has been fetched, and nothing more has come for a while.
 FETCHED = """() => {
   const came = performance.getEntriesByType("resource");
   return came.some(({ name }) => name.includes("part=desk"))
     && performance.now() - Math.max(...came.map(({ responseEnd }) => responseEnd)) > 1000;
 }"""
+
+
+def take_time(page: Page) -> None:
+    """Let the clock by which answers are sent stand still: however slow the machine, the last answer can be
+    taken back until the next one is given."""
+    page.add_init_script("{ const at = Date.now(); Date.now = () => at; }")
 
 
 def at(page: Page, kind: str) -> None:
@@ -33,7 +39,6 @@ def shown(page: Page) -> None:
     expect(page.locator("[data-picture]")).to_have_js_property("complete", True)
     page.evaluate("document.querySelector('[data-picture]').decode().then(() => null)")
     page.wait_for_function(WORKING)
-    page.wait_for_timeout(100)
 
 
 def in_hand(page: Page) -> int:

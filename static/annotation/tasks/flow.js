@@ -33,7 +33,8 @@ export class Flow {
     this.busy = true;
     this.since = -UNREAD;
     this.turn = 0;
-    // What the page waits for: "", "waiting", "waiting_offline", "waiting_failing"; and what it has to say.
+    // What the page waits for: "", "waiting", "waiting_picture", "waiting_offline", "waiting_failing"; and what
+    // it has to say.
     this.waiting = "";
     this.notice = "";
     this.wake = () => {};
@@ -42,14 +43,19 @@ export class Flow {
   async start() {
     const { turn } = this;
     this.drafts.restore(this.shown);
+    setBusy(this.shown, true);
+    const slow = setTimeout(() => this.wait("waiting_picture"), WORTH_A_WORD);
     await decoded(this.shown.querySelector("[data-picture]"));
     await mountEditor(this.shown);
+    clearTimeout(slow);
     if (turn !== this.turn) return;
+    this.wait("");
     // After a reload the server may show what was answered and is on its way.
     if (this.outbox.has(idOf(this.shown))) {
       this.advance();
       return;
     }
+    setBusy(this.shown, false);
     this.busy = false;
     this.prefetch();
   }
@@ -132,8 +138,10 @@ export class Flow {
     const slow = setTimeout(() => this.wait("waiting"), WORTH_A_WORD);
     this.deck = this.deck.filter(({ until }) => Date.now() < until);
     for (let tries = 0; !this.deck.length; tries += 1) {
-      const { nothing, away, clear } = await this.fetched();
+      const { nothing, away, clear, asked } = await this.fetched();
       if (turn !== this.turn) break;
+      // Asked before this answer was given, it says nothing about now.
+      if (asked !== turn) continue;
       if (away) {
         this.wait(`waiting_${away}`);
         await this.woken(pause(tries));
@@ -190,10 +198,11 @@ export class Flow {
   }
 
   async fetch() {
+    const asked = this.turn;
     const clear = !this.outbox.entries.length;
     const underWay = this.sender.flying.size;
     const { desk, nothing, away } = await fetchNext(this.address, this.held);
-    if (desk && desk.dataset.owner !== this.shown.dataset.owner) return { nothing: "somebody", clear: true };
+    if (desk && desk.dataset.owner !== this.shown.dataset.owner) return { nothing: "somebody", clear: true, asked };
     if (desk && !this.held.includes(idOf(desk))) this.deck.push({ desk, until: this.until() });
     if (nothing === "in_hand" && underWay) {
       // It overtook an answer, which makes room where it arrives.
@@ -201,8 +210,8 @@ export class Flow {
       return this.fetch();
     }
     // As many as one may have in hand, one of them answered: let that one go.
-    if (nothing === "in_hand") this.sender.again();
-    return { nothing, away, clear };
+    if (nothing === "in_hand" && asked === this.turn) this.sender.again();
+    return { nothing, away, clear, asked };
   }
 
   // When a task fetched now may have gone to somebody else.

@@ -9,12 +9,13 @@ import { ifNoTab } from "./tab.js";
 import { tell, troubles } from "./tray.js";
 
 const told = document.querySelector("[data-tell]");
+const main = document.querySelector("#main");
 const owner = told.dataset.kept;
 const post = poster(owner);
 const senders = new Map();
 
 const show = () => tell(told, [...senders].flatMap(([where, sender]) =>
-  troubles(sender.outbox, sender).map(([name, values, id]) => [name, values, `${where} ${id}`])));
+  troubles(sender.outbox, sender).map(([name, values, id]) => [name, values, `${where} ${id}`])), main);
 
 for (const where of Outbox.places(storage, owner)) {
   const outbox = new Outbox(storage, where);

@@ -18,9 +18,10 @@ export function showSwitch(desk) {
 const close = (from) => {
   const desk = document.querySelector("[data-desk]");
   const open = from.closest?.("details[open]") ?? desk.querySelector("details[open]");
-  if (!open) return;
+  if (!open) return false;
   open.open = false;
   open.querySelector("summary").focus();
+  return true;
 };
 
 // `ready(meant)` tells whether a key counts now: nobody answers what they have not seen.
@@ -28,10 +29,11 @@ export function listen(ready) {
   document.addEventListener("change", (event) => {
     if (event.target.closest("[data-keys]")) storage.put(KEPT, event.target.checked);
   });
-  document.addEventListener("keydown", (event) => {
+  // On the window, after the editor: Escape gives up half a box before it closes what was opened.
+  addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.repeat || event.metaKey || event.ctrlKey || event.altKey) return;
     if (event.key === "Escape") {
-      close(event.target);
+      if (close(event.target)) event.preventDefault();
       return;
     }
     if (!on() || event.target.closest?.(TYPING)) return;

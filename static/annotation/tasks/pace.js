@@ -23,16 +23,24 @@ const sum = (micros, currency) => {
 };
 
 export class Pace {
-  // `count` and `earned` (millionths) are the server's; `kept` are the entries it does not know of yet.
-  constructor(storage, where, { count, earned, each, hour }, kept) {
-    Object.assign(this, { storage, key: KEY + where, count, earned, each, hour });
+  // `said` is what a desk says of today, null in a test; `kept` are the entries that it does not count yet.
+  constructor(storage, where, said, kept) {
+    Object.assign(this, { storage, key: KEY + where, said: null });
     const { day, seconds } = storage.get(this.key, { day: "", seconds: [] });
     this.seconds = day === today() ? seconds : [];
+    this.carried = new Map(kept.map(({ assignment, tries }) => [assignment, tries]));
+    this.know(said);
     for (const entry of kept) this.add(entry, 1);
   }
 
+  // The first word of the server's is where the count begins: `count` and `earned` (millionths) until then,
+  // `each` for an answer, `hour` for an hour.
+  know(said) {
+    if (!this.said && said) Object.assign(this, said, { said });
+  }
+
   add({ act, seconds }, one) {
-    if (act === "return") return;
+    if (act === "return" || !this.said) return;
     this.count += one;
     this.earned += one * (this.each + (this.hour * seconds) / 3600);
   }
@@ -42,9 +50,16 @@ export class Pace {
     if (entry.act === "answer") this.note([...this.seconds, entry.seconds].slice(-MOST));
   }
 
+  // Taken back, or never taken by the server.
   tookBack(entry) {
     this.add(entry, -1);
-    if (entry.act === "answer") this.note(this.seconds.slice(0, -1));
+    const at = this.seconds.lastIndexOf(entry.seconds);
+    if (entry.act === "answer") this.note(this.seconds.filter((_, n) => n !== at));
+  }
+
+  // It had arrived before this page sent it for the first time: the server has counted it already.
+  twice({ assignment, ...entry }) {
+    if (this.carried.get(assignment) === entry.tries) this.add(entry, -1);
   }
 
   note(seconds) {
@@ -55,6 +70,7 @@ export class Pace {
   show(desk) {
     const line = desk.querySelector("[data-today]");
     if (!line) return;
+    this.know(dayOf(desk));
     line.querySelector("[data-count]").textContent = this.count;
     const pay = desk.querySelector("[data-pay]");
     pay.hidden = this.earned < 1;
@@ -68,8 +84,10 @@ export class Pace {
   }
 }
 
-// What a desk says of today.
+// What a desk says of today; null in a test, which says nothing of it.
 export const dayOf = (desk) => {
-  const { today: count = 0, earned = 0, each = 0, hour = 0 } = desk.querySelector("[data-today]")?.dataset ?? {};
+  const line = desk.querySelector("[data-today]");
+  if (!line) return null;
+  const { today: count, earned, each, hour } = line.dataset;
   return { count: Number(count), earned: Number(earned), each: Number(each), hour: Number(hour) };
 };

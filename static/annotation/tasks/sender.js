@@ -14,9 +14,11 @@ const FINAL = [400, 404, 405, 409, 410, 413, 422];
 
 export class Sender {
   // `send(entry)` gives { status, said }; `changed()` hears of every change, `taken(entry, said)` of every
-  // answer that the server has.
-  constructor({ outbox, send, changed = () => {}, taken = () => {}, online = () => navigator.onLine, now = Date.now }) {
-    Object.assign(this, { outbox, send, changed, taken, online, now });
+  // answer that the server has, `refused(entry)` of every one that it will not take.
+  constructor({
+    outbox, send, changed = () => {}, taken = () => {}, refused = () => {}, online = () => navigator.onLine, now = Date.now,
+  }) {
+    Object.assign(this, { outbox, send, changed, taken, refused, online, now });
     // Why everything waits: "offline", "failing", "signed_out", "somebody", "shut" (`why` says more); "" where
     // nothing does.
     this.halt = "";
@@ -80,6 +82,7 @@ export class Sender {
     } else if (FINAL.includes(status)) {
       this.fine();
       this.outbox.refuse(entry.assignment, said.detail ?? String(status));
+      this.refused(entry);
     } else if (status === 401) this.wait("signed_out");
     else if (status === 403) this.wait(said.code === "csrf" ? "somebody" : "shut", said.detail ?? "");
     else {

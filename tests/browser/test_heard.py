@@ -1,0 +1,166 @@
+"""What one who listens hears, and where the keyboard's focus goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from annotation.models import Assignment
+from annotation.protocol import questions as q
+from tests.browser.at_work import (
+    answer_next,
+    at,
+    both_in_hand,
+    in_hand,
+    let_go,
+    moved_on,
+    shown,
+    stored,
+    take_time,
+)
+from tests.browser.box_editor import place
+from tests.browser.conftest import Open
+from tests.queue.world import World
+from tests.web import desk
+
+#: Writes down what is put into the live region that stands on the page now.
+LISTEN = """() => {
+  window.heard = [];
+  const note = (changes) => changes.forEach((change) =>
+    change.addedNodes.forEach((node) => window.heard.push(node.textContent.trim())));
+  const region = document.querySelector("main [role=status]:not(.reading)");
+  new MutationObserver(note).observe(region, { childList: true });
+}"""
+
+
+@pytest.fixture
+def work(transactional_db: None, tmp_path: Path) -> World:
+    return desk.campaign(tmp_path / "drawn")
+
+
+def at_a_question(page: Page, kind: str = q.COREF_LINK) -> None:
+    take_time(page)
+    at(page, kind)
+    shown(page)
+    both_in_hand(page)
+
+
+def test_what_the_page_says_is_heard_whichever_task_it_shows(work: World, open_page: Open):
+    page = open_page()
+    at_a_question(page)
+    page.evaluate(LISTEN)
+    moved_on(page, answer_next(page))
+    shown(page)
+    both_in_hand(page)
+    page.wait_for_timeout(300)
+    page.keyboard.press("r")
+    status = page.get_by_role("status")
+    expect(status).to_contain_text("Returned: somebody else will answer that one.")
+    page.get_by_role("button", name="Undo last answer").click()
+    expect(status).to_contain_text("Your last answer is taken back")
+    assert page.evaluate("window.heard") == [
+        "Returned: somebody else will answer that one.",
+        "Your last answer is taken back: give it again.",
+    ]
+
+
+def test_what_was_said_is_not_said_again_when_something_else_comes(work: World, open_page: Open):
+    page = open_page(faults=True)
+    at_a_question(page)
+    page.evaluate(LISTEN)
+    page.route("**/api/assignments/*/answer", lambda route: route.abort())
+    moved_on(page, answer_next(page))
+    let_go(page)
+    expect(page.get_by_role("status")).to_contain_text("Kept in this browser: 1")
+    shown(page)
+    page.wait_for_timeout(300)
+    page.get_by_role("button", name="Try now").focus()
+    let_go(page)
+    page.wait_for_timeout(1_000)
+    expect(page.get_by_role("button", name="Try now")).to_be_focused()
+    assert sum("Kept in this browser: 1" in said for said in page.evaluate("window.heard")) == 1
+    page.unroute("**/api/assignments/*/answer")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+
+
+def test_a_word_that_is_dismissed_gives_the_focus_to_the_question(work: World, open_page: Open):
+    page = open_page(faults=True)
+    at_a_question(page)
+    first = answer_next(page)
+    Assignment.objects.filter(pk=first).delete()
+    moved_on(page, first)
+    let_go(page)
+    right = page.get_by_role("button", name="All right")
+    right.focus()
+    page.keyboard.press("Enter")
+    expect(right).to_be_hidden()
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+
+
+def test_on_the_list_of_tasks_it_gives_the_focus_to_the_page(work: World, open_page: Open):
+    page = open_page(faults=True)
+    at_a_question(page)
+    first = answer_next(page)
+    Assignment.objects.filter(pk=first).delete()
+    page.goto("/tasks/")
+    right = page.get_by_role("button", name="All right")
+    right.focus()
+    page.keyboard.press("Enter")
+    expect(right).to_be_hidden()
+    expect(page.locator("#main")).to_be_focused()
+
+
+def test_a_tab_that_rests_has_the_focus_on_why(work: World, open_page: Open):
+    page = open_page()
+    at_a_question(page)
+    other = page.context.new_page()
+    other.goto(desk.address(q.COREF_LINK))
+    why = "You are working on this task in another tab"
+    expect(other.get_by_role("heading", name=why)).to_be_focused()
+    other.get_by_role("button", name="Go on here").click()
+    expect(page.get_by_role("heading", name=why)).to_be_focused()
+
+
+def test_until_its_picture_can_be_seen_a_question_shows_that_it_takes_no_answer(work: World, open_page: Open):
+    page = open_page()
+    at(page, q.COREF_LINK)
+    shown(page)
+    pictures: list[Route] = []
+    page.route("**/pictures/**", lambda route: pictures.append(route))
+    page.reload(wait_until="commit")
+    choice = page.get_by_role("button", name="Different")
+    expect(choice).to_be_disabled()
+    expect(page.locator("[data-answer]")).to_have_attribute("aria-busy", "true")
+    expect(page.get_by_role("status")).to_contain_text("The picture is on its way.")
+    held = in_hand(page)
+    choice.click(force=True)
+    for picture in pictures:
+        picture.continue_()
+    expect(choice).to_be_enabled()
+    expect(page.locator("[data-tell]")).to_be_empty()
+    assert (in_hand(page), stored(q.COREF_LINK)) == (held, [])
+    moved_on(page, answer_next(page))
+
+
+def test_escape_gives_up_a_box_in_the_making_before_it_closes_the_help(work: World, open_page: Open):
+    desk.bring_up(work, q.BOX_DRAWING)
+    page = open_page()
+    at(page, q.BOX_DRAWING)
+    shown(page)
+    how = page.locator("[data-help]")
+    page.keyboard.press("?")
+    expect(how).to_have_attribute("open", "")
+    page.mouse.move(*place(page, 59, 79))
+    page.mouse.down()
+    page.mouse.move(*place(page, 130, 330), steps=4)
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    expect(page.get_by_label("Left", exact=True)).to_have_value("")
+    expect(how).to_have_attribute("open", "")
+    page.keyboard.press("Escape")
+    expect(how).not_to_have_attribute("open", "")
+    expect(how.locator("summary")).to_be_focused()
