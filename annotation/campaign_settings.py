@@ -9,7 +9,9 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from annotation.protocol.boxes import Limits
+from annotation.protocol.counted import AnswerSettings
 from annotation.protocol.merging import MergeRules
+from annotation.protocol.paging import PagingSettings
 from annotation.protocol.state import Settings
 from annotation.protocol.trust import TrustSettings
 from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
@@ -27,6 +29,8 @@ TABLES: dict[str, Any] = {
     "lease": LeaseSettings,
     "pay": PaySettings,
     "stop": StopSettings,
+    "answers": AnswerSettings,
+    "page": PagingSettings,
 }
 
 
@@ -39,6 +43,8 @@ class CampaignSettings:
     lease: LeaseSettings = LeaseSettings()
     pay: PaySettings = PaySettings()
     stop: StopSettings = StopSettings()
+    answers: AnswerSettings = AnswerSettings()
+    page: PagingSettings = PagingSettings()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON data from which `settings_of` makes the same settings."""

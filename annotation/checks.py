@@ -9,15 +9,15 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.template import TemplateDoesNotExist, TemplateSyntaxError
 from django.template.loader import get_template
 
+from annotation.protocol.questions import KINDS
 from annotation.tasktypes import TASK_TYPES
-from annotation.tasktypes.base import KINDS
 
 
 @register(Tags.templates)
 def task_types(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckMessage]:
     """Every question that a campaign can ask has a task type, and every type a template that reads."""
     found: list[CheckMessage] = []
-    for kind in sorted({kind for kinds in KINDS.values() for kind in kinds}):
+    for kind in KINDS:
         if kind not in TASK_TYPES:
             found.append(
                 Error(

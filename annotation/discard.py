@@ -22,8 +22,18 @@ from annotation import leases, qualification, refold, replay, sql, standings
 from annotation.audit import record
 from annotation.campaign_settings import settings_of
 from annotation.controls import promotion, retire
-from annotation.models import Account, Assignment, Campaign, Control, Judgment, OpenImage, Standing, Worker
-from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CONTROL, QUESTIONS
+from annotation.models import (
+    Account,
+    Assignment,
+    Campaign,
+    Control,
+    Judgment,
+    OpenImage,
+    PageControl,
+    Standing,
+    Worker,
+)
+from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CONTROL
 from annotation.protocol.trust import QUALIFICATION, SUSPENDED, Entered, Examined, after
 from annotation.protocol.trust import Standing as Pure
 
@@ -73,7 +83,7 @@ def discard(
     Their answers on the way are stored void. Drawers whose boxes they judged, and known items
     promoted with their votes, are looked at anew. `progress` is told images done and in all.
     """
-    kinds = _kinds(kind)
+    kinds = _kinds(campaign, kind)
     _check_reason(reason)
     with sql.writing():
         fresh = [row for row in _locked(campaign, worker, kinds) if row.withdrawn_at is None]
@@ -104,7 +114,7 @@ def restore(
 
     Promoted known items stay retired.
     """
-    kinds = _kinds(kind)
+    kinds = _kinds(campaign, kind)
     with sql.writing():
         back = [row for row in _locked(campaign, worker, kinds) if row.withdrawn_at is not None]
         for row in back:
@@ -130,7 +140,7 @@ def suspend(
     """
     _check_reason(reason)
     with sql.writing():
-        rows = [row for row in _locked(campaign, worker, _kinds(kind)) if not row.blocked]
+        rows = [row for row in _locked(campaign, worker, _kinds(campaign, kind)) if not row.blocked]
         for row in rows:
             row.blocked, row.reason = True, reason
             row.save(update_fields=["blocked", "reason"])
@@ -153,7 +163,7 @@ def reinstate(
     with sql.writing():
         # Before the rows are made: a standing that the worker never had is nothing to be let back to.
         rows = Standing.objects.select_for_update(no_key=True).filter(
-            campaign=campaign, worker=worker, kind__in=_kinds(kind)
+            campaign=campaign, worker=worker, kind__in=_kinds(campaign, kind)
         )
         for row in rows.order_by("id"):
             if row.withdrawn_at is not None:
@@ -189,8 +199,13 @@ def disown(*, campaign: Campaign, control: int, actor: Account | None = None) ->
     """
     with sql.writing():
         answers = Assignment.objects.filter(campaign=campaign, control=control, role=CONTROL)
-        workers = list(answers.filter(right__isnull=False).values_list("worker", flat=True))
+        on_pages = PageControl.objects.filter(assignment__campaign=campaign, control=control)
+        workers = {
+            *answers.filter(right__isnull=False).values_list("worker", flat=True),
+            *on_pages.filter(right__isnull=False).values_list("assignment__worker", flat=True),
+        }
         answers.update(right=None)
+        on_pages.update(right=None)
         retire(campaign=campaign, controls=[control], actor=actor)
     kind = Control.objects.values_list("kind", flat=True).get(pk=control)
     rows = Standing.objects.filter(campaign=campaign, worker__in=workers, kind=kind).order_by("id")
@@ -203,10 +218,10 @@ def _check_reason(reason: str) -> None:
         raise CannotDo(f"the reason has {len(reason)} characters; say it in {longest} or fewer")
 
 
-def _kinds(kind: str | None) -> tuple[str, ...]:
-    if kind is not None and kind not in QUESTIONS:
-        raise CannotDo(f"unknown kind {kind!r}; known: {', '.join(QUESTIONS)}")
-    return QUESTIONS if kind is None else (kind,)
+def _kinds(campaign: Campaign, kind: str | None) -> tuple[str, ...]:
+    if kind is not None and kind not in campaign.kinds:
+        raise CannotDo(f"unknown kind {kind!r}; campaign {campaign.name!r} asks {', '.join(campaign.kinds)}")
+    return campaign.kinds if kind is None else (kind,)
 
 
 def _locked(campaign: Campaign, worker: int, kinds: Sequence[str]) -> QuerySet[Standing]:

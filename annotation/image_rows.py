@@ -6,10 +6,12 @@ Beside `refold` and `task_rows` the only writer of open images, tasks and items.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from annotation import refold, sql, task_rows
 from annotation.models import Campaign, Image, Item, OpenImage, Task
 from annotation.protocol.contents import content_of, plain_mention
+from annotation.protocol.counted import Asked, plain_questions
 from annotation.protocol.image import Fold
 from annotation.protocol.state import Settings
 from annotation.protocol.terms import Mention
@@ -76,6 +78,62 @@ def open_images(
             row.complete = state.complete
             row.layer_behind = state.complete
         OpenImage.objects.bulk_update(rows, ["state", "complete", "layer_behind"])
+    return len(new)
+
+
+def open_counted(
+    *,
+    campaign: Campaign,
+    images: Sequence[tuple[Image, Sequence[tuple[Asked, Sequence[dict[str, Any]]]]]],
+) -> int:
+    """Open images with questions that are only counted, each with the contents of its items.
+
+    As `open_images`: one chunk in one transaction, those that are open already passed over.
+    """
+    with sql.writing():
+        at = sql.now()
+        there = set(
+            OpenImage.objects.filter(
+                campaign=campaign, image__in=[image.pk for image, _ in images]
+            ).values_list("image_id", flat=True)
+        )
+        new = [(image, questions) for image, questions in images if image.pk not in there]
+        rows = OpenImage.objects.bulk_create(
+            OpenImage(
+                campaign=campaign,
+                image=image,
+                place=image.position,
+                questions=plain_questions(asked for asked, _ in questions),
+                settings=campaign.settings,
+                state={
+                    "open": {asked.key: [asked.wanted, 0] for asked, _ in questions},
+                    "checks": [],
+                    "chains": [],
+                    "merged": [],
+                },
+                opened_at=at,
+                changed_at=at,
+            )
+            for image, questions in new
+        )
+        told = [(row, *each) for row, (_, questions) in zip(rows, new, strict=True) for each in questions]
+        tasks = Task.objects.bulk_create(
+            Task(
+                campaign=campaign,
+                image=row,
+                kind=asked.kind,
+                key=asked.key,
+                wanted=asked.wanted,
+                rank=task_rows.rank_of(priority=row.priority, place=row.place),
+                created_at=at,
+            )
+            for row, asked, _ in told
+        )
+        Item.objects.bulk_create(
+            Item(task=task, position=position, content=content)
+            for task, (_, _, contents) in zip(tasks, told, strict=True)
+            for position, content in enumerate(contents)
+        )
     return len(new)
 
 

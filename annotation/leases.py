@@ -14,20 +14,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from annotation import controls, hand_out, qualification, sql, standings
+from annotation import controls, hand_out, qualification, relevance_pages, sql, standings
 from annotation.campaign_settings import CampaignSettings, settings_from
 from annotation.hand_out import Holder, Nothing
 from annotation.models import Assignment, Campaign
 from annotation.models import Standing as StandingRow
 from annotation.protocol import trust
 from annotation.protocol.controls import choose, due
+from annotation.protocol.questions import RELEVANCE
 from annotation.protocol.trust import QUALIFICATION, why_not
 
 __all__ = ["Lease", "Nothing", "expire", "give_back", "renew", "take"]
@@ -163,8 +164,12 @@ def following(
     ahead = hand_out.ahead(cursor, holder, terms.settings.trust, at)
     if ahead is not None:
         return ahead
-    number = holder.standing.items + len(held) + 1
-    control = _control(cursor, terms, holder, kind, number, at, expires)
+    if kind == RELEVANCE:
+        known = relevance_pages.due(terms.settings, seed=terms.seed, holder=holder, held=len(held))
+        control = _known_page(cursor, terms, holder, known, at, expires)
+    else:
+        known, number = 0, holder.standing.items + len(held) + 1
+        control = _control(cursor, terms, holder, kind, number, at, expires)
     if control is not None:
         return control
     claim = hand_out.claim(cursor, holder, kind)
@@ -180,13 +185,52 @@ def following(
         )
     else:
         assignment = _insert(cursor, terms, holder, kind, claim.role, at, expires, task=claim.task)
-    return _lease(assignment, claim, kind, expires)
+        if known:
+            relevance_pages.enclose(
+                terms.settings,
+                seed=terms.seed,
+                holder=holder,
+                revision=terms.revision,
+                assignment=assignment,
+                count=known,
+            )
+    return _shown(_lease(assignment, claim, kind, expires), terms)
+
+
+def _shown(lease: Lease, terms: Terms) -> Lease:
+    """A lease with what its worker sees, where that is not what its first item holds."""
+    if lease.kind != RELEVANCE:
+        return lease
+    page = relevance_pages.blocks(lease.id, seed=terms.seed, settings=terms.settings)
+    return replace(lease, content=relevance_pages.content_of(page))
+
+
+def _known_page(
+    cursor: Any, terms: Terms, holder: Holder, known: int, at: datetime, expires: datetime
+) -> Lease | None:
+    """A page of known images only, where the worker's next is to be one and enough are new to them."""
+    if known < terms.settings.page.images:
+        return None
+    chosen = relevance_pages.known_only(
+        terms.settings, seed=terms.seed, holder=holder, revision=terms.revision
+    )
+    if chosen is None:
+        return None
+    first = chosen[0]
+    assignment = _insert(cursor, terms, holder, RELEVANCE, _ROLE_CONTROL, at, expires, control=first)
+    relevance_pages.put(assignment, chosen)
+    shown = controls.shown(first)
+    lease = Lease(
+        assignment, RELEVANCE, _ROLE_CONTROL, shown.image, shown.content, shown.key, expires, None, first
+    )
+    return _shown(lease, terms)
 
 
 def _is_plain(terms: Terms, holder: Holder, kind: str, held: int) -> bool:
     """Whether a worker who holds `held` of the kind is to get a task like any other, or nothing."""
     return (
         held < terms.settings.lease.in_hand
+        and kind != RELEVANCE
         and hand_out.closed(terms) is None
         and refused_to(holder, terms) is None
         and not trust.watched(holder.standing, terms.settings.trust)
@@ -234,7 +278,8 @@ def _held(cursor: Any, terms: Terms, kind: str, row: Sequence[Any], at: datetime
         )
     if control is not None:
         shown = controls.shown(control)
-        return Lease(assignment, kind, role, shown.image, shown.content, shown.key, expires, None, control)
+        lease = Lease(assignment, kind, role, shown.image, shown.content, shown.key, expires, None, control)
+        return _shown(lease, terms)
     cursor.execute(
         """SELECT o.image_id, i.content, t.key FROM annotation_task t
            JOIN annotation_item i ON i.task_id = t.id AND i.position = 0
@@ -242,7 +287,7 @@ def _held(cursor: Any, terms: Terms, kind: str, row: Sequence[Any], at: datetime
         [task],
     )
     image, content, key = cursor.fetchone()
-    return Lease(assignment, kind, role, image, json.loads(content), key, expires, task, None)
+    return _shown(Lease(assignment, kind, role, image, json.loads(content), key, expires, task, None), terms)
 
 
 def refused_to(holder: Holder, terms: Terms) -> Nothing | None:

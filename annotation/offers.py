@@ -23,7 +23,6 @@ from annotation.hand_out import Holder, Nothing
 from annotation.models import Assignment, Campaign, Identity, Worker
 from annotation.models import Standing as Row
 from annotation.protocol.trust import Entered, Standing, after
-from annotation.tasktypes.base import KINDS
 
 #: Waiting questions are counted up to this many; who could answer more needs no exact number.
 MANY = 1000
@@ -65,7 +64,7 @@ class Offer:
 
 def kinds_of(campaign: Campaign) -> tuple[str, ...]:
     """The questions that a campaign asks."""
-    return KINDS.get(campaign.tasks, ())
+    return campaign.kinds
 
 
 def offers(*, worker: Worker) -> list[Offer]:

@@ -29,8 +29,7 @@ from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.controls import pool
 from annotation.models import Assignment, Campaign, Control, Standing, Worker
 from annotation.protocol.controls import test_items
-from annotation.protocol.questions import QUESTIONS
-from annotation.protocol.trust import QUALIFICATION, Examined, Refusal, why_not
+from annotation.protocol.trust import QUALIFICATION, Examined, Refusal, kinds_tested, why_not
 
 #: How often a worker may take the test of a kind.
 ATTEMPTS = 3
@@ -187,7 +186,7 @@ def taken(row: Standing) -> int:
 def warnings(*, campaign: Campaign, settings: CampaignSettings) -> dict[str, str]:
     """Kind -> one line for the campaign page, where its test is missing or shorter than it should be."""
     found = {}
-    for kind in QUESTIONS if settings.trust.qualification else ():
+    for kind in kinds_tested(campaign.kinds, settings.trust):
         items = pool(campaign.pk, kind, campaign.revision, Control.QUALIFICATION)
         wanted = settings.trust.verdict_known
         asked = test_items(items, wanted, seed=campaign.seed, worker="", kind=kind, attempt=0)

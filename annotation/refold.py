@@ -31,6 +31,7 @@ from annotation.models import OpenImage, Task
 from annotation.protocol import questions as q
 from annotation.protocol.boxes import REVIEW
 from annotation.protocol.contents import corners, mention_from, ruling_from
+from annotation.protocol.counted import Asked, CountedFold
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment, Question
 from annotation.protocol.state import ChainState, ImageState
@@ -99,8 +100,8 @@ def votes_of(cursor: Any, image: int) -> list[Vote]:
     ]
 
 
-def fold_of(row: Row) -> Fold:
-    """The image's fold, with its mentions, settings and rulings in force."""
+def fold_of(row: Row) -> Fold | CountedFold:
+    """The image's fold, with its mentions, settings and rulings in force; or with questions only counted."""
     if row.rulings_version == 0:
         return _unruled(row.id, str(row.opened_at))
     # Not kept: a ruling that is rolled back would leave its fold behind under a version used again.
@@ -111,17 +112,24 @@ def fold_of(row: Row) -> Fold:
         )
         rulings = [ruling_from(json.loads(content)) for (content,) in cursor.fetchall()]
     kept = _unruled(row.id, str(row.opened_at))
+    if isinstance(kept, CountedFold):
+        return kept
     return Fold(kept.mentions, kept.settings, rulings)
 
 
 @lru_cache(maxsize=FOLDS_KEPT)
-def _unruled(image: int, opened_at: str) -> Fold:
-    """Neither mentions nor settings change; but ids are used again by databases that are thrown away,
-    hence the time of opening."""
+def _unruled(image: int, opened_at: str) -> Fold | CountedFold:
+    """Neither mentions, questions nor settings change; but ids are used again by databases that are thrown
+    away, hence the time of opening."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT mentions, settings FROM annotation_openimage WHERE id = %s", [image])
-        mentions, settings = cursor.fetchone()
-    return Fold([mention_from(m) for m in json.loads(mentions)], settings_from(settings).protocol)
+        cursor.execute(
+            "SELECT mentions, questions, settings FROM annotation_openimage WHERE id = %s", [image]
+        )
+        mentions, questions, frozen = cursor.fetchone()
+    settings = settings_from(frozen).protocol
+    if counted := json.loads(questions):
+        return CountedFold((Asked(*one) for one in counted), flags_to_review=settings.flags_to_review)
+    return Fold([mention_from(m) for m in json.loads(mentions)], settings)
 
 
 def refold(image: int) -> ImageState:
@@ -159,7 +167,8 @@ def difference(
     key of a question that, once settled, is to be asked of a second worker; `checked` the key
     whose double check has come. All is left to the statements, to be sent after the judgment's own.
     """
-    state = fold_of(row)(vote.judgment for vote in votes)
+    fold = fold_of(row)
+    state = fold(vote.judgment for vote in votes)
     given = Counter(v.judgment.key for v in votes if v.judgment.role == q.VOTE)
     # Earlier versions wrote a task's id before the numbers, and by the key of a double check.
     before: Mapping[str, Sequence[int]] = {key: of[-2:] for key, of in row.state["open"].items()}
@@ -209,6 +218,7 @@ def difference(
             {"open": now_open, "checks": checks, "chains": chains, "merged": merged_of(state)},
             state,
             at,
+            layered=isinstance(fold, Fold),
         )
     )
     return Difference(state, statements)
@@ -281,10 +291,12 @@ def _moves(
     return statements
 
 
-def _image(image: int, plain: Mapping[str, Any], state: ImageState, at: datetime) -> sql.Statement:
+def _image(
+    image: int, plain: Mapping[str, Any], state: ImageState, at: datetime, *, layered: bool
+) -> sql.Statement:
     reviews = sum(chain.stage == REVIEW for chain in state.chains)
     return (
-        """UPDATE annotation_openimage SET state = %s, version = version + 1, layer_behind = TRUE,
+        """UPDATE annotation_openimage SET state = %s, version = version + 1, layer_behind = %s,
                complete = %s, in_review = %s, changed_at = %s WHERE id = %s""",
-        [json.dumps(plain, separators=(",", ":")), state.complete, reviews, sql.moment(at), image],
+        [json.dumps(plain, separators=(",", ":")), layered, state.complete, reviews, sql.moment(at), image],
     )

@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from django.db.models import QuerySet
+
 from annotation import sql, standings
 from annotation.campaign_settings import settings_of
-from annotation.models import Campaign, Judgment
+from annotation.models import Campaign, Judgment, PageControl
 from annotation.models import Standing as Row
-from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CONTROL, VOTE
+from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CONTROL, RELEVANCE, VOTE
 from annotation.protocol.trust import (
     BoxJudged,
     ControlGraded,
@@ -52,13 +54,30 @@ def events_of(row: Row) -> Iterator[tuple[int, Event]]:
     own = Judgment.objects.filter(
         campaign=row.campaign_id, worker=row.worker_id, kind=row.kind, id__gt=row.since, source=""
     )
-    for id, role, right in own.exclude(role=QUALIFICATION).values_list("id", "role", "assignment__right"):
+    own = own.exclude(role=QUALIFICATION)
+    if row.kind == RELEVANCE:
+        yield from _of_pages(own)
+        return
+    for id, role, right in own.values_list("id", "role", "assignment__right"):
         # A known item whose answer was taken back counts like any other.
         yield id, ItemDone() if role != CONTROL or right is None else ControlGraded(right)
     if row.kind == BOX_DRAWING:
         for id, good in _verdicts(row):
             if id > row.since:
                 yield id, BoxJudged(good)
+
+
+def _of_pages(own: QuerySet[Judgment]) -> Iterator[tuple[int, Event]]:
+    """Each image of a page is an item, in the order shown; where a known answer was taken back, too."""
+    rights = dict[tuple[int, int], bool | None]()
+    for assignment, control, right in PageControl.objects.filter(
+        assignment__in=own.values("assignment")
+    ).values_list("assignment", "control", "right"):
+        rights[assignment, control] = right
+    for id, assignment, content in own.values_list("id", "assignment", "content"):
+        for block in (content or {})["blocks"]:
+            right = rights.get((assignment, block.get("control", 0)))
+            yield id, ItemDone() if right is None else ControlGraded(right)
 
 
 def retell(rows: Iterable[int]) -> list[int]:

@@ -14,7 +14,6 @@ from annotation import qualification, sql
 from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.campaigns import SMALLEST_CROWD, StopRule, pause, reached
 from annotation.models import Assignment, Campaign, OpenImage
-from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.trust import CONTROLS, known_from
 from annotation.selectors.campaign import tasks
 from annotation.selectors.campaign.progress import complete_images, newest, submitted
@@ -88,7 +87,7 @@ def _known_items(campaign: Campaign, settings: CampaignSettings) -> Iterator[Ala
         return
     able = _able(campaign, settings)
     met = controls_met(campaign, able)
-    for kind in QUESTIONS:
+    for kind in campaign.kinds:
         if known_from(kind) != CONTROLS:
             continue
         if kind not in met:
@@ -206,4 +205,4 @@ def _crowd(campaign: Campaign, settings: CampaignSettings, open_tasks: Mapping[s
 
 def _able(campaign: Campaign, settings: CampaignSettings) -> dict[str, list[int]]:
     since = sql.now() - timedelta(hours=ACTIVE_FOR)
-    return active(campaign, since=since, kinds=QUESTIONS, admits=not settings.trust.qualification)
+    return active(campaign, since=since, kinds=campaign.kinds, admits=not settings.trust.qualification)

@@ -14,7 +14,7 @@ Locks: image, task, assignment, then the standings concerned, by id.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -22,13 +22,14 @@ from typing import Any, NamedTuple
 from django.db import IntegrityError, connection
 from django.utils.translation import gettext as _
 
-from annotation import controls, leases, qualification, refold, sql, standings
+from annotation import controls, leases, qualification, refold, relevance_pages, sql, standings
 from annotation.hand_out import Holder
 from annotation.leases import Lease, Nothing, Terms
 from annotation.models import Assignment, Campaign, Task
 from annotation.protocol import questions as q
 from annotation.protocol.contents import corners
 from annotation.protocol.controls import double_checked
+from annotation.protocol.grading import is_right
 from annotation.protocol.questions import Answer, BadJudgment, Judgment, judgment_name
 from annotation.protocol.state import answered_once
 from annotation.protocol.trust import BoxJudged, ControlGraded, ItemDone
@@ -173,11 +174,59 @@ def _control_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
 def _check(held: _Held, answer: Answer) -> None:
     """Raise BadJudgment unless the question takes this answer."""
     q.check(Judgment("", held.key, "", answer.answer, answer.box, answer.flag))
-    box = answer.box
-    if box and held.width and held.height and (box.xmax > held.width or box.ymax > held.height):
-        raise BadJudgment(
-            f"box {corners(box)} leaves the picture, which has {held.width} x {held.height} pixels"
+    boxes = [corners(answer.box)] if answer.box else []
+    boxes += [region["box"] for region in (answer.content or {}).get("regions", ())]
+    for xmin, ymin, xmax, ymax in boxes:
+        if held.width and held.height and (xmax > held.width or ymax > held.height):
+            raise BadJudgment(
+                f"box {[xmin, ymin, xmax, ymax]} leaves the picture, which has {held.width} x {held.height} "
+                "pixels"
+            )
+    # A sentence is written to a task, and what the test asks is whether one is written well.
+    asks_spelling = held.kind == q.CAPTION_WRITING and held.role == qualification.ROLE
+    if held.kind == q.CAPTION_WRITING and answer.answer and (answer.answer in q.SPELLING) != asks_spelling:
+        raise BadJudgment(f"answer {answer.answer!r} is none to this question of {held.kind}")
+
+
+class _Content(NamedTuple):
+    """What an answer's judgment keeps beside its word, what it tells of known images, and their rows."""
+
+    kept: dict[str, Any] | None
+    events: list[Any]
+    graded: list[sql.Statement]
+
+
+def _content(held: _Held, terms: Terms, answer: Answer) -> _Content:
+    """An answer's content as it is kept. Raises BadJudgment where it is not what was asked for."""
+    if held.kind == q.RELEVANCE:
+        return _ticked(held, terms, answer)
+    if answer.flag or answer.content is None:
+        return _Content(None, [ItemDone()], [])
+    regions = answer.content.get("regions")
+    if regions is not None and len(regions) != terms.settings.answers.regions:
+        raise BadJudgment(f"{len(regions)} regions: expected {terms.settings.answers.regions}")
+    return _Content(dict(answer.content), [ItemDone()], [])
+
+
+def _ticked(held: _Held, terms: Terms, answer: Answer) -> _Content:
+    """A page's ticks; each of its known images is graded, and each other one an item."""
+    page = relevance_pages.blocks(held.id, seed=terms.seed, settings=terms.settings)
+    ticks = None if answer.flag else relevance_pages.ticked(page, answer.content)
+    events: list[Any] = []
+    graded: list[sql.Statement] = []
+    for place, block in enumerate(page if held.role != qualification.ROLE else ()):
+        if block.control is None:
+            events.append(ItemDone())
+            continue
+        right = ticks is not None and is_right(held.kind, ticks[place], block.known, terms.settings.trust)
+        events.append(ControlGraded(right))
+        graded.append(
+            (
+                'UPDATE annotation_pagecontrol SET "right" = %s WHERE assignment_id = %s AND control_id = %s',
+                [right, held.id, block.control],
+            )
         )
+    return _Content(relevance_pages.stored(page, ticks), events, graded)
 
 
 def _of_task(
@@ -195,8 +244,11 @@ def _of_task(
     image, terms = refold.row_from(rest[4:12]), leases.terms_from(rest[12:])
     drawer = barred if held.kind == q.BOX_QUALITY else None
     holder, drawn = _holders(cursor, held, terms, drawer)
+    content = _content(held, terms, answer)
     if holder.withdrawn:
-        return _withdrawn(cursor, held, terms, holder, task, image.id, answer, token, seconds, schema, at)
+        return _withdrawn(
+            cursor, held, terms, holder, task, image.id, answer, content, token, seconds, schema, at
+        )
     role, placed = held.role, True
     if held.state != Assignment.LEASED:
         role, placed = _late(cursor, task, task_state, task_role)
@@ -221,18 +273,19 @@ def _of_task(
         checked=held.key if role == q.DOUBLE_CHECK and held.key in image.state["checks"] else "",
     )
     counted = role == q.DOUBLE_CHECK or (role == q.VOTE and name not in found.state.moot)
-    changed = [standings.changed(holder.id, after := _after(holder, ItemDone(), terms), at)]
+    changed = [standings.changed(holder.id, after := _after(holder, content.events, terms), at)]
     # The first vote on a key is the verdict, whether or not the chain still waits for it, as in `replay`.
     first = role == q.VOTE and not any(
         v.judgment.key == held.key and v.judgment.role == q.VOTE and not v.judgment.flag for v in votes[:-1]
     )
     if drawn is not None and first and not answer.flag:
         judged = BoxJudged(answer.answer == "good")
-        changed.append(standings.changed(drawn.id, _after(drawn, judged, terms), at))
+        changed.append(standings.changed(drawn.id, _after(drawn, [judged], terms), at))
     statements = [
-        *_stored(held, terms, judgment, answer.way, image.id, schema, at),
+        *_stored(held, terms, judgment, answer.way, content.kept, image.id, schema, at),
         *(_flagged(held, answer) if answer.flag else ()),
         _handed_in(held, terms, token, seconds, at),
+        *content.graded,
         *found.statements,
         *changed,
     ]
@@ -247,6 +300,7 @@ def _withdrawn(
     task: int,
     image: int,
     answer: Answer,
+    content: _Content,
     token: str,
     seconds: float | None,
     schema: int,
@@ -259,11 +313,12 @@ def _withdrawn(
     judgment = Judgment(
         name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role, void=True
     )
-    after = _after(holder, ItemDone(), terms)
+    after = _after(holder, content.events, terms)
     statements = [
-        *_stored(held, terms, judgment, answer.way, image, schema, at),
+        *_stored(held, terms, judgment, answer.way, content.kept, image, schema, at),
         *(_flagged(held, answer) if answer.flag else ()),
         _handed_in(held, terms, token, seconds, at),
+        *content.graded,
         standings.changed(holder.id, after, at),
     ]
     return _Answered(terms, holder._replace(standing=after), False, statements)
@@ -293,22 +348,28 @@ def _of_control(
     """An answer on a known item: graded, and paid unless it is of a test."""
     terms = leases.terms_from(rest[1:])
     holder, _ = _holders(cursor, held, terms, None)
-    right = controls.grade(
-        kind=held.kind, known=json.loads(rest[0]), given=answer, settings=terms.settings.trust
-    )
+    content = _content(held, terms, answer)
+    right: bool | None = None
+    if not content.graded:
+        right = controls.grade(
+            kind=held.kind, known=json.loads(rest[0]), given=answer, settings=terms.settings.trust
+        )
     name = judgment_name(held.image_key, holder.pseudonym, held.key)
     judgment = Judgment(name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role)
     statements = [
-        *_stored(held, terms, judgment, answer.way, None, schema, at),
+        *_stored(held, terms, judgment, answer.way, content.kept, None, schema, at),
         *(_flagged(held, answer) if answer.flag else ()),
         _handed_in(held, terms, token, seconds, at, right=right),
+        *content.graded,
     ]
     if held.role != qualification.ROLE:
-        after = _after(holder, ControlGraded(right), terms)
+        events = content.events if right is None else [ControlGraded(right)]
+        after = _after(holder, events, terms)
         statements.append(standings.changed(holder.id, after, at))
         return _Answered(terms, holder._replace(standing=after), True, statements)
     sql.send(cursor, statements)
     campaign = Campaign.objects.get(pk=terms.id)
+    assert right is not None
     qualification.answered(assignment=held.id, campaign=campaign, settings=terms.settings, right=right)
     return _Answered(terms, _holders(cursor, held, terms, None)[0], True, [])
 
@@ -335,12 +396,22 @@ def _holders(cursor: Any, held: _Held, terms: Terms, drawer: int | None) -> tupl
     return own, next((h for h in found if h is not own), None)
 
 
-def _after(holder: Holder, event: Any, terms: Terms) -> Any:
-    return standings.passed_through(holder.standing, event, terms.settings.trust)
+def _after(holder: Holder, events: Sequence[Any], terms: Terms) -> Any:
+    standing = holder.standing
+    for event in events:
+        standing = standings.passed_through(standing, event, terms.settings.trust)
+    return standing
 
 
 def _stored(
-    held: _Held, terms: Terms, judgment: Judgment, way: str, image: int | None, schema: int, at: datetime
+    held: _Held,
+    terms: Terms,
+    judgment: Judgment,
+    way: str,
+    content: Mapping[str, Any] | None,
+    image: int | None,
+    schema: int,
+    at: datetime,
 ) -> list[sql.Statement]:
     """The judgment's row."""
     box = corners(judgment.box) if judgment.box else [None] * 4
@@ -356,6 +427,7 @@ def _stored(
         judgment.answer,
         *box,
         way,
+        None if content is None else json.dumps(content),
         judgment.flag,
         judgment.void,
         schema,
@@ -367,8 +439,8 @@ def _stored(
         (
             """INSERT INTO annotation_judgment
                    (campaign_id, image_id, assignment_id, source, worker_id, kind, key, name, role, answer,
-                    x_min, y_min, x_max, y_max, way, flag, void, schema, instructions, created_at)
-               VALUES (%s, %s, %s, '', %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s,
+                    x_min, y_min, x_max, y_max, way, content, flag, void, schema, instructions, created_at)
+               VALUES (%s, %s, %s, '', %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s,
                    COALESCE((SELECT max(version) FROM annotation_instructions
                              WHERE campaign_id = %s AND kind = %s), 0), %s)""",
             values,

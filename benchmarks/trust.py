@@ -18,8 +18,8 @@ import numpy as np
 
 from annotation.protocol.grading import TRUE_CAPTIONS
 from annotation.protocol.paging import PagingSettings, controls_on_page
-from annotation.protocol.questions import BOX_REQUIREMENT, COREF_LINK
-from annotation.protocol.trust import GRADED_RELEVANCE, PROBATION, RELEVANCE, TrustSettings
+from annotation.protocol.questions import BOX_REQUIREMENT, COREF_LINK, GRADED_RELEVANCE, RELEVANCE
+from annotation.protocol.trust import PROBATION, TrustSettings
 
 ERRORS = {"careful": 0.03, "average": 0.08, "sloppy": 0.20}
 #: Workers simulated for each row of the table.

@@ -38,9 +38,10 @@ def task_or_nothing(request: HttpRequest, found: Lease | Nothing) -> dict[str, A
             "picture": picture_address(request, image.picture) if image.picture else None,
         },
         "captions": [{"text": text, "tokens": words} for text, words in image.captions],
-        "mentions": [_mention(name) for name in found.content["mentions"]],
-        "boxes": found.content["boxes"],
-        "pending": found.content["pending"],
+        "mentions": [_mention(name) for name in found.content.get("mentions", ())],
+        "boxes": found.content.get("boxes", []),
+        "pending": found.content.get("pending"),
+        **TASK_TYPES.get(found.kind).told(found.content),
     }
 
 

@@ -1,11 +1,13 @@
 """Campaigns: opened over a corpus, image by image; paused, resumed, closed.
 
 create, open_images, begin, open_campaign   from a corpus to questions that people can answer
+open_pairs                                  from pairs of images and captions to questions
 pause, resume, close, set_stop_rules        acts of staff
 reached                                     whether a stop rule holds
 """
 
 from annotation.campaign_settings import CampaignError
+from annotation.campaigns.counted import OpenedPairs, open_pairs
 from annotation.campaigns.opening import (
     ENTITIES,
     GOLD_LAYERS,
@@ -29,6 +31,7 @@ __all__ = [
     "TASKS",
     "CampaignError",
     "Opened",
+    "OpenedPairs",
     "StopRule",
     "begin",
     "campaign_named",
@@ -38,6 +41,7 @@ __all__ = [
     "mentions_of",
     "open_campaign",
     "open_images",
+    "open_pairs",
     "pause",
     "reached",
     "resume",

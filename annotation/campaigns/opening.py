@@ -17,17 +17,21 @@ from django.db.models import Exists, OuterRef
 from annotation import image_rows, instructions, sql
 from annotation.audit import record
 from annotation.campaign_settings import CampaignError, settings_of
+from annotation.campaigns import counted
 from annotation.campaigns.states import last_day
 from annotation.controls.authoring import raise_revision
+from annotation.controls.spelling import install as install_spelling
 from annotation.models import Account, Campaign, Corpus, Image, Layer, OpenImage
 from annotation.protocol.mentions import find_mentions
+from annotation.protocol.questions import ASKED_BY, CAPTION_WRITING
 from annotation.protocol.terms import ImageRecord, Mention
+from annotation.protocol.trust import kinds_tested
 from annotation.rebuild import check_layer_name, chunks
 from annotation.selectors.corpora import check_split, corpus_named, layer_named
 from annotation.selectors.records import stream_records
 
 ENTITIES = "entities"
-TASKS = (ENTITIES,)
+TASKS = tuple(ASKED_BY)
 #: Layers that are taken for the truth unless one is named.
 GOLD_LAYERS = ("gold", "import")
 #: The least crowd that can settle every question.
@@ -103,7 +107,9 @@ def create(
         )
         if created:
             record(actor=actor, act="create_campaign", campaign=campaign, corpus=corpus, tasks=tasks)
-    if not created and (campaign.corpus_id, campaign.tasks, campaign.settings) != (target.pk, tasks, frozen):
+    # Settings that a newer version brings are at their defaults in what an older one wrote down.
+    same = (campaign.corpus_id, campaign.tasks) == (target.pk, tasks)
+    if not same or settings_of(campaign.settings) != wanted:
         raise CampaignError(
             f"campaign {name!r} is open already with another corpus or other settings; choose another name"
         )
@@ -129,6 +135,8 @@ def open_images(
         check_split(campaign.corpus, split)
     if images is not None and images < 1:
         raise CampaignError(f"{images} images: expected 1 or more")
+    if campaign.tasks != ENTITIES:
+        return _open_counted(campaign, split, images, actor, progress)
     settings = settings_of(campaign.settings).protocol
     layer = gold_layer(campaign.corpus)
     there = OpenImage.objects.filter(campaign=campaign).count()
@@ -168,6 +176,35 @@ def open_images(
     return Opened(opened, there, uncovered)
 
 
+def _open_counted(
+    campaign: Campaign, split: str | None, images: int | None, actor: Account | None, progress: Progress
+) -> Opened:
+    """Open images about which questions are only counted; their pairs are drawn where nobody named any."""
+    there = OpenImage.objects.filter(campaign=campaign).count()
+    wanted = Image.objects.filter(corpus=campaign.corpus).order_by("position")
+    if split is not None:
+        wanted = wanted.filter(split=split)
+    if campaign.tasks in counted.OF_PAIRS:
+        if there:
+            return Opened(0, there, 0)
+        chosen = list(wanted[:images])
+        done = counted.open_pairs(campaign=campaign, pairs=counted.trial_pairs(campaign, chosen), actor=actor)
+        progress(1, 1)
+        return Opened(done.images, 0, 0)
+    missing = wanted.exclude(Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk"))))
+    left = missing[: max(0, images - there)] if images is not None else missing
+    total, opened = left.count(), 0
+    for chunk in chunks(list(left), counted.CHUNK):
+        with sql.writing():
+            if Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk).state == Campaign.CLOSED:
+                raise CampaignError(f"campaign {campaign.name!r} is closed; open another under a new name")
+            opened += image_rows.open_counted(campaign=campaign, images=counted.per_image(campaign, chunk))
+        progress(opened, total)
+    if opened:
+        record(actor=actor, act="open_images", campaign=campaign, images=opened)
+    return Opened(opened, there, 0)
+
+
 def begin(*, campaign: Campaign, actor: Account | None = None) -> None:
     """Let people in: a draft whose images are open becomes an open campaign. Others stay as they are.
 
@@ -183,6 +220,8 @@ def begin(*, campaign: Campaign, actor: Account | None = None) -> None:
                     "has none, or its gold layer covers none of those wanted"
                 )
             instructions.install(campaign)
+            if CAPTION_WRITING in kinds_tested(campaign.kinds, settings_of(row.settings).trust):
+                install_spelling(campaign=campaign, actor=actor)
             row.state, row.opened_at = Campaign.OPEN, sql.now()
             row.save(update_fields=["state", "opened_at"])
             raise_revision(campaign)

@@ -1,15 +1,19 @@
 """Known items of campaigns: drawn from, graded by, and added to.
 
 pool, shown, seen, grade            what the queue needs of them
-add, from_csv, from_gold, promote   where they come from; raises BadItems, storing nothing
+add, from_csv, from_gold,           where they come from; raises BadItems, storing nothing
+from_captions, promote,
+install_spelling
 retire                              out of the pools
 """
 
 from annotation.controls.authoring import Added, BadItems, add, retire
+from annotation.controls.counted import CountedItem, from_captions
 from annotation.controls.gold import NoGold, from_gold, from_golds
 from annotation.controls.items import BadItem, KnownItem
 from annotation.controls.pools import grade, known_from_plain, pool, seen, shown, warnings
 from annotation.controls.promotion import CannotPromote, promote
+from annotation.controls.spelling import install as install_spelling
 from annotation.controls.table import from_csv
 
 __all__ = [
@@ -17,13 +21,16 @@ __all__ = [
     "BadItem",
     "BadItems",
     "CannotPromote",
+    "CountedItem",
     "KnownItem",
     "NoGold",
     "add",
+    "from_captions",
     "from_csv",
     "from_gold",
     "from_golds",
     "grade",
+    "install_spelling",
     "known_from_plain",
     "pool",
     "promote",

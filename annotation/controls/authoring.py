@@ -14,6 +14,7 @@ from django.db.models import F
 
 from annotation import sql
 from annotation.audit import record
+from annotation.controls.counted import CountedItem, counted_row
 from annotation.controls.items import BadItem, Images, KnownItem, row_of
 from annotation.models import Account, Campaign, Control
 
@@ -37,7 +38,7 @@ class Added:
 def add(
     *,
     campaign: Campaign,
-    items: Iterable[tuple[int, KnownItem]],
+    items: Iterable[tuple[int, KnownItem | CountedItem]],
     source: str,
     actor: Account | None = None,
     problems: Iterable[tuple[int, str]] = (),
@@ -61,7 +62,10 @@ def add(
         back: list[Control] = []
         for number, item in given:
             try:
-                row = row_of(item, campaign=campaign, images=images)
+                if isinstance(item, CountedItem):
+                    row = counted_row(item, campaign=campaign, images=images)
+                else:
+                    row = row_of(item, campaign=campaign, images=images)
                 row.source, row.created_by = source, actor
                 name = (row.purpose, row.image_id, row.key)
                 other = standing.get(name) or fresh.get(name)

@@ -7,6 +7,7 @@ what a campaign has of them.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
@@ -15,8 +16,8 @@ from django.db import connection
 from annotation.models import Campaign
 from annotation.models import Control as Row
 from annotation.protocol.controls import Control
-from annotation.protocol.grading import is_right
-from annotation.protocol.questions import ANSWERS, BOX_DRAWING, QUESTIONS
+from annotation.protocol.grading import is_right, needed_strata
+from annotation.protocol.questions import BOX_DRAWING, GRADED_RELEVANCE, RELEVANCE
 from annotation.protocol.terms import Box
 from annotation.protocol.trust import CONTROLS, TrustSettings, known_from
 
@@ -33,6 +34,8 @@ class Given(Protocol):
     def box(self) -> Box | None: ...
     @property
     def flag(self) -> str: ...
+    @property
+    def content(self) -> Mapping[str, Any] | None: ...
 
 
 class Shown(NamedTuple):
@@ -56,11 +59,11 @@ def pool(campaign: int, kind: str, revision: int, purpose: str = Row.CONTROL) ->
 def warnings(*, campaign: Campaign, settings: TrustSettings) -> dict[str, str]:
     """Kind -> one line for the campaign page, where its control items cannot tell good workers from bad."""
     found = {}
-    for kind in QUESTIONS:
+    for kind in campaign.kinds:
         if known_from(kind) != CONTROLS:
             continue
         there = Counter(item.stratum for item in pool(campaign.pk, kind, campaign.revision))
-        lacking = " or ".join(repr(answer) for answer in ANSWERS[kind] if not there[answer])
+        lacking = " or ".join(repr(answer) for answer in needed_strata(kind) if not there[answer])
         if not there:
             found[kind] = f"nobody is measured at {kind}: it has no control items; add some (add_controls)"
         elif lacking:
@@ -92,12 +95,16 @@ def seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
             """SELECT a.control_id FROM annotation_assignment a
                WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.control_id IS NOT NULL
                UNION
+               SELECT p.control_id FROM annotation_assignment a
+               JOIN annotation_pagecontrol p ON p.assignment_id = a.id
+               WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s
+               UNION
                SELECT c.id FROM annotation_control c
                JOIN annotation_openimage o ON o.campaign_id = c.campaign_id AND o.image_id = c.image_id
                JOIN annotation_task t ON t.image_id = o.id AND t.key = c.key
                JOIN annotation_assignment a ON a.task_id = t.id AND a.worker_id = %s
                WHERE c.campaign_id = %s AND c.kind = %s""",
-            [worker, campaign, kind, worker, campaign, kind],
+            [worker, campaign, kind, worker, campaign, kind, worker, campaign, kind],
         )
         return frozenset(str(control) for (control,) in cursor.fetchall())
 
@@ -110,10 +117,19 @@ def grade(*, kind: str, known: Any, given: Given, settings: TrustSettings) -> bo
     """
     if given.flag:
         return False
-    answer = given.box if kind == BOX_DRAWING else given.answer
+    answer: Any = given.answer
+    if kind == BOX_DRAWING:
+        answer = given.box
+    elif kind == GRADED_RELEVANCE:
+        answer = int(given.answer)
+    elif kind == RELEVANCE:
+        # In the test an image is a page of its own.
+        (answer,) = (given.content or {})["ticked"]
     return is_right(kind, answer, known_from_plain(kind, known), settings)
 
 
 def known_from_plain(kind: str, known: Any) -> Any:
     """A known answer as `protocol.grading` takes it, from the plain data of its row."""
-    return tuple(Box(*corners) for corners in known) if kind == BOX_DRAWING else known
+    if kind == BOX_DRAWING:
+        return tuple(Box(*corners) for corners in known)
+    return int(known) if kind == GRADED_RELEVANCE else known

@@ -20,7 +20,7 @@ from annotation.audit import record
 from annotation.campaign_settings import CampaignError
 from annotation.controls.authoring import raise_revision
 from annotation.models import Account, Campaign, Consent, Instructions
-from annotation.protocol.questions import QUESTIONS
+from annotation.protocol.questions import KINDS as QUESTIONS
 
 CONSENT = Instructions.CONSENT
 #: What there can be texts of.
@@ -90,8 +90,12 @@ def publish(*, campaign: Campaign, kind: str, text: str, actor: Account | None =
     return Text(kind, newest.version, newest.text)
 
 
-def install(campaign: Campaign, kinds: Iterable[str] = KINDS) -> None:
-    """Freeze the built-in texts of kinds that have none, as version 1. Inside the act's transaction."""
+def install(campaign: Campaign, kinds: Iterable[str] | None = None) -> None:
+    """Freeze the built-in texts of kinds that have none, as version 1. Inside the act's transaction.
+
+    `kinds`: all that the campaign asks, and its consent text, unless they are named.
+    """
+    kinds = (CONSENT, *campaign.kinds) if kinds is None else kinds
     there = set(Instructions.objects.filter(campaign=campaign).values_list("kind", flat=True))
     for kind in kinds:
         if kind not in there:

@@ -4,7 +4,17 @@ from annotation.models.corpus import Caption, Corpus, Image
 from annotation.models.crowd import Account, Identity, RoleGrant, Worker
 from annotation.models.entry import Attempts, Invitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
-from annotation.models.queue import Assignment, Flag, Item, Judgment, Move, OpenImage, Ruling, Task
+from annotation.models.queue import (
+    Assignment,
+    Flag,
+    Item,
+    Judgment,
+    Move,
+    OpenImage,
+    PageControl,
+    Ruling,
+    Task,
+)
 from annotation.models.trust import Control, Standing
 from annotation.models.work import AuditEntry, Campaign, Consent, Instructions, Job, Payout
 
@@ -34,6 +44,7 @@ __all__ = [
     "Mention",
     "Move",
     "OpenImage",
+    "PageControl",
     "Payout",
     "RoleGrant",
     "Ruling",

@@ -23,7 +23,8 @@ from annotation.models.work import Campaign
 class OpenImage(models.Model):
     """An image in a campaign: the mentions it is asked about, frozen, and where its fold stands.
 
-    `mentions` is a list of [caption, start, end, [token, ...], [category, ...]]. `state` is what
+    `mentions` is a list of [caption, start, end, [token, ...], [category, ...]]; `questions`, of a
+    campaign whose questions are only counted, a list of [kind, key, answers wanted]. `state` is what
     `refold` last wrote, as it needs it for the next difference: open questions, chains, moves.
     `version` rises with every refold, `rulings_version` with every ruling. `layer_behind`: the
     campaign's layer does not show the image as it is. No index reads what every refold changes, so
@@ -35,6 +36,7 @@ class OpenImage(models.Model):
     place = models.PositiveIntegerField(help_text="Its turn: lower ones are asked about first")
     priority = models.SmallIntegerField(default=0, db_default=0, help_text="Higher goes first")
     mentions = models.JSONField(default=list)
+    questions = models.JSONField(default=list, blank=True)
     settings = models.JSONField(default=dict, help_text="The protocol's settings when it was opened")
     state = models.JSONField(default=dict, blank=True)
     version = models.PositiveIntegerField(default=0, db_default=0)
@@ -112,7 +114,7 @@ class Task(models.Model):
 class Item(models.Model):
     """The unit of trust: one thing to answer on a task. A chain's question has one, a page several.
 
-    `content` is what is shown, in the form of `annotation.contents`; never changed.
+    `content` is what is shown, in the form of `annotation.protocol.contents`; never changed.
     """
 
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="items", db_index=False)
@@ -196,12 +198,34 @@ class Assignment(models.Model):
         return f"{self.kind} #{self.pk} of worker {self.worker_id} ({self.state})"
 
 
+class PageControl(models.Model):
+    """A known image that was put on a worker's relevance page when it was leased, and how it was judged.
+
+    `right` is None until the page is handed in, and where the known answer was taken back.
+    """
+
+    assignment = models.ForeignKey(
+        Assignment, on_delete=models.CASCADE, related_name="page_controls", db_index=False
+    )
+    control = models.ForeignKey(Control, on_delete=models.PROTECT, related_name="on_pages")
+    right = models.BooleanField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["assignment", "control"], name="control_once_per_page"),
+        ]
+
+    def __str__(self) -> str:
+        return f"known item {self.control_id} on assignment {self.assignment_id}"
+
+
 class Judgment(models.Model):
     """One worker's answer; only `void` is ever changed.
 
     `name` is a digest of image, worker and key, by which the fold knows it. Ours have an
     assignment; foreign ones have a `source` and none. Control answers have no image of the
-    campaign's: they stay outside its fold.
+    campaign's: they stay outside its fold. `content` is what was ticked, written or described, where
+    the answer's word does not say it all (`annotation.tasktypes` knows its form).
     """
 
     campaign = models.ForeignKey(
@@ -228,6 +252,7 @@ class Judgment(models.Model):
     way = models.CharField(
         max_length=20, blank=True, default="", db_default="", help_text="How the box came about, where known"
     )
+    content = models.JSONField(null=True, blank=True)
     flag = models.CharField(max_length=40, blank=True)
     void = models.BooleanField(default=False)
     schema = models.PositiveSmallIntegerField(default=1, help_text="Version of the answer's form")

@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from annotation.models.corpus import Corpus
 from annotation.models.crowd import Account, Worker
+from annotation.protocol.questions import ASKED_BY
 
 
 class Campaign(models.Model):
@@ -46,6 +47,11 @@ class Campaign(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of question that it asks, in the order in which an image meets them."""
+        return ASKED_BY.get(self.tasks, ())
 
 
 class Job(models.Model):

@@ -6,7 +6,8 @@ tests that come before work. Forms of the answers, and of the known ones:
 - questions with a few answers (the chain's, but for drawing): the answer's word, equal or not;
 - `box_drawing`: a Box, or None for "no further box"; known: the boxes still to be drawn;
 - `relevance`: one bool per caption of one image (True: ticked); known: likewise;
-- `graded_relevance`: a grade 1 to 4; known: a grade.
+- `graded_relevance`: a grade 1 to 4; known: a grade;
+- `caption_writing`: in the test of spelling and grammar, "correct" or "incorrect".
 
 Source: Plummer et al. 2015, section 2.3; Hodosh et al. 2013, sections 4.2.1 and 4.3.2.
 """
@@ -17,9 +18,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotation.protocol.questions import ANSWERS, BOX_DRAWING
+from annotation.protocol.questions import (
+    ANSWERS,
+    BOX_DRAWING,
+    CAPTION_WRITING,
+    GRADED_RELEVANCE,
+    RELEVANCE,
+    SPELLING,
+)
 from annotation.protocol.terms import Box
-from annotation.protocol.trust import GRADED_RELEVANCE, RELEVANCE, TrustSettings
+from annotation.protocol.trust import TrustSettings
 from annotation.registry import Registry
 
 GRADES = (1, 2, 3, 4)
@@ -61,6 +69,14 @@ def is_right(kind: str, answer: Any, known: Any, settings: TrustSettings) -> boo
 def stratum(kind: str, known: Any) -> str:
     """The possible answer that a control with this known answer stands for."""
     return GRADERS.get(kind).stratum(known)
+
+
+def needed_strata(kind: str) -> tuple[str, ...]:
+    """The answers of which some control must be known each, so that nobody passes who always says one thing.
+
+    A page's images need none: to tick nothing, or everything, is wrong on each of them.
+    """
+    return {GRADED_RELEVANCE: tuple(map(str, KNOWN_GRADES))}.get(kind) or ANSWERS.get(kind, ())
 
 
 def one_of(answers: Sequence[str]) -> Grader:
@@ -131,4 +147,6 @@ for _kind, _answers in ANSWERS.items():
         GRADERS.register(_kind, one_of(_answers))
 GRADERS.register(BOX_DRAWING, Grader(_box_right, _box_stratum))
 GRADERS.register(RELEVANCE, Grader(_image_right, _image_stratum))
+# Of the test of spelling and grammar: what people write is not graded.
+GRADERS.register(CAPTION_WRITING, one_of(SPELLING))
 GRADERS.register(GRADED_RELEVANCE, Grader(_grade_right, _grade_stratum))

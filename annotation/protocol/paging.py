@@ -17,7 +17,8 @@ from math import ceil
 from typing import NamedTuple
 
 from annotation.protocol.controls import Seed, draw, drawn
-from annotation.protocol.trust import PROBATION, RELEVANCE, TrustSettings
+from annotation.protocol.questions import RELEVANCE
+from annotation.protocol.trust import PROBATION, TrustSettings
 
 WANTED = "wanted"
 FILLER = "filler"

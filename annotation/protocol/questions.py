@@ -1,14 +1,18 @@
 """Questions put to workers, their content keys, and the judgments given on them.
 
+There are the six of the chain, whose answers settle what is asked next (`image.Fold`), and four that
+are only counted: so many workers answer each, whatever they say (`counted.CountedFold`).
+
 A key says what a question is about, not which row asks it: two questions with one key are
 one question, whenever they come up, so an answer once given is found again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from typing import Any
 
 from annotation.protocol.terms import Box, Mention
 
@@ -29,6 +33,32 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     BOX_COVERAGE: ("more", "complete"),
 }
 QUESTIONS = tuple(ANSWERS)
+
+RELEVANCE = "relevance"
+GRADED_RELEVANCE = "graded_relevance"
+CAPTION_WRITING = "caption_writing"
+REGION_DESCRIPTION = "region_description"
+
+#: The questions that are only counted, with their answers. Where there is one word only, what was ticked,
+#: written or drawn is the answer's `content`.
+COUNTED: dict[str, tuple[str, ...]] = {
+    RELEVANCE: ("judged",),
+    GRADED_RELEVANCE: ("1", "2", "3", "4"),
+    CAPTION_WRITING: ("written", "correct", "incorrect"),
+    REGION_DESCRIPTION: ("described",),
+}
+#: What is answered in the test of spelling and grammar, before anybody writes captions.
+SPELLING = ("correct", "incorrect")
+#: Every kind of question.
+KINDS = (*QUESTIONS, *COUNTED)
+#: What a campaign's `tasks` ask, in the order in which an image meets them.
+ASKED_BY: dict[str, tuple[str, ...]] = {
+    "entities": QUESTIONS,
+    "relevance": (RELEVANCE,),
+    "graded": (GRADED_RELEVANCE,),
+    "captions": (CAPTION_WRITING,),
+    "regions": (REGION_DESCRIPTION,),
+}
 
 #: What a worker may flag instead of answering.
 FLAGS = ("chunk_wrong", "image_missing", "offensive")
@@ -53,6 +83,8 @@ class Answer:
     """What a worker sends: one of the question's answers, with a box where it is "drawn"; or a flag.
 
     `way` is one of WAYS where the box came about in a known one; it is stored and settles nothing.
+    `content` is what was ticked, written or described, as plain data, where the answer's word does
+    not say it all.
     """
 
     answer: str = ""
@@ -60,6 +92,7 @@ class Answer:
     flag: str = ""
     comment: str = ""
     way: str = ""
+    content: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +137,11 @@ class Question:
     pending: Box | None = None
 
 
+def answers_to(kind: str) -> tuple[str, ...]:
+    """The words that answer a question of `kind`; none where there is no such kind."""
+    return ANSWERS.get(kind) or COUNTED.get(kind, ())
+
+
 def question_of(key: str) -> str:
     """The question a key belongs to: the word before the first bar."""
     return key[: key.index("|")] if "|" in key else key
@@ -139,6 +177,17 @@ def quality_key(drawing: str, boxes: Iterable[Box]) -> str:
     return f"{BOX_QUALITY}|{drawing}|{_corners(sorted(boxes))}"
 
 
+def pair_key(image: str, caption: str) -> str:
+    """The key of "how well does this caption describe this image?": the image's key, and the caption's
+    name, IMAGE#NUMBER."""
+    return f"{GRADED_RELEVANCE}|{image}|{caption}"
+
+
+def page_key(batch: str, number: int) -> str:
+    """The key of page `number` (from 1) of a batch of pairs."""
+    return f"{RELEVANCE}|{batch}|{number}"
+
+
 def judgment_name(image: str, worker: str, key: str) -> str:
     """The id of a worker's judgment on a key of an image, given once: 18 hexadecimal digits.
 
@@ -150,8 +199,8 @@ def judgment_name(image: str, worker: str, key: str) -> str:
 def check(judgment: Judgment) -> None:
     """Raise BadJudgment unless the judgment is one its question can take."""
     kind = question_of(judgment.key)
-    answers = ANSWERS.get(kind)
-    if answers is None:
+    answers = answers_to(kind)
+    if not answers:
         raise BadJudgment(f"judgment {judgment.id}: key {judgment.key!r} is of no known question")
     if judgment.flag:
         if judgment.flag not in FLAGS or judgment.answer or judgment.box:

@@ -15,12 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from annotation.protocol.questions import BOX_DRAWING
-
-RELEVANCE = "relevance"
-GRADED_RELEVANCE = "graded_relevance"
-CAPTION_WRITING = "caption_writing"
-REGION_DESCRIPTION = "region_description"
+from annotation.protocol.questions import BOX_DRAWING, CAPTION_WRITING, REGION_DESCRIPTION, RELEVANCE
 
 QUALIFICATION = "qualification"
 PROBATION = "probation"
@@ -38,6 +33,9 @@ KNOWN_FROM: Mapping[str, str] = {
     CAPTION_WRITING: NOTHING,
     REGION_DESCRIPTION: NOTHING,
 }
+
+#: What nobody could grade has no test.
+UNTESTED = frozenset({REGION_DESCRIPTION})
 
 T = TypeVar("T")
 
@@ -323,7 +321,7 @@ def why_not(standing: Standing, settings: TrustSettings) -> Refusal | None:
             f"This task needs {_percent(settings.entry_approved)} of your work on your platform approved and "
             f"{_percent(entered.approved)} is: come back when more is approved.",
         )
-    if not settings.qualification:
+    if not settings.qualification or standing.kind in UNTESTED:
         return None
     if standing.examined is None:
         return Refusal(
@@ -338,6 +336,11 @@ def why_not(standing: Standing, settings: TrustSettings) -> Refusal | None:
             "again, then retake the test.",
         )
     return None
+
+
+def kinds_tested(kinds: Iterable[str], settings: TrustSettings) -> tuple[str, ...]:
+    """Those of `kinds` that begin with a test."""
+    return tuple(kind for kind in kinds if kind not in UNTESTED) if settings.qualification else ()
 
 
 def watched(standing: Standing, settings: TrustSettings) -> bool:

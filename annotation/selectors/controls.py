@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from django.db.models import Count, Q
 
 from annotation.models import Assignment, Campaign, Control
-from annotation.protocol.questions import QUESTIONS
+from annotation.protocol.questions import KINDS
 
 
 def known_items(campaign: Campaign) -> dict[tuple[str, str, str], int]:
@@ -18,7 +18,7 @@ def known_items(campaign: Campaign) -> dict[tuple[str, str, str], int]:
         .annotate(items=Count("id"))
         .values_list("kind", "purpose", "stratum", "items")
     )
-    found = sorted(rows, key=lambda row: (QUESTIONS.index(row[0]), row[1], row[2]))
+    found = sorted(rows, key=lambda row: (KINDS.index(row[0]), row[1], row[2]))
     return {(kind, purpose, answer): items for kind, purpose, answer, items in found}
 
 

@@ -16,15 +16,13 @@ from typing import Any, ClassVar, NamedTuple
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from annotation.protocol.questions import ANSWERS, FLAGS, QUESTIONS, WAYS, Answer
+from annotation.protocol.questions import FLAGS, WAYS, Answer, answers_to
 from annotation.protocol.terms import Box, Mention, representative
 from annotation.registry import Registry
 from annotation.tasktypes.shown import ShownImage
 
 Words = str | Promise
 
-#: What a campaign's `tasks` ask, in the order in which an image meets them.
-KINDS: Mapping[str, tuple[str, ...]] = {"entities": QUESTIONS}
 #: Characters of a comment, at most.
 LONGEST_COMMENT = 2000
 #: No picture has more pixels a side.
@@ -60,14 +58,16 @@ class Page:
     """What a template needs of a question.
 
     `captions` are the numbers of those to be shown, in order; `pointed` the mentions marked in
-    them; `boxes` those accepted so far; `pending` the box in question.
+    them; `boxes` those accepted so far; `pending` the box in question. `about` is what only the
+    kind's own template knows to show.
     """
 
-    captions: tuple[int, ...]
-    pointed: tuple[Pointed, ...]
-    boxes: tuple[Box, ...]
-    pending: Box | None
-    choices: tuple[Choice, ...]
+    captions: tuple[int, ...] = ()
+    pointed: tuple[Pointed, ...] = ()
+    boxes: tuple[Box, ...] = ()
+    pending: Box | None = None
+    choices: tuple[Choice, ...] = ()
+    about: Any = None
 
 
 class TaskType:
@@ -97,7 +97,7 @@ class TaskType:
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of an answer: one of the question's words, or a flag with a comment."""
-        answer: dict[str, Any] = {"answer": {"enum": list(ANSWERS[self.key])}}
+        answer: dict[str, Any] = {"answer": {"enum": list(answers_to(self.key))}}
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$comment": f"{self.key}, version {self.schema_version}",
@@ -139,17 +139,21 @@ class TaskType:
         answer = answer_in(data)
         if answer.flag:
             return answer
-        if answer.answer not in ANSWERS[self.key]:
+        if answer.answer not in answers_to(self.key):
             raise BadAnswer(
                 "answer",
                 _("“%(given)s” is no answer to this question: expected one of %(known)s.")
-                % {"given": answer.answer, "known": ", ".join(ANSWERS[self.key])},
+                % {"given": answer.answer, "known": ", ".join(answers_to(self.key))},
             )
         if answer.box is None and answer.answer == "drawn":
             raise BadAnswer("box", _("Draw a box first."))
         if answer.box is not None and answer.answer != "drawn":
             raise BadAnswer("box", _("This answer takes no box."))
         return answer
+
+    def told(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """What the API shows of a lease's `content`, beside what it shows of every image."""
+        return {}
 
     def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
         """What a page's form sends, as `parse` takes it. Raises BadAnswer."""
@@ -167,7 +171,7 @@ def answer_in(data: Mapping[str, Any]) -> Answer:
     `TaskType.parse`, or for `submission.submit`, to say. Raises BadAnswer.
     """
     answer, flag, comment = (text_in(data, field) for field in ("answer", "flag", "comment"))
-    box = _box(data["box"]) if data.get("box") else None
+    box = box_in(data["box"]) if data.get("box") else None
     way = text_in(data, "way")
     if way and (way not in WAYS or not box):
         raise BadAnswer(
@@ -204,7 +208,8 @@ def text_in(data: Mapping[str, Any], field: str) -> str:
     return value
 
 
-def _box(given: Any) -> Box:
+def box_in(given: Any) -> Box:
+    """The box that [xmin, ymin, xmax, ymax] is. Raises BadAnswer."""
     if not isinstance(given, list) or len(given) != 4:
         raise BadAnswer("box", _("A box has four edges: [xmin, ymin, xmax, ymax]."))
     if not all(type(edge) is int and 1 <= edge <= LARGEST_EDGE for edge in given):

@@ -54,3 +54,8 @@ def shown_image(image: int) -> ShownImage:
         ShownCaption(text, tuple((tokens or text).split())) for *_, text, tokens in rows if text is not None
     )
     return ShownImage(image, key, width, height, picture, captions)
+
+
+def sentence(image: int, number: int) -> str:
+    """The text of a caption: `number` (from 0) of the image with this id. Raises LookupError."""
+    return shown_image(image).captions[number].text

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.models import AuditEntry, Campaign
 from annotation.protocol.boxes import REVIEW
-from annotation.protocol.questions import QUESTIONS
+from annotation.protocol.questions import KINDS as ALL_KINDS
 from annotation.protocol.work import UNPAID
 from annotation.running import Alarm
 from annotation.selectors.campaign import Agreement, Funnel, Overview, TaskCounts, money
@@ -177,7 +177,7 @@ def funnel_rows(funnel: Funnel) -> list[StageRow]:
 def kind_rows(seen: Overview) -> list[QuestionRow]:
     """Every kind of question, in the order in which an image meets them."""
     rows = []
-    for kind in QUESTIONS:
+    for kind in seen.tasks:
         cost = seen.cost.kinds.get(kind)
         rows.append(
             QuestionRow(
@@ -212,7 +212,7 @@ def _named(about: dict[str, object]) -> Sequence[str]:
     for key in ("image", "worker", "kind", "kinds", "version", "items", "images", "rule", "reason", "job"):
         value = about.get(key)
         if isinstance(value, list):
-            value = " ".join(map(str, value)) if len(value) < len(QUESTIONS) else None
+            value = " ".join(map(str, value)) if len(value) < len(ALL_KINDS) else None
         if value not in (None, ""):
             found.append(str(KINDS.get(str(value), value)) if key == "kind" else f"{key} {value}")
     return found

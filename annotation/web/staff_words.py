@@ -29,6 +29,10 @@ KINDS = {
     q.BOX_DRAWING: gettext_lazy("drawing"),
     q.BOX_QUALITY: gettext_lazy("quality"),
     q.BOX_COVERAGE: gettext_lazy("coverage"),
+    q.RELEVANCE: gettext_lazy("relevance"),
+    q.GRADED_RELEVANCE: gettext_lazy("grading"),
+    q.CAPTION_WRITING: gettext_lazy("caption writing"),
+    q.REGION_DESCRIPTION: gettext_lazy("region description"),
 }
 #: How a box came about, for tables.
 WAYS = {
@@ -71,6 +75,10 @@ QUESTIONS = {
     q.BOX_DRAWING: gettext_lazy("draw a box"),
     q.BOX_QUALITY: gettext_lazy("is the box good?"),
     q.BOX_COVERAGE: gettext_lazy("are boxes missing?"),
+    q.RELEVANCE: gettext_lazy("which sentences fit?"),
+    q.GRADED_RELEVANCE: gettext_lazy("how well does it fit?"),
+    q.CAPTION_WRITING: gettext_lazy("describe the picture"),
+    q.REGION_DESCRIPTION: gettext_lazy("describe its parts"),
 }
 ANSWERS = {
     "yes": gettext_lazy("yes"),
@@ -85,6 +93,15 @@ ANSWERS = {
     "bad": gettext_lazy("bad"),
     "more": gettext_lazy("more are missing"),
     "complete": gettext_lazy("complete"),
+    "judged": gettext_lazy("ticked a page"),
+    "4": gettext_lazy("4: without errors"),
+    "3": gettext_lazy("3: minor errors"),
+    "2": gettext_lazy("2: somewhat related"),
+    "1": gettext_lazy("1: unrelated"),
+    "written": gettext_lazy("wrote a sentence"),
+    "correct": gettext_lazy("well written"),
+    "incorrect": gettext_lazy("with a mistake"),
+    "described": gettext_lazy("described regions"),
 }
 FLAGS = {
     "chunk_wrong": gettext_lazy("words marked wrongly"),

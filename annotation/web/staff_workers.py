@@ -16,7 +16,7 @@ from annotation.campaign_settings import settings_of
 from annotation.discard import CannotDo
 from annotation.models import Campaign, Worker
 from annotation.models.crowd import ADMIN, RESEARCHER
-from annotation.protocol.questions import QUESTIONS
+from annotation.protocol.questions import KINDS as ALL_KINDS
 from annotation.protocol.work import UNPAID
 from annotation.registry import UnknownName
 from annotation.selectors.campaign import KindRow, WorkerRow
@@ -130,7 +130,7 @@ def act(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
     kind = request.POST.get("kind", "") or None
     reason = request.POST.get("reason", "").strip()[:200]
     with said(request, CannotDo, UnknownName, jobs.JobError) as tell:
-        if kind is not None and kind not in QUESTIONS:
+        if kind is not None and kind not in campaign.kinds:
             raise CannotDo(_("“%(kind)s” is no kind of question.") % {"kind": kind[:60]})
         match request.POST.get("act", ""):
             case "suspend":
@@ -199,7 +199,7 @@ def asked_in(given: Mapping[str, str]) -> Asked:
     return Asked(
         sort=sort if sort in SORTS else "answers",
         up=given.get("way", "") == "up",
-        kind=kind if kind in QUESTIONS else "",
+        kind=kind if kind in ALL_KINDS else "",
         state=state if state in STATES else "",
         find=given.get("find", "").replace("\0", "").strip(),
         after=int(after) if after.isascii() and after.isdigit() and len(after) < 18 else 0,

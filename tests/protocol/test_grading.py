@@ -39,14 +39,15 @@ def test_an_answer_or_a_known_answer_of_another_question_is_refused_by_name():
         stratum("coref_link", "maybe")
 
 
-@pytest.mark.parametrize("kind", ["caption_writing", "region_description"])
-def test_free_text_has_no_grader_and_the_error_lists_who_has(kind):
+def test_free_text_has_no_grader_and_the_error_lists_who_has():
     with pytest.raises(UnknownName, match="unknown grader .*box_drawing.*relevance"):
-        is_right(kind, "a dog", "a dog", SETTINGS)
+        is_right("region_description", "a dog", "a dog", SETTINGS)
+    with pytest.raises(ValueError, match="none of correct, incorrect"):
+        is_right("caption_writing", "written", "correct", SETTINGS)
 
 
 def test_every_other_question_has_a_grader():
-    assert set(GRADERS.keys()) == {*ANSWERS, "relevance", "graded_relevance"}
+    assert set(GRADERS.keys()) == {*ANSWERS, "relevance", "graded_relevance", "caption_writing"}
 
 
 # Drawing

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocol.controls import Control, choose, due
+from annotation.protocol.questions import KINDS
 from annotation.protocol.trust import (
     PROBATION,
     QUALIFICATION,
@@ -29,6 +30,7 @@ from annotation.protocol.trust import (
     TrustSettings,
     after,
     ahead,
+    kinds_tested,
     replay,
     why_not,
 )
@@ -159,7 +161,12 @@ def test_settings_relaxed_later_admit_at_the_next_event():
 
 def test_writers_have_no_known_answers_and_so_no_probation():
     assert on_probation("caption_writing").state == TRUSTED
-    assert on_probation("region_description").state == TRUSTED
+    assert replay("region_description", [Entered()], SETTINGS).state == TRUSTED
+
+
+def test_what_nobody_can_grade_has_no_test():
+    assert kinds_tested(KINDS, SETTINGS) == tuple(kind for kind in KINDS if kind != "region_description")
+    assert kinds_tested(KINDS, TrustSettings(qualification=False)) == ()
 
 
 # Events out of turn

@@ -387,7 +387,7 @@ def test_nobody_is_reinstated_whose_judgments_are_withdrawn(spoilt):
 
 def test_an_unknown_kind_is_refused_with_the_known_ones():
     world = World(settings=TRUSTING)
-    with pytest.raises(CannotDo, match="unknown kind 'links'; known: coref_link, chain_verification"):
+    with pytest.raises(CannotDo, match="unknown kind 'links'; campaign 'quay' asks coref_link, chain_ver"):
         discard.discard(campaign=world.campaign, worker=world.workers[0], kind="links")
 
 

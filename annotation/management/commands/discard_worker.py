@@ -12,7 +12,7 @@ from annotation import discard
 from annotation.campaign_settings import CampaignError
 from annotation.campaigns import campaign_named
 from annotation.management.base import ReportCommand, progress_bar
-from annotation.protocol.questions import QUESTIONS
+from annotation.protocol.questions import KINDS
 
 
 class Command(ReportCommand):
@@ -26,7 +26,7 @@ class Command(ReportCommand):
         super().add_arguments(parser)
         parser.add_argument("campaign")
         parser.add_argument("worker", help="The worker's pseudonym")
-        parser.add_argument("--kind", choices=QUESTIONS, help="One question only (default: all)")
+        parser.add_argument("--kind", choices=KINDS, help="One question only (default: all)")
         way = parser.add_mutually_exclusive_group()
         way.add_argument("--reason", default="", help="What the worker reads")
         way.add_argument("--restore", action="store_true", help="Let the judgments count again")

@@ -11,7 +11,7 @@ from statistics import median
 from django.db import connection
 
 from annotation.models import Campaign, Standing, Worker
-from annotation.protocol.questions import QUESTIONS
+from annotation.protocol.questions import KINDS
 from annotation.selectors.campaign.cost import QUALIFICATION, hourly, paid
 from annotation.selectors.campaign.sums import earned
 
@@ -97,7 +97,7 @@ def workers(
     for row in rows.values():
         row.hourly = hourly(row.earned, row.seconds)
     found = list(standings.filter(worker__in=rows))
-    found.sort(key=lambda s: QUESTIONS.index(s.kind) if s.kind in QUESTIONS else len(QUESTIONS))
+    found.sort(key=lambda s: KINDS.index(s.kind) if s.kind in KINDS else len(KINDS))
     medians = _medians(campaign, [(s.worker_id, s.kind) for s in found if answers[s.worker_id, s.kind]])
     for standing in found:
         rows[standing.worker_id].kinds.append(

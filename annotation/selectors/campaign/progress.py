@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, OpenImage, Standing
 from annotation.protocol.boxes import STAGES
-from annotation.protocol.questions import CONTROL, DOUBLE_CHECK, QUESTIONS
+from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
 from annotation.protocol.state import LINKING, VERIFICATION
 from annotation.selectors.campaign.cost import QUALIFICATION
 from annotation.selectors.campaign.kept import kept
@@ -115,12 +115,12 @@ def _funnel(campaign: Campaign) -> Funnel:
 
 
 def tasks(campaign: Campaign, *, fresh: bool = False) -> dict[str, TaskCounts]:
-    """Kind -> its open tasks; every kind is there. A minute old at most."""
+    """Kind -> its open tasks; every kind that the campaign asks is there. A minute old at most."""
     return kept(campaign, "tasks", lambda: _tasks(campaign), fresh=fresh)
 
 
 def _tasks(campaign: Campaign) -> dict[str, TaskCounts]:
-    counts = {kind: TaskCounts() for kind in QUESTIONS}
+    counts = {kind: TaskCounts() for kind in campaign.kinds}
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT kind, role, count(*), sum(wanted - live) FROM annotation_task

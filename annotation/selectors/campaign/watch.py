@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django.db import connection
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Count, Exists, F, OuterRef
 
-from annotation.models import Assignment, Campaign, Control, Image, OpenImage, Standing
+from annotation.models import Assignment, Campaign, Control, Image, OpenImage, PageControl, Standing
+from annotation.protocol.questions import RELEVANCE
 from annotation.protocol.trust import PROBATION, TRUSTED
 
 #: Open tasks of a kind that are looked at, the first in their turn: what nobody may answer stays there.
@@ -85,9 +86,16 @@ def controls_met(campaign: Campaign, able: Mapping[str, Sequence[int]]) -> dict[
     of_kind = Control.objects.filter(campaign=campaign, purpose=Control.CONTROL, active=True)
     pools = dict(of_kind.values("kind").annotate(n=Count("id")).values_list("kind", "n"))
     met: dict[str, list[int]] = {kind: [] for kind in pools}
-    held = Assignment.objects.filter(control__in=of_kind)
+    held = Assignment.objects.filter(control__in=of_kind).exclude(kind=RELEVANCE)
     grouped = held.values("kind", "worker").annotate(n=Count("control", distinct=True))
-    for kind, worker, count in grouped.values_list("kind", "worker", "n"):
+    on_pages = PageControl.objects.filter(control__in=of_kind).annotate(
+        kind=F("assignment__kind"), worker=F("assignment__worker")
+    )
+    paged = on_pages.values("kind", "worker").annotate(n=Count("control", distinct=True))
+    for kind, worker, count in [
+        *grouped.values_list("kind", "worker", "n"),
+        *paged.values_list("kind", "worker", "n"),
+    ]:
         if worker in able.get(kind, ()):
             met[kind].append(count)
     return {

@@ -1,0 +1,183 @@
+"""From a corpus, or from pairs of its images and captions, to questions that are only counted.
+
+Captions are written and regions described for every image opened. Pairs are judged: graded one by
+one, or ticked on pages of several images (`protocol.paging`), which stand with their first image.
+
+Source: Hodosh et al. 2013, sections 2.3, 4.2.1 and 4.3.2; Karpathy and Fei-Fei 2015, section 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from annotation import image_rows, sql
+from annotation.audit import record
+from annotation.campaign_settings import CampaignError, CampaignSettings, settings_of
+from annotation.models import Account, Campaign, Caption, Image
+from annotation.protocol import questions as q
+from annotation.protocol.controls import draw, drawn
+from annotation.protocol.counted import Asked
+from annotation.protocol.paging import FILLER, ROLES, Pair, paginate
+from annotation.rebuild import chunks
+
+#: Images opened in one transaction.
+CHUNK = 500
+#: What is asked about each image by itself.
+PER_IMAGE = {"captions": q.CAPTION_WRITING, "regions": q.REGION_DESCRIPTION}
+#: What is asked about pairs.
+OF_PAIRS = {"relevance": q.RELEVANCE, "graded": q.GRADED_RELEVANCE}
+#: The name under which a campaign's pages are known; a campaign is one batch.
+BATCH = "1"
+
+#: An image's questions, each with the contents of its items.
+Questions = Sequence[tuple[Asked, Sequence[dict[str, Any]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedPairs:
+    """What became of pairs: how many are asked, on how many tasks, with how many fillers; and how many
+    checkboxes pages lack because fillers ran out."""
+
+    images: int
+    pairs: int
+    tasks: int
+    fillers: int
+    missing: int
+
+
+def caption_name(image: str, number: int) -> str:
+    """A caption's name: its image's key and its number, from 0."""
+    return f"{image}#{number}"
+
+
+def per_image(campaign: Campaign, images: Sequence[Image]) -> list[tuple[Image, Questions]]:
+    """What a campaign of captions or regions asks about each of `images`."""
+    settings = settings_of(campaign.settings).answers
+    kind = PER_IMAGE[campaign.tasks]
+    content = {"regions": settings.regions} if kind == q.REGION_DESCRIPTION else {}
+    asked = Asked(kind, f"{kind}|", settings.wanted(kind))
+    return [(image, [(asked, [content])]) for image in images]
+
+
+def trial_pairs(campaign: Campaign, images: Sequence[Image]) -> Iterator[Pair]:
+    """Pairs where nobody names any: each image with its own captions, and as many drawn from the others'."""
+    captions = _captions(image.pk for image in images)
+    for place, image in enumerate(images):
+        for number in captions[image.pk]:
+            yield Pair(image.key, caption_name(image.key, number))
+            # Another image by its distance, so that it is never this one.
+            chance = draw(campaign.seed, "trial", image.key, number)
+            other = images[(place + 1 + int(chance * (len(images) - 1))) % len(images)]
+            if other.pk != image.pk and captions[other.pk]:
+                theirs = drawn(map(str, captions[other.pk]), 1, campaign.seed, "trial", image.key, number)
+                yield Pair(image.key, caption_name(other.key, int(theirs[0])))
+
+
+def open_pairs(
+    *,
+    campaign: Campaign,
+    pairs: Iterable[Pair],
+    fillers: Mapping[str, Collection[str]] | None = None,
+    actor: Account | None = None,
+) -> OpenedPairs:
+    """Ask about `pairs`, which may be given in any order, and repeated; `fillers` fill pages up.
+
+    `fillers`: image -> captions that a filter took out for it. All in one transaction, and once: a
+    campaign whose pairs are open already is refused, as is a pair of something that its corpus lacks.
+    """
+    kind = OF_PAIRS.get(campaign.tasks)
+    if kind is None:
+        raise CampaignError(
+            f"campaign {campaign.name!r} asks {campaign.tasks}, not pairs: open one with --tasks "
+            "relevance or graded"
+        )
+    settings = settings_of(campaign.settings)
+    wanted = list(dict.fromkeys(pairs))
+    found = _Found(campaign, wanted, fillers or {})
+    if kind == q.RELEVANCE:
+        batch = paginate(wanted, fillers or {}, seed=campaign.seed, settings=settings.page)
+        asked, lacking, filled = _pages(batch.pages, found, settings), batch.missing, batch.count(FILLER)
+    else:
+        asked, lacking, filled = _graded(wanted, found, settings), 0, 0
+    with sql.writing():
+        row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        if row.state == Campaign.CLOSED:
+            raise CampaignError(f"campaign {campaign.name!r} is closed; open another under a new name")
+        if row.images.exists():
+            raise CampaignError(
+                f"campaign {campaign.name!r} has its pairs already; open another for more of them"
+            )
+        for chunk in chunks(asked.items(), CHUNK):
+            image_rows.open_counted(
+                campaign=campaign, images=[(found.images[key], questions) for key, questions in chunk]
+            )
+        record(actor=actor, act="open_images", campaign=campaign, images=len(asked), pairs=len(wanted))
+    tasks = sum(len(questions) for questions in asked.values())
+    return OpenedPairs(len(asked), len(wanted), tasks, filled, lacking)
+
+
+class _Found:
+    """The images and captions that pairs name, looked up at once. Raises CampaignError on an unknown one."""
+
+    def __init__(
+        self, campaign: Campaign, pairs: Sequence[Pair], fillers: Mapping[str, Collection[str]]
+    ) -> None:
+        self.corpus = campaign.corpus
+        names = {pair.caption for pair in pairs}.union(*fillers.values())
+        keys = {pair.image for pair in pairs} | set(fillers) | {name.rpartition("#")[0] for name in names}
+        self.images: dict[str, Image] = {}
+        for part in chunks(sorted(keys), CHUNK):
+            rows = Image.objects.filter(corpus=self.corpus, key__in=part)
+            self.images.update((row.key, row) for row in rows)
+        if missing := sorted(keys - set(self.images)):
+            raise CampaignError(f"there is no image {missing[0]!r} in corpus {self.corpus.name!r}")
+        numbers = _captions(image.pk for image in self.images.values())
+        self.captions: dict[str, list[int]] = {
+            caption_name(image.key, number): [image.pk, number]
+            for image in self.images.values()
+            for number in numbers[image.pk]
+        }
+        if unknown := sorted(names - set(self.captions)):
+            raise CampaignError(
+                f"there is no caption {unknown[0]!r} in corpus {self.corpus.name!r}: expected IMAGE#NUMBER, "
+                "numbers from 0"
+            )
+
+
+def _captions(images: Iterable[int]) -> dict[int, list[int]]:
+    """Image id -> the places of its captions, as pages show them."""
+    ids = list(images)
+    found: dict[int, list[int]] = {image: [] for image in ids}
+    for part in chunks(ids, CHUNK):
+        rows = Caption.objects.filter(image__in=part).order_by("image", "number")
+        for image in rows.values_list("image", flat=True):
+            found[image].append(len(found[image]))
+    return found
+
+
+def _graded(pairs: Sequence[Pair], found: _Found, settings: CampaignSettings) -> dict[str, Questions]:
+    asked: dict[str, list[tuple[Asked, list[dict[str, Any]]]]] = {}
+    wanted = settings.answers.graded_relevance
+    for pair in pairs:
+        one = Asked(q.GRADED_RELEVANCE, q.pair_key(*pair), wanted)
+        asked.setdefault(pair.image, []).append((one, [{"caption": found.captions[pair.caption]}]))
+    return dict(asked)
+
+
+def _pages(pages: Sequence[Any], found: _Found, settings: CampaignSettings) -> dict[str, Questions]:
+    """Each page under its first image; its blocks are its items."""
+    asked: dict[str, list[tuple[Asked, list[dict[str, Any]]]]] = {}
+    for number, page in enumerate(pages, 1):
+        one = Asked(q.RELEVANCE, q.page_key(BATCH, number), settings.answers.relevance)
+        blocks = [
+            {
+                "image": found.images[block.image].pk,
+                "captions": [found.captions[entry.caption] for entry in block.entries],
+                "roles": [ROLES.index(entry.role) for entry in block.entries],
+            }
+            for block in page
+        ]
+        asked.setdefault(page[0].image, []).append((one, blocks))
+    return dict(asked)

@@ -1,0 +1,189 @@
+"""Known items of questions that are only counted: graded pairs, images of a page, sentences of the test.
+
+What people write and which regions they choose nobody can grade, so there are none of these; before
+captions are written there is a test of spelling and grammar instead.
+
+Source: Hodosh et al. 2013, section 4.3.2: an image of the development set, one to three of its own
+captions, the rest random ones that were verified not to describe it; section 2.3: the test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from annotation.controls.items import BadItem, Images
+from annotation.models import Campaign, Caption, Control, Image
+from annotation.protocol import questions as q
+from annotation.protocol.controls import draw, drawn
+from annotation.protocol.grading import TRUE_CAPTIONS, BadKnownAnswer, stratum
+from annotation.protocol.trust import CONTROLS, UNTESTED, known_from
+from models_core.text.stems import stem
+from models_core.text.tokens import tokenise
+
+#: A caption is named by its image's key and its place, from 0.
+CaptionName = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class CountedItem:
+    """A known item of a question that is only counted, as people write it down.
+
+    `image` is the image's key in the campaign's corpus. `captions` are those beside it (one to be
+    graded, or all of a page's image) or empty; `sentence` is what the test of spelling asks about.
+    `known`: the grade, "correct" or "incorrect", or for a page's image a bool for each caption.
+    """
+
+    kind: str
+    purpose: str
+    image: str
+    known: str | tuple[bool, ...]
+    captions: tuple[CaptionName, ...] = ()
+    sentence: str = ""
+    explanation: str = ""
+
+
+def counted_row(item: CountedItem, *, campaign: Campaign, images: Images) -> Control:
+    """The row of a known item, not stored yet, its source left open. Raises BadItem."""
+    if item.kind not in q.COUNTED or item.kind in UNTESTED:
+        raise BadItem(
+            f"nobody can grade {item.kind!r}; expected relevance, graded_relevance, caption_writing"
+        )
+    if item.purpose not in Control.PURPOSES:
+        raise BadItem(f"unknown purpose {item.purpose!r}; known: {', '.join(Control.PURPOSES)}")
+    if item.purpose == Control.CONTROL and known_from(item.kind) != CONTROLS:
+        raise BadItem(f"{item.kind} has no control items; expected the purpose 'qualification'")
+    if item.image not in images.rows:
+        raise BadItem(f"there is no image {item.image!r} in corpus {campaign.corpus.name!r}")
+    known: Any = list(item.known) if isinstance(item.known, tuple) else item.known
+    content, key = _CONTENTS[item.kind](item, _found(item, campaign, images), images.rows[item.image])
+    try:
+        answer = stratum(item.kind, int(known) if item.kind == q.GRADED_RELEVANCE else known)
+    except (BadKnownAnswer, ValueError) as error:
+        raise BadItem(f"{error}, which {item.kind} cannot have") from error
+    return Control(
+        campaign=campaign,
+        kind=item.kind,
+        purpose=item.purpose,
+        image=images.rows[item.image],
+        key=key,
+        content=content,
+        known=known,
+        stratum=answer,
+        explanation=item.explanation,
+    )
+
+
+def _found(item: CountedItem, campaign: Campaign, images: Images) -> list[list[int]]:
+    """The captions of an item, by their images' ids. Raises BadItem."""
+    keys = {image for image, _ in item.captions}
+    there = Images(campaign.corpus_id, keys - images.rows.keys())
+    rows = {**images.rows, **there.rows}
+    found = []
+    for key, place in item.captions:
+        if key not in rows:
+            raise BadItem(f"there is no image {key!r} in corpus {campaign.corpus.name!r}")
+        row = rows[key]
+        captions = images.words.get(row.pk) or there.words.get(row.pk, {})
+        if not 0 <= place < len(captions):
+            raise BadItem(f"image {key!r} has {len(captions)} captions and no number {place}, from 0")
+        found.append([row.pk, place])
+    return found
+
+
+def _graded(item: CountedItem, captions: list[list[int]], image: Image) -> tuple[dict[str, Any], str]:
+    if len(captions) != 1:
+        raise BadItem(f"{len(captions)} captions to be graded; expected one")
+    key, place = item.captions[0]
+    return {"caption": captions[0]}, q.pair_key(image.key, f"{key}#{place}")
+
+
+def _page(item: CountedItem, captions: list[list[int]], image: Image) -> tuple[dict[str, Any], str]:
+    if not isinstance(item.known, tuple) or len(item.known) != len(captions):
+        raise BadItem(f"{len(captions)} captions; expected whether each is true")
+    if len(set(item.captions)) < len(captions):
+        raise BadItem("a caption is named twice; expected each once")
+    names = sorted(f"{key}#{place}" for key, place in item.captions)
+    digest = blake2b("\x1f".join((image.key, *names)).encode(), digest_size=9).hexdigest()
+    return {"blocks": [{"image": image.pk, "captions": captions}]}, f"{q.RELEVANCE}|known|{digest}"
+
+
+def _spelling(item: CountedItem, captions: list[list[int]], image: Image) -> tuple[dict[str, Any], str]:
+    sentence = " ".join(item.sentence.split())
+    if not sentence or captions:
+        raise BadItem("the test of spelling asks about a sentence; expected one, and no captions")
+    digest = blake2b(sentence.encode(), digest_size=9).hexdigest()
+    return {"sentence": sentence}, f"{q.CAPTION_WRITING}|{digest}"
+
+
+_CONTENTS = {q.GRADED_RELEVANCE: _graded, q.RELEVANCE: _page, q.CAPTION_WRITING: _spelling}
+
+
+def from_captions(
+    *,
+    campaign: Campaign,
+    images: Sequence[str],
+    seed: int,
+    per_page: int,
+    purposes: Mapping[str, int],
+) -> Iterator[CountedItem]:
+    """Known items of `campaign`'s kind from `images` that it does not ask about, so many for each purpose.
+
+    True captions are the image's own. Wrong ones were written for others of these images: those that
+    share the fewest stems with what is said of it. Whether one describes it all the same, somebody has
+    to look. A page's image has `per_page` captions; where there are too few images or captions, there
+    are fewer items.
+    """
+    place = {key: number for number, key in enumerate(drawn(images, len(images), seed, "known"))}
+    rows = list(Image.objects.filter(corpus=campaign.corpus, key__in=place))
+    rows.sort(key=lambda row: place[row.key])
+    said: dict[str, list[frozenset[str]]] = {row.key: [] for row in rows}
+    key_of = {row.pk: row.key for row in rows}
+    for caption in Caption.objects.filter(image__in=key_of).order_by("image", "number"):
+        said[key_of[caption.image_id]].append(
+            frozenset(stem(word.lower()) for word in tokenise(caption.text))
+        )
+    turn = iter(rows)
+    for purpose, number in purposes.items():
+        for _ in range(number):
+            image = next(turn, None)
+            if image is None:
+                return
+            true, wrong = _true_and_wrong(image.key, said, seed, per_page)
+            yield from _known(campaign.kinds[0], purpose, image.key, true, wrong, seed, per_page)
+
+
+def _true_and_wrong(
+    image: str, said: Mapping[str, list[frozenset[str]]], seed: int, per_page: int
+) -> tuple[list[CaptionName], list[CaptionName]]:
+    own = frozenset().union(*said[image])
+    true = [(image, place) for place in range(len(said[image]))]
+    others = [(other, place) for other in said if other != image for place in range(len(said[other]))]
+    others.sort(key=lambda name: (len(own & said[name[0]][name[1]]), draw(seed, "wrong", image, *name)))
+    return true, others[:per_page]
+
+
+def _known(
+    kind: str,
+    purpose: str,
+    image: str,
+    true: list[CaptionName],
+    wrong: list[CaptionName],
+    seed: int,
+    per_page: int,
+) -> Iterator[CountedItem]:
+    if kind == q.GRADED_RELEVANCE:
+        for grade, names in (("4", true), ("1", wrong)):
+            if names:
+                chosen = names[int(draw(seed, "known", image, grade) * len(names))]
+                yield CountedItem(kind, purpose, image, grade, (chosen,))
+        return
+    most = min(len(true), max(TRUE_CAPTIONS), per_page - 1)
+    number = 1 + int(draw(seed, "true", image) * most)
+    names = [*true[:number], *wrong[: per_page - number]]
+    if not true or len(names) < per_page:
+        return
+    names.sort(key=lambda name: draw(seed, "order", image, *name))
+    yield CountedItem(kind, purpose, image, tuple(name in true for name in names), tuple(names))

@@ -1,0 +1,105 @@
+"""The fold of an image about which questions are only counted: so many workers answer each.
+
+Relevance pages, graded pairs, captions to be written and regions to be described are asked of a
+fixed number of workers; no answer opens or closes another question. As with `image.Fold`, the
+state is a fold over all judgments that are not void, so that discarding a worker asks for as many
+answers again as were lost. A page stands with its first image.
+
+Source: Hodosh et al. 2013, sections 2.1 (five captions an image) and 4.3.2 (three judgments a pair).
+How many workers describe regions, and that flags close a question, is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from annotation.protocol.questions import (
+    CAPTION_WRITING,
+    GRADED_RELEVANCE,
+    REGION_DESCRIPTION,
+    RELEVANCE,
+    VOTE,
+    Judgment,
+    Question,
+)
+from annotation.protocol.state import ImageState
+from annotation.protocol.terms import LayerRecord
+
+_HODOSH = "Hodosh et al. 2013, section 4.3.2"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSettings:
+    """How many workers answer each question that is only counted, and how many regions each describes.
+
+    Raises ValueError on a number below 1, naming the field.
+    """
+
+    relevance: int = field(default=3, metadata={"source": _HODOSH})
+    graded_relevance: int = field(default=3, metadata={"source": "Hodosh et al. 2013, section 4.2.1"})
+    caption_writing: int = field(default=5, metadata={"source": "Hodosh et al. 2013, section 2.1"})
+    region_description: int = field(default=9, metadata={"source": "Karpathy and Fei-Fei 2015, section 4.3"})
+    regions: int = field(default=5, metadata={"source": "Karpathy and Fei-Fei 2015, section 4.3"})
+
+    def __post_init__(self) -> None:
+        for name in (RELEVANCE, GRADED_RELEVANCE, CAPTION_WRITING, REGION_DESCRIPTION, "regions"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise ValueError(f"{name} is {value!r}: expected a whole number, 1 or more")
+
+    def wanted(self, kind: str) -> int:
+        """How many workers answer a question of `kind`."""
+        return int(getattr(self, kind))
+
+
+class Asked(NamedTuple):
+    """A question of an image, and how many answers it wants."""
+
+    kind: str
+    key: str
+    wanted: int
+
+
+class CountedFold:
+    """The fold of one image over `questions`; `fold(judgments)` may be called any number of times.
+
+    `flags_to_review` workers who flag a question close it: nobody is asked it any more. A flag
+    is no answer, and a worker answers or flags a key once.
+    """
+
+    def __init__(self, questions: Iterable[Asked], *, flags_to_review: int = 2) -> None:
+        self.questions = tuple(questions)
+        if len({asked.key for asked in self.questions}) < len(self.questions):
+            raise ValueError("two questions of this image have the same key")
+        self.flags_to_review = flags_to_review
+
+    def __call__(self, judgments: Iterable[Judgment]) -> ImageState:
+        votes: dict[str, list[Judgment]] = {asked.key: [] for asked in self.questions}
+        moot = []
+        for judgment in judgments:
+            if judgment.void or judgment.role != VOTE:
+                continue
+            if judgment.key in votes:
+                votes[judgment.key].append(judgment)
+            elif not judgment.flag:
+                moot.append(judgment.id)
+        open_ones = []
+        for asked in self.questions:
+            given = [vote for vote in votes[asked.key] if not vote.flag]
+            moot += [vote.id for vote in given[asked.wanted :]]
+            missing = asked.wanted - len(given)
+            if missing > 0 and not self._refused(votes[asked.key]):
+                barred = frozenset(vote.worker for vote in votes[asked.key])
+                open_ones.append(Question(asked.kind, asked.key, missing, barred, ()))
+        result = LayerRecord((), ()) if not open_ones else None
+        return ImageState((), tuple(open_ones), tuple(moot), result, ())
+
+    def _refused(self, votes: Sequence[Judgment]) -> bool:
+        return len({vote.worker for vote in votes if vote.flag}) >= self.flags_to_review
+
+
+def plain_questions(questions: Iterable[Asked]) -> list[list[object]]:
+    """Questions as a row holds them: [[kind, key, wanted], ...]."""
+    return [[asked.kind, asked.key, asked.wanted] for asked in questions]

@@ -1,0 +1,223 @@
+"""Relevance pages as one worker has them: a task's images and known images, shuffled for this worker.
+
+Known images are put on a page when it is leased (`PageControl` remembers which); some pages of a
+probation hold nothing else, and are of no task. Order and places come from the campaign's seed and
+the worker's pseudonym, so that the same page is shown again, and its answer read by place.
+
+Call `enclose` and `put` inside `sql.writing()` while holding the worker's standing.
+
+Source: Hodosh et al. 2013, section 4.3.2; `protocol.paging`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from annotation import controls
+from annotation.campaign_settings import CampaignSettings
+from annotation.hand_out import Holder
+from annotation.models import Assignment, Control, Item, PageControl
+from annotation.protocol.controls import choose
+from annotation.protocol.paging import (
+    CONTROL,
+    ROLES,
+    Block,
+    ControlImage,
+    Entry,
+    controls_on_page,
+    for_worker,
+)
+from annotation.protocol.questions import RELEVANCE, BadJudgment
+
+#: The role of an item of the test: an image that is a page of its own.
+QUALIFICATION = Control.QUALIFICATION
+
+
+@dataclass(frozen=True, slots=True)
+class PageBlock:
+    """One image of a page: the ids of image and captions ([image, place]), why each is there, and for a
+    known image its control and what is true."""
+
+    image: int
+    captions: tuple[tuple[int, int], ...]
+    roles: tuple[str, ...]
+    control: int | None = None
+    known: tuple[bool, ...] = ()
+
+
+def due(settings: CampaignSettings, *, seed: int, holder: Holder, held: int) -> int:
+    """How many images of the worker's next page are to be known ones; `held` pages are in hand."""
+    number = holder.standing.items // settings.page.images + held + 1
+    return controls_on_page(
+        settings.trust,
+        seed=seed,
+        worker=holder.pseudonym,
+        state=holder.standing.state,
+        page=number,
+        settings=settings.page,
+    )
+
+
+def known_only(
+    settings: CampaignSettings, *, seed: int, holder: Holder, revision: int
+) -> tuple[int, ...] | None:
+    """Known images for a page that holds nothing else; None where too few are new to the worker."""
+    chosen = _chosen(settings, seed, holder, revision, settings.page.images, set())
+    return chosen if len(chosen) == settings.page.images else None
+
+
+def enclose(
+    settings: CampaignSettings, *, seed: int, holder: Holder, revision: int, assignment: int, count: int
+) -> None:
+    """Put `count` known images, or as many as there are, on the page just leased."""
+    on_page = {
+        content["image"]
+        for content in Item.objects.filter(task__assignments=assignment).values_list("content", flat=True)
+    }
+    put(assignment, _chosen(settings, seed, holder, revision, count, on_page))
+
+
+def put(assignment: int, chosen: Sequence[int]) -> None:
+    PageControl.objects.bulk_create(
+        PageControl(assignment_id=assignment, control_id=control) for control in chosen
+    )
+
+
+def _chosen(
+    settings: CampaignSettings, seed: int, holder: Holder, revision: int, count: int, images: Collection[int]
+) -> tuple[int, ...]:
+    """Known images that this worker has not met, of the size of a page's blocks, each of another image."""
+    pool = controls.pool(holder.campaign, RELEVANCE, revision)
+    if not pool or not count:
+        return ()
+    seen = set(controls.seen(worker=holder.worker, campaign=holder.campaign, kind=RELEVANCE))
+    taken = set(images)
+    found: list[int] = []
+    while len(found) < count:
+        control = choose(pool, seed=seed, worker=holder.pseudonym, kind=RELEVANCE, seen=seen).control
+        if control is None:
+            break
+        seen.add(control.id)
+        (block,) = controls.shown(int(control.id)).content["blocks"]
+        if block["image"] not in taken and len(block["captions"]) == settings.page.captions:
+            taken.add(block["image"])
+            found.append(int(control.id))
+    return tuple(found)
+
+
+def blocks(assignment: int, *, seed: int, settings: CampaignSettings) -> tuple[PageBlock, ...]:
+    """The page of an assignment, in the order in which its worker sees it."""
+    row = Assignment.objects.select_related("worker", "control").get(pk=assignment)
+    if row.role == QUALIFICATION and row.control is not None:
+        return (_known(row.control),)
+    asked = [_asked(content) for content in _items(row)]
+    known = {
+        str(block.image): block
+        for block in (
+            _known(one.control) for one in row.page_controls.select_related("control").order_by("id")
+        )
+    }
+    shuffled = for_worker(
+        [_pure(block) for block in asked],
+        [
+            ControlImage(str(block.control), image, _names(block, True), _names(block, False))
+            for image, block in known.items()
+        ],
+        seed=seed,
+        worker=row.worker.pseudonym,
+        settings=settings.page,
+    )
+    made_from = {(block.image, frozenset(block.captions)): block for block in (*asked, *known.values())}
+    return tuple(_in_order(block, made_from) for block in shuffled)
+
+
+def _items(row: Assignment) -> list[Mapping[str, Any]]:
+    if row.task_id is None:
+        return []
+    return list(Item.objects.filter(task=row.task_id).order_by("position").values_list("content", flat=True))
+
+
+def _asked(content: Mapping[str, Any]) -> PageBlock:
+    return PageBlock(
+        content["image"],
+        tuple((image, place) for image, place in content["captions"]),
+        tuple(ROLES[role] for role in content["roles"]),
+    )
+
+
+def _known(control: Control) -> PageBlock:
+    (block,) = control.content["blocks"]
+    captions = tuple((image, place) for image, place in block["captions"])
+    return PageBlock(block["image"], captions, (CONTROL,) * len(captions), control.pk, tuple(control.known))
+
+
+def _pure(block: PageBlock) -> Block:
+    image = str(block.image)
+    return Block(
+        image,
+        tuple(Entry(image, _name(c), role) for c, role in zip(block.captions, block.roles, strict=True)),
+    )
+
+
+def _name(caption: tuple[int, int]) -> str:
+    return f"{caption[0]}#{caption[1]}"
+
+
+def _names(block: PageBlock, true: bool) -> frozenset[str]:
+    return frozenset(_name(c) for c, is_so in zip(block.captions, block.known, strict=True) if is_so == true)
+
+
+def _in_order(
+    block: Block, made_from: Mapping[tuple[int, frozenset[tuple[int, int]]], PageBlock]
+) -> PageBlock:
+    """The block that a shuffled one was made from, its captions in the shuffled order."""
+    order = [_caption(entry.caption) for entry in block.entries]
+    one = made_from[int(block.image), frozenset(order)]
+    place = [one.captions.index(caption) for caption in order]
+    return PageBlock(
+        one.image,
+        tuple(order),
+        tuple(one.roles[i] for i in place),
+        one.control,
+        tuple(one.known[i] for i in place) if one.known else (),
+    )
+
+
+def _caption(name: str) -> tuple[int, int]:
+    image, _, place = name.partition("#")
+    return int(image), int(place)
+
+
+def content_of(page: Sequence[PageBlock]) -> dict[str, Any]:
+    """What a worker is shown, who is told neither role nor control."""
+    return {"blocks": [{"image": b.image, "captions": [list(c) for c in b.captions]} for b in page]}
+
+
+def ticked(page: Sequence[PageBlock], given: Mapping[str, Any] | None) -> list[list[bool]]:
+    """The ticks of an answer, as many as the page has. Raises BadJudgment."""
+    ticks: list[list[bool]] = (given or {}).get("ticked", [])
+    shape, wanted = [len(row) for row in ticks], [len(block.captions) for block in page]
+    if shape != wanted:
+        raise BadJudgment(f"the answer has {shape} sentences for its pictures: expected {wanted}")
+    return ticks
+
+
+def stored(page: Sequence[PageBlock], ticks: Sequence[Sequence[bool]] | None) -> dict[str, Any]:
+    """The answer as its judgment keeps it: each pair judged, why it was there, and whether it was ticked.
+
+    Of a page that was reported (`ticks` None) only what was on it.
+    """
+    return {
+        "blocks": [
+            {
+                "image": block.image,
+                "captions": [list(caption) for caption in block.captions],
+                "roles": [ROLES.index(role) for role in block.roles],
+                **({"yes": list(ticks[place])} if ticks is not None else {}),
+                **({"control": block.control} if block.control is not None else {}),
+            }
+            for place, block in enumerate(page)
+        ]
+    }

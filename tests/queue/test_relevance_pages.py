@@ -1,0 +1,241 @@
+"""Relevance pages: six images with ten captions each, one of them known, shuffled for each worker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotation import campaigns, controls, leases, qualification, relevance_pages
+from annotation.campaign_settings import settings_of
+from annotation.campaigns import CampaignError
+from annotation.leases import Nothing
+from annotation.models import Assignment, Campaign, Control, Image, Judgment, PageControl, Standing, Task
+from annotation.protocol import questions as q
+from annotation.protocol.paging import CONTROL as KNOWN
+from annotation.protocol.paging import FILLER, ROLES, Pair
+from annotation.protocol.trust import PROBATION, SUSPENDED, TRUSTED
+from annotation.replay import replayed
+from annotation.submission import Answer, BadJudgment
+from tests.factories import a_corpus, an_image
+from tests.queue.test_counted import held, submit, workers
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ASKED, OTHERS = 30, 40
+MEASURED: dict[str, Any] = {"trust": {"qualification": False}}
+
+
+def corpus() -> None:
+    """Images with five captions each: those to be asked about, and others that known items are made of."""
+    a_corpus(
+        "quay",
+        [
+            an_image(f"i{n}", *(f"thing{n} does act{k} ." for k in range(5)), layered=False)
+            for n in range(ASKED + OTHERS)
+        ],
+    )
+
+
+def pairs(images: int = ASKED, each: int = 10) -> list[Pair]:
+    """For each image its own captions and five of others."""
+    return [Pair(f"i{n}", f"i{(n + k // 5) % images}#{k % 5}") for n in range(images) for k in range(each)]
+
+
+def campaign(settings: dict[str, Any] = MEASURED, *, known: int = 30, **also: Any) -> Campaign:
+    corpus()
+    made = campaigns.create(name="work", corpus="quay", tasks="relevance", settings=settings)
+    campaigns.open_pairs(campaign=made, **{"pairs": pairs(), **also})
+    items = controls.from_captions(
+        campaign=made,
+        images=[f"i{n}" for n in range(ASKED, ASKED + OTHERS)],
+        seed=1,
+        per_page=10,
+        purposes={Control.CONTROL: known},
+    )
+    controls.add(campaign=made, items=enumerate(items, 1), source="gold")
+    campaigns.begin(campaign=made)
+    return made
+
+
+def ticks(lease: Any, *, right: bool = True) -> Answer:
+    """What somebody ticks who knows which captions are an image's own; or all of them."""
+    return Answer(
+        "judged",
+        content={
+            "ticked": [
+                [image == block["image"] or not right for image, _ in block["captions"]]
+                for block in lease.content["blocks"]
+            ]
+        },
+    )
+
+
+def contents() -> list[dict[str, Any]]:
+    return [dict(content or {}) for content in Judgment.objects.values_list("content", flat=True)]
+
+
+def test_pages_hold_every_pair_once_and_fillers_where_pairs_run_out():
+    corpus()
+    made = campaigns.create(name="work", corpus="quay", tasks="relevance")
+    wanted = pairs(each=7)
+    fillers = {f"i{n}": [f"i{n + 1}#{k}" for k in range(5)] for n in range(ASKED, ASKED + 30)}
+    fillers |= {f"i{n}": [f"i{(n + 9) % ASKED}#{k}" for k in range(5)] for n in range(ASKED)}
+    done = campaigns.open_pairs(campaign=made, pairs=[*wanted, *wanted], fillers=fillers)
+    assert (done.pairs, done.tasks, done.missing) == (len(wanted), ASKED // 5, 0)
+    keys = dict(Image.objects.values_list("pk", "key"))
+    found: dict[str, list[Pair]] = {}
+    for task in Task.objects.all():
+        assert task.items.count() == 5
+        for item in task.items.all():
+            content = item.content
+            assert len(content["captions"]) == 10
+            for (image, place), role in zip(content["captions"], content["roles"], strict=True):
+                pair = Pair(keys[content["image"]], f"{keys[image]}#{place}")
+                found.setdefault(ROLES[role], []).append(pair)
+    assert sorted(found["wanted"]) == sorted(wanted)
+    assert len(found[FILLER]) == done.fillers == ASKED * 3
+
+
+def test_every_page_has_one_known_image_and_nobody_is_told_which():
+    made = campaign({"trust": {"qualification": False, "probation_known": 1, "probation_items": 6}})
+    (worker,) = workers(1)
+    lease = held(made, worker)
+    known = PageControl.objects.get(assignment=lease.id).control
+    images = [block["image"] for block in lease.content["blocks"]]
+    assert len(images) == 6 and known.image_id in images
+    assert {tuple(block) for block in lease.content["blocks"]} == {("image", "captions")}
+    assert {len(block["captions"]) for block in lease.content["blocks"]} == {10}
+    again = held(made, worker)
+    assert (again.id, again.content) == (lease.id, lease.content)
+
+
+def test_a_page_is_shuffled_anew_for_each_worker_and_its_answers_land_on_their_pairs():
+    made = campaign(known=0)
+    Task.objects.exclude(pk=Task.objects.order_by("pk")[0].pk).update(state=Task.VOID)
+    orders = set()
+    for worker in workers(3):
+        lease = held(made, worker)
+        orders.add(str(lease.content))
+        submit(worker, lease, ticks(lease), then=False)
+    assert len(orders) == 3
+    answers = contents()
+    for content in answers:
+        for block in content["blocks"]:
+            assert block["yes"] == [image == block["image"] for image, _ in block["captions"]]
+    per_worker = [
+        sorted((b["image"], tuple(c)) for b in content["blocks"] for c in b["captions"])
+        for content in answers
+    ]
+    assert per_worker[0] == per_worker[1] == per_worker[2] and len(per_worker[0]) == 50
+
+
+def test_in_probation_some_pages_hold_known_images_only_and_careful_people_become_trusted():
+    made = campaign()
+    (worker,) = workers(1)
+    for _ in range(5):
+        lease = held(made, worker)
+        submit(worker, lease, ticks(lease), then=False)
+    standing = Standing.objects.get()
+    assert (standing.items, standing.known, standing.right) == (30, 15, 15)
+    assert standing.state == TRUSTED
+    only_known = Assignment.objects.filter(task=None)
+    assert only_known.count() == 2
+    assert PageControl.objects.filter(assignment__in=only_known).count() == 12
+    controls_met = list(PageControl.objects.values_list("control", flat=True))
+    assert len(set(controls_met)) == len(controls_met) == 15
+    assert replayed(standing, settings_of(made.settings).trust).known == 15
+
+
+@pytest.mark.parametrize("all_of_them", [True, False])
+def test_who_ticks_everything_or_nothing_is_suspended(all_of_them: bool):
+    made = campaign()
+    (worker,) = workers(1)
+    for _ in range(5):
+        if Standing.objects.filter(state=SUSPENDED).exists():
+            break
+        lease = held(made, worker)
+        given = [[all_of_them] * len(block["captions"]) for block in lease.content["blocks"]]
+        submit(worker, lease, Answer("judged", content={"ticked": given}), then=False)
+    standing = Standing.objects.get()
+    assert standing.state == SUSPENDED and standing.right == 0
+    graded = PageControl.objects.filter(assignment__state="submitted")
+    assert set(graded.values_list("right", flat=True)) == {False}
+    assert replayed(standing, settings_of(made.settings).trust).state == SUSPENDED
+
+
+def test_when_all_known_images_are_used_up_work_goes_on_without():
+    made = campaign(known=3)
+    (worker,) = workers(1)
+    given = 0
+    while given < 6:
+        lease = held(made, worker)
+        submit(worker, lease, ticks(lease), then=False)
+        given += 1
+    assert PageControl.objects.count() == 3
+    assert Standing.objects.get().state == PROBATION
+
+
+def test_ticks_that_do_not_fit_the_page_store_nothing():
+    made = campaign()
+    (worker,) = workers(1)
+    lease = held(made, worker)
+    with pytest.raises(BadJudgment, match="expected"):
+        submit(worker, lease, Answer("judged", content={"ticked": [[True] * 9] * 6}))
+    assert not Judgment.objects.exists()
+
+
+def test_a_reported_page_counts_as_wrong_on_its_known_images():
+    made = campaign({"trust": {"qualification": False, "probation_known": 1, "probation_items": 6}})
+    (worker,) = workers(1)
+    submit(worker, held(made, worker), Answer(flag="image_missing"), then=False)
+    standing = Standing.objects.get()
+    assert (standing.items, standing.known, standing.right) == (6, 1, 0)
+
+
+def test_the_test_asks_one_known_image_at_a_time():
+    made = campaign({"trust": {"verdict_known": 3}}, known=0)
+    items = controls.from_captions(
+        campaign=made,
+        images=[f"i{n}" for n in range(ASKED, ASKED + OTHERS)],
+        seed=2,
+        per_page=10,
+        purposes={Control.QUALIFICATION: 9},
+    )
+    controls.add(campaign=made, items=enumerate(items, 1), source="gold")
+    made.refresh_from_db()
+    (worker,) = workers(1)
+    refused = leases.take(worker=worker, campaign=made, kind=q.RELEVANCE)
+    assert isinstance(refused, Nothing) and refused.code == "no_test"
+    begun = qualification.begin(worker=worker, campaign=made, kind=q.RELEVANCE)
+    assert isinstance(begun, qualification.Test) and begun.asked == 3
+    for _ in range(3):
+        lease = held(made, worker)
+        assert len(lease.content["blocks"]) == 1
+        submit(worker, lease, ticks(lease), then=False)
+    assert Standing.objects.get().state == PROBATION
+    assert len(held(made, worker).content["blocks"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("pair", "problem"),
+    [(Pair("i0", "i1#9"), "no caption 'i1#9'"), (Pair("nobody", "i0#0"), "no image 'nobody'")],
+)
+def test_a_pair_of_something_unknown_is_named(pair: Pair, problem: str):
+    corpus()
+    made = campaigns.create(name="work", corpus="quay", tasks="relevance")
+    with pytest.raises(CampaignError, match=problem):
+        campaigns.open_pairs(campaign=made, pairs=[pair])
+    assert not Task.objects.exists()
+
+
+def test_known_images_of_a_page_are_told_apart_from_asked_ones_only_in_what_is_stored():
+    made = campaign({"trust": {"qualification": False, "probation_known": 1, "probation_items": 6}})
+    (worker,) = workers(1)
+    lease = held(made, worker)
+    submit(worker, lease, ticks(lease), then=False)
+    (content,) = contents()
+    known = [block for block in content["blocks"] if "control" in block]
+    assert len(known) == 1 and {ROLES[role] for role in known[0]["roles"]} == {KNOWN}
+    page = relevance_pages.blocks(lease.id, seed=made.seed, settings=settings_of(made.settings))
+    assert relevance_pages.content_of(page) == lease.content
