@@ -172,7 +172,8 @@ def test_what_workers_are_told_is_frozen_on_opening():
     instructions.publish(campaign=campaign, kind="box_quality", text="Is it tight?")
     opened()
     rows = {row.kind: row for row in Instructions.objects.filter(campaign=campaign)}
-    assert set(rows) == {instructions.CONSENT, *campaign.kinds} and {row.version for row in rows.values()} == {1}
+    assert set(rows) == {instructions.CONSENT, *campaign.kinds}
+    assert {row.version for row in rows.values()} == {1}
     assert rows["box_quality"].text == "Is it tight?"
     assert rows["coref_link"].text == instructions.built_in("coref_link").text
 
