@@ -24,10 +24,13 @@ from django.db import IntegrityError, transaction
 
 from annotation import leases, payments, sql
 from annotation.audit import record
-from annotation.models import Account, Assignment, Flag, Identity, Worker
+from annotation.models import Account, Assignment, Flag, Identity, RoleGrant, Worker
+from annotation.models.crowd import ANNOTATOR
 from annotation.selectors.campaign.cost import money
 
 ERASURES = "erasures.txt"
+#: How pseudonyms begin, and no name that anybody chooses.
+PREFIX = "w-"
 #: Letters and digits of pseudonyms: none that is taken for another.
 _ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 _LENGTH = 10
@@ -66,12 +69,49 @@ def worker_of(account: Account) -> Worker:
 def new_worker() -> Worker:
     """A worker under a pseudonym that is drawn, so that nothing about the person leads to it."""
     while True:
-        name = "w-" + "".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH))
+        name = PREFIX + drawn(_LENGTH)
         try:
             with transaction.atomic():
                 return Worker.objects.create(pseudonym=name)
         except IntegrityError:
             continue
+
+
+def drawn(length: int) -> str:
+    """Letters and digits that nobody guesses, and that are read aloud and typed without mistakes."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
+
+
+def admit(
+    *, provider: str, external_id: str = "", username: str = "", password: str | None = None
+) -> Account:
+    """Make an account with the role annotator, at work under a fresh pseudonym.
+
+    Without `username` the account is called like the pseudonym; without `password` nobody signs in by one.
+    Raises IntegrityError where the name, or the provider's `external_id`, is taken.
+    """
+    with sql.writing():
+        worker = new_worker()
+        account = Account.objects.create_user(username or worker.pseudonym, password=password)
+        RoleGrant.objects.create(account=account, role=ANNOTATOR)
+        Identity.objects.create(worker=worker, account=account, provider=provider, external_id=external_id)
+    return account
+
+
+def known_or_admitted(*, provider: str, external_id: str) -> Account:
+    """The account of whom `provider` knows as `external_id`; made when they come for the first time."""
+
+    def known() -> Account | None:
+        return Account.objects.filter(identity__provider=provider, identity__external_id=external_id).first()
+
+    try:
+        return known() or admit(provider=provider, external_id=external_id)
+    except IntegrityError:
+        # Two windows at once: the other one was first.
+        found = known()
+        if found is None:
+            raise
+        return found
 
 
 def worker_called(name: str) -> Worker:

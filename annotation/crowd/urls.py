@@ -2,4 +2,4 @@
 
 from django.urls import include, path
 
-urlpatterns = [path("", include(f"annotation.crowd.{way}")) for way in ("accounts",)]
+urlpatterns = [path("", include(f"annotation.crowd.{way}")) for way in ("accounts", "invite")]

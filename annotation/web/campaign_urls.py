@@ -5,6 +5,7 @@ from django.urls import path
 from annotation.web import (
     campaigns,
     review,
+    staff_entry,
     staff_jobs,
     staff_known,
     staff_known_item,
@@ -32,6 +33,13 @@ urlpatterns = [
     path("campaigns/<slug:name>/workers/<str:pseudonym>/", staff_workers.worker, name="worker"),
     path("campaigns/<slug:name>/workers/<str:pseudonym>/act/", staff_workers.act, name="act_on_worker"),
     path("campaigns/<slug:name>/workers/<str:pseudonym>/erase/", staff_workers.erase, name="erase_worker"),
+    path("campaigns/<slug:name>/entry/", staff_entry.entry, name="entry"),
+    path("campaigns/<slug:name>/entry/invite/", staff_entry.invite, name="make_invitation"),
+    path(
+        "campaigns/<slug:name>/entry/invitations/<int:invitation>/revoke/",
+        staff_entry.revoke,
+        name="revoke_invitation",
+    ),
     path("campaigns/<slug:name>/known/", staff_known.listing, name="known_items"),
     path("campaigns/<slug:name>/known/add/", staff_known.add, name="add_known_items"),
     path("campaigns/<slug:name>/known/new/", staff_known_item.new, name="new_known_item"),

@@ -118,6 +118,8 @@ ACTS = {
     "open_images": gettext_lazy("opened images"),
     "open_campaign": gettext_lazy("opened the campaign"),
     "pause_campaign": gettext_lazy("paused the campaign"),
+    "invite": gettext_lazy("made a link that invites"),
+    "revoke_invitation": gettext_lazy("took back a link that invites"),
     "resume_campaign": gettext_lazy("resumed the campaign"),
     "close_campaign": gettext_lazy("closed the campaign"),
     "set_stop_rules": gettext_lazy("changed the stop rules"),

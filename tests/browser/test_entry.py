@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from django.core import mail
+from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from annotation import instructions, payments
+from annotation import instructions, invitations, payments
 from annotation.protocol import questions as q
 from tests.browser.conftest import Open, sign_in
 from tests.browser.test_pages import LOOKS, assert_accessible, overflow
@@ -110,3 +111,71 @@ def test_my_account_shows_what_is_stored_and_lets_one_go(work: World, open_page:
     page.get_by_role("button", name="Erase me").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("You are erased")
     for_everybody(page)
+
+
+def link(work: World, **about: object) -> str:
+    made = invitations.make(campaign=work.campaign, **about)  # type: ignore[arg-type]
+    return reverse("invite", args=[invitations.token_of(made)])
+
+
+def test_an_invitation_leads_to_the_first_question_by_keyboard_alone(work: World, open_page: Open):
+    page = open_page(390, 844)
+    page.goto(link(work))
+    expect(page.get_by_role("heading", level=1)).to_have_text("You are invited to work on “quay”")
+    for_everybody(page)
+    reach(page, "I agree: begin at once")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Welcome")
+    for_everybody(page)
+    reach(page, "I have kept it: to the tasks")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your tasks")
+    reach(page, "Same or different?")
+    reach(page, "I have read this: begin")
+    expect(page.locator("[data-desk]")).to_be_visible()
+
+
+def test_an_invitation_with_a_name_of_ones_own(work: World, open_page: Open):
+    page = open_page(1280)
+    address = link(work, uses=1)
+    page.goto(address)
+    page.get_by_label("Username").fill("w-nobody")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_label("Password confirmation").fill(PASSWORD)
+    page.get_by_role("button", name="I agree: make my account").click()
+    expect(page.get_by_role("alert")).to_contain_text("are given by us")
+    for_everybody(page)
+    page.get_by_label("Username").fill("olga")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_label("Password confirmation").fill(PASSWORD)
+    page.get_by_role("button", name="I agree: make my account").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your tasks")
+    invitations_left = open_page(390)
+    invitations_left.goto(address)
+    expect(invitations_left.get_by_text("is used up")).to_be_visible()
+    for_everybody(invitations_left)
+    page.goto(link(work))
+    expect(page.get_by_text("You are signed in already")).to_be_visible()
+    for_everybody(page)
+
+
+def test_a_researcher_invites_by_a_page_for_everybody(work: World, open_page: Open):
+    people.account("ada", "researcher")
+    page = open_page(1280)
+    sign_in(page, "ada", then="/campaigns/quay/entry/")
+    page.get_by_label("For whom").fill("course 7")
+    page.get_by_role("button", name="Make a link").click()
+    expect(page.get_by_role("status")).to_contain_text("The link is made")
+    for_everybody(page)
+    page.get_by_role("button", name="Take back").click()
+    expect(page.get_by_text("This invitation was taken back")).to_be_visible()
+    for_everybody(page)
+
+
+def reach(page: Page, name: str) -> None:
+    """Press the button or link with this name, with Tab and Enter alone."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.innerText?.trim().startsWith(" + repr(name) + ")"):
+            with page.expect_navigation():
+                page.keyboard.press("Enter")
+            return
+    raise AssertionError(f"Tab does not reach {name!r} on {page.url}")

@@ -13,7 +13,7 @@ from tests.house.product import PRODUCTION, manage, serving
 
 OPEN = {
     *("healthz", "readyz", "sign_in", "sign_out", "picture"),
-    *("reset", "reset_sent", "password_reset_confirm"),
+    *("reset", "reset_sent", "password_reset_confirm", "invite"),
 }
 
 

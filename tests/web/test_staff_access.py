@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from annotation.models import AuditEntry, Campaign, Control, Flag, Job, Ruling, Standing
+from annotation import invitations
+from annotation.models import AuditEntry, Campaign, Control, Flag, Invitation, Job, Ruling, Standing
 from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_ruling
 from annotation.protocol.rulings import Closure
@@ -30,6 +31,7 @@ PAGES = {
     "open_campaign": ([], RUNNERS),
     "workers": (OF_IT, RUNNERS),
     "worker": (OF_WORKER, RUNNERS),
+    "entry": (OF_IT, RUNNERS),
     "known_items": (OF_IT, RUNNERS),
     "new_known_item": (OF_IT, RUNNERS),
     "texts": (OF_IT, RUNNERS),
@@ -43,6 +45,8 @@ ACTS = {
     "resolve_flag": (["review", "FLAG"], READERS),
     "move_campaign": (OF_IT, RUNNERS),
     "act_on_worker": (OF_WORKER, RUNNERS),
+    "make_invitation": (OF_IT, RUNNERS),
+    "revoke_invitation": (["review", "INVITATION"], RUNNERS),
     "add_known_items": (OF_IT, RUNNERS),
     "retire_known_item": (["review", "1"], RUNNERS),
     "start_job": (OF_IT, RUNNERS),
@@ -66,11 +70,12 @@ def world():
     report(world, q.COREF_LINK)
     row = image(world)
     Ruling.objects.create(image=row, content=plain_ruling(Closure((HAT,), "none")))
+    invitations.make(campaign=world.campaign)
     return world
 
 
 def address(route, arguments):
-    ids = {"RULING": Ruling.objects, "FLAG": Flag.objects}
+    ids = {"RULING": Ruling.objects, "FLAG": Flag.objects, "INVITATION": Invitation.objects}
     return reverse(route, args=[ids[a].get().pk if a in ids else a for a in arguments])
 
 
@@ -146,6 +151,7 @@ def state_of_everything():
         list(Flag.objects.values("resolved_at")),
         list(Ruling.objects.values("pk", "withdrawn_at")),
         list(Standing.objects.values("blocked", "withdrawn_at")),
+        list(Invitation.objects.values("pk", "revoked_at")),
         Control.objects.count(),
         Job.objects.count(),
         AuditEntry.objects.count(),

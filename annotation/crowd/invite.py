@@ -1,0 +1,148 @@
+"""Who comes by a link: what they agree to, an account of their own or one made at once, then the tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import UserCreationForm
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotation import instructions, invitations, throttle, workers
+from annotation.invitations import InvitationError
+from annotation.models import Account, Invitation
+from annotation.models.crowd import ANNOTATOR
+from annotation.offers import kinds_of
+from annotation.tasktypes import TASK_TYPES
+from annotation.throttle import Try
+from annotation.web import limits
+from annotation.web.access import for_roles
+
+#: What a session keeps of the code with which one comes back.
+CODE = "return_code"
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+class AccountForm(UserCreationForm):
+    """A name and a password of one's own choosing."""
+
+    class Meta:
+        model = Account
+        fields = ("username",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # The page begins with what one agrees to, not with this field.
+        self.fields["username"].widget.attrs.update(autocomplete="username", autofocus=False)
+
+    def clean_username(self) -> str:
+        """The name, where it is free and not such as pseudonyms are."""
+        name = super().clean_username()
+        if name and name.casefold().startswith(workers.PREFIX):
+            raise forms.ValidationError(
+                _("Names that begin with %(prefix)s are given by us. Choose another.")
+                % {"prefix": workers.PREFIX}
+            )
+        return name or ""
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def invite(request: HttpRequest, token: str) -> HttpResponse:
+    """Where a link leads: what one is asked to agree to, and two ways to begin. A POST begins."""
+    try:
+        invitation = invitations.opened(token)
+    except InvitationError as why:
+        return _over(request, why)
+    if not invitation.language:
+        return _opened(request, invitation)
+    with translation.override(invitation.language):
+        answer = _opened(request, invitation)
+    answer.set_cookie(
+        settings.LANGUAGE_COOKIE_NAME, invitation.language, samesite="Lax", secure=settings.HTTPS
+    )
+    return answer
+
+
+@require_safe
+@never_cache
+@for_roles(ANNOTATOR)
+def begun(request: HttpRequest) -> HttpResponse:
+    """The name and the code with which somebody who began at once comes back; while they are signed in."""
+    code = request.session.get(CODE)
+    return render(request, "annotation/entry/begun.html", {"code": code}) if code else redirect("tasks")
+
+
+def _opened(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    if request.user.is_authenticated:
+        return render(request, "annotation/entry/invite_in.html", {"campaign": invitation.campaign})
+    if request.method != "POST":
+        return _page(request, invitation, AccountForm())
+    if seconds := throttle.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request))):
+        return limits.too_often(request, "annotation/entry/invite_over.html", seconds)
+    at_once = request.POST.get("act") == "once"
+    form = AccountForm() if at_once else AccountForm(request.POST)
+    if not at_once and not form.is_valid():
+        return _page(request, invitation, form, status=422)
+    chosen = (
+        {}
+        if at_once
+        else {
+            "username": form.cleaned_data["username"],
+            "password": form.cleaned_data["password1"],
+        }
+    )
+    version = request.POST.get("version", "")[:9]
+    try:
+        account, code = invitations.accept(
+            invitation=invitation, version=int(version) if version.isdecimal() else 0, **chosen
+        )
+    except InvitationError as why:
+        return _over(request, why)
+    except instructions.StaleText as why:
+        return _page(request, invitation, form, stale=str(why), status=409)
+    except IntegrityError:
+        form.add_error("username", _("Somebody has just taken this name. Choose another."))
+        return _page(request, invitation, form, status=422)
+    login(request, account, backend=BACKEND)
+    if not code:
+        return redirect("tasks")
+    # Theirs until the browser is closed; the code leads back.
+    request.session.set_expiry(0)
+    request.session[CODE] = code
+    return redirect("invite_begun")
+
+
+def _page(
+    request: HttpRequest, invitation: Invitation, form: AccountForm, *, stale: str = "", status: int = 200
+) -> HttpResponse:
+    campaign = invitation.campaign
+    about = {
+        "campaign": campaign,
+        "questions": [TASK_TYPES.get(kind).title for kind in kinds_of(campaign)],
+        "text": instructions.current(campaign=campaign, kind=instructions.CONSENT),
+        "form": form,
+        "stale": stale,
+    }
+    return render(request, "annotation/entry/invite.html", about, status=status)
+
+
+def _over(request: HttpRequest, why: InvitationError) -> HttpResponse:
+    return render(request, "annotation/entry/invite_over.html", {"why": str(why)}, status=410)
+
+
+urlpatterns = [
+    path("invite/<str:token>/", invite, name="invite"),
+    path("begun/", begun, name="invite_begun"),
+]

@@ -1,0 +1,130 @@
+"""Links that make whoever opens them a worker: made, opened, accepted, revoked.
+
+A link holds the number of its row, signed: nothing that lets anybody in is stored, and no link can be
+made without the server's key. Whoever accepts gets an account, either of a name and password of their
+own, or at once, under the pseudonym, with a code in the place of a password.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.conf import settings
+from django.core.signing import BadSignature, Signer
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from annotation import instructions, sql, workers
+from annotation.audit import record
+from annotation.models import Account, Campaign, Invitation
+
+PROVIDER = "invite"
+MOST_USES = 100_000
+#: Groups of a code, and letters of each: 80 bits.
+_GROUPS, _LETTERS = 4, 4
+_SIGNER = Signer(salt="annotation.invitation")
+
+
+class InvitationError(ValueError):
+    """An invitation that cannot be made, or does not let anybody in (any more); one line with the remedy."""
+
+
+def make(
+    *,
+    campaign: Campaign,
+    label: str = "",
+    uses: int | None = None,
+    expires_at: datetime | None = None,
+    language: str = "",
+    actor: Account | None = None,
+) -> Invitation:
+    """A new link to a campaign. `uses`: how many may come by it, None for any number."""
+    if campaign.state == Campaign.CLOSED:
+        raise InvitationError(_("This campaign is closed: nobody can be invited to it any more."))
+    if uses is not None and not 1 <= uses <= MOST_USES:
+        raise InvitationError(
+            _("%(uses)d people cannot be invited by one link; expected 1 to %(most)d.")
+            % {"uses": uses, "most": MOST_USES}
+        )
+    if expires_at is not None and expires_at <= sql.now():
+        raise InvitationError(_("The link would have expired already; choose a later day."))
+    if language and language not in dict(settings.LANGUAGES):
+        raise InvitationError(_("There is no language “%(language)s” here.") % {"language": language})
+    with sql.writing():
+        made = Invitation.objects.create(
+            campaign=campaign,
+            label=label[:100],
+            uses=uses,
+            expires_at=expires_at,
+            language=language,
+            created_by=actor,
+        )
+        record(actor=actor, act="invite", campaign=campaign, invitation=made.pk, uses=uses)
+    return made
+
+
+def revoke(*, invitation: Invitation, actor: Account | None = None) -> bool:
+    """End a link; who came by it stays. False where it was revoked before."""
+    with sql.writing():
+        ended = Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=sql.now())
+        if ended:
+            record(
+                actor=actor, act="revoke_invitation", campaign=invitation.campaign, invitation=invitation.pk
+            )
+    return bool(ended)
+
+
+def token_of(invitation: Invitation) -> str:
+    """What the link's address ends with."""
+    return _SIGNER.sign(str(invitation.pk))
+
+
+def opened(token: str) -> Invitation:
+    """The invitation of a link. Raises InvitationError where it lets nobody in: why, and whom to ask."""
+    try:
+        number = int(_SIGNER.unsign(token))
+    except BadSignature:
+        raise InvitationError(
+            _("This link is not complete. Copy all of it, or ask whoever sent it to you to send it again.")
+        ) from None
+    found = Invitation.objects.select_related("campaign").filter(pk=number).first()
+    if found is None:
+        raise InvitationError(_("What this link led to was deleted. Ask whoever sent it to you."))
+    if why := why_over(found):
+        raise InvitationError(why)
+    return found
+
+
+def why_over(invitation: Invitation) -> str:
+    """Why an invitation lets nobody in any more, and whom to ask; "" where it does."""
+    if invitation.revoked_at is not None:
+        return _("This invitation was taken back. Ask whoever sent it to you for a new one.")
+    if invitation.expires_at is not None and invitation.expires_at <= sql.now():
+        return _("This invitation has expired. Ask whoever sent it to you for a new one.")
+    if invitation.uses is not None and invitation.used >= invitation.uses:
+        return _("This invitation is used up. Ask whoever sent it to you for a new one.")
+    if invitation.campaign.state == Campaign.CLOSED:
+        return _("The work that this invitation led to is over. Ask whoever sent it to you for other work.")
+    return ""
+
+
+def accept(
+    *, invitation: Invitation, version: int, username: str = "", password: str = ""
+) -> tuple[Account, str]:
+    """Make an account for somebody who came by a link and agreed to the consent text of `version`.
+
+    Returns it with its code, which is "" where they chose a name and password. Raises InvitationError
+    where others were faster, StaleText where there is a newer text, IntegrityError where the name is taken;
+    then nothing has happened.
+    """
+    code = "" if username else "-".join(workers.drawn(_LETTERS) for _group in range(_GROUPS))
+    with sql.writing():
+        found = Invitation.objects.select_for_update().select_related(None).get(pk=invitation.pk)
+        if why := why_over(found):
+            raise InvitationError(why)
+        Invitation.objects.filter(pk=found.pk).update(used=F("used") + 1)
+        account = workers.admit(provider=PROVIDER, username=username, password=password or code)
+        worker = workers.worker_of(account)
+        if instructions.needs_consent(worker=worker.pk, campaign=found.campaign):
+            instructions.consent(worker=worker.pk, campaign=found.campaign, version=version)
+    return account, code

@@ -1,0 +1,97 @@
+"""`manage.py invite CAMPAIGN`: make a link that invites, list those there are, or take one back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.urls import reverse
+
+from annotation import invitations, sql
+from annotation.campaigns import CampaignError, campaign_named
+from annotation.invitations import InvitationError
+from annotation.management.base import ReportCommand, table
+from annotation.models import Invitation
+
+
+class Command(ReportCommand):
+    help = (
+        "Make a link by which people become workers of a campaign: whoever opens it agrees to the consent "
+        "text and gets an account with a pseudonym. With --list, print the links there are; with --revoke "
+        "NUMBER, take one back."
+    )
+    refusals = (CampaignError, InvitationError)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("campaign")
+        parser.add_argument("--label", default="", help="For whom it is; they do not see it")
+        parser.add_argument("--uses", type=int, help="How many may come by it (default: any number)")
+        parser.add_argument("--days", type=float, help="It expires after so many (default: never)")
+        parser.add_argument(
+            "--language", default="", help="That the pages speak, as de (default: the browser's)"
+        )
+        parser.add_argument(
+            "--site", default="", help="What addresses begin with, as https://phrasebox.example"
+        )
+        act = parser.add_mutually_exclusive_group()
+        act.add_argument("--list", action="store_true", help="Print the links there are")
+        act.add_argument("--revoke", type=int, metavar="NUMBER", help="Take this one back")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        campaign = campaign_named(options["campaign"])
+        site = options["site"].rstrip("/")
+        if options["revoke"] is not None:
+            found = campaign.invitations.filter(pk=options["revoke"]).first()
+            if found is None:
+                raise InvitationError(
+                    f"campaign {campaign.name!r} has no invitation {options['revoke']}; see --list"
+                )
+            invitations.revoke(invitation=found)
+            found.refresh_from_db()
+            made = [found]
+        elif options["list"]:
+            made = list(campaign.invitations.order_by("pk"))
+        else:
+            days = options["days"]
+            made = [
+                invitations.make(
+                    campaign=campaign,
+                    label=options["label"],
+                    uses=options["uses"],
+                    expires_at=sql.now() + timedelta(days=days) if days is not None else None,
+                    language=options["language"],
+                )
+            ]
+        return {"campaign": campaign.name, "invitations": [_told(row, site) for row in made]}
+
+    def show(self, report: dict[str, Any]) -> str:
+        rows = [
+            [
+                one["number"],
+                one["label"] or "-",
+                one["came"],
+                one["at_most"] or "any",
+                one["over"] or one["link"],
+            ]
+            for one in report["invitations"]
+        ]
+        return (
+            table(["no.", "for", "came", "at most", "link"], rows)
+            if rows
+            else f"campaign {report['campaign']!r} has no invitations"
+        )
+
+
+def _told(row: Invitation, site: str) -> dict[str, Any]:
+    return {
+        "number": row.pk,
+        "label": row.label,
+        "came": row.used,
+        "at_most": row.uses,
+        "expires": row.expires_at.isoformat() if row.expires_at else None,
+        "language": row.language,
+        "over": invitations.why_over(row),
+        "link": site + reverse("invite", args=[invitations.token_of(row)]),
+    }

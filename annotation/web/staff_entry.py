@@ -1,0 +1,118 @@
+"""The page of who comes to a campaign, and how: links that invite, studies of crowd platforms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, time
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.dateparse import parse_date
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import invitations
+from annotation.invitations import InvitationError
+from annotation.models import Campaign, Invitation
+from annotation.models.crowd import RESEARCHER
+from annotation.web.access import for_roles
+from annotation.web.staff import account_of, campaign_at, framed, said
+
+
+@dataclass(frozen=True, slots=True)
+class ShownInvitation:
+    """An invitation as a line of the page; `over` says why it lets nobody in any more."""
+
+    row: Invitation
+    address: str
+    language: str
+    over: str
+
+
+@require_safe
+@for_roles(RESEARCHER)
+def entry(request: HttpRequest, name: str) -> HttpResponse:
+    """How people come to this campaign."""
+    campaign = campaign_at(name)
+    languages = dict(settings.LANGUAGES)
+    rows = campaign.invitations.select_related("campaign").order_by("-pk")
+    return render(
+        request,
+        "annotation/staff/entry.html",
+        framed(
+            request,
+            campaign,
+            "entry",
+            invitations=[
+                ShownInvitation(
+                    row,
+                    request.build_absolute_uri(reverse("invite", args=[invitations.token_of(row)])),
+                    str(languages.get(row.language, row.language)),
+                    invitations.why_over(row),
+                )
+                for row in rows
+            ],
+            languages=settings.LANGUAGES,
+        ),
+    )
+
+
+@require_POST
+@for_roles(RESEARCHER)
+def invite(request: HttpRequest, name: str) -> HttpResponse:
+    """Make a link."""
+    campaign = campaign_at(name)
+    with said(request, InvitationError) as tell:
+        invitations.make(
+            campaign=campaign,
+            label=request.POST.get("label", "").replace("\0", "").strip(),
+            uses=_uses(request.POST.get("uses", "")),
+            expires_at=_end_of(request.POST.get("until", "")),
+            language=request.POST.get("language", ""),
+            actor=account_of(request),
+        )
+        tell(_("The link is made: copy it from the list and send it to those whom you invite."))
+    return redirect("entry", name)
+
+
+@require_POST
+@for_roles(RESEARCHER)
+def revoke(request: HttpRequest, name: str, invitation: int) -> HttpResponse:
+    """Take a link back."""
+    found = _of(campaign_at(name), invitation)
+    with said(request) as tell:
+        revoked = invitations.revoke(invitation=found, actor=account_of(request))
+        tell(_("The link lets nobody in any more.") if revoked else _("It was taken back already."))
+    return redirect("entry", name)
+
+
+def _of(campaign: Campaign, invitation: int) -> Invitation:
+    found = campaign.invitations.filter(pk=invitation).first()
+    if found is None:
+        raise Http404(_("This campaign has no such invitation."))
+    return found
+
+
+def _uses(text: str) -> int | None:
+    text = text.strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise InvitationError(_("“%(text)s” is no number of people.") % {"text": text[:40]})
+    return int(text)
+
+
+def _end_of(text: str) -> datetime | None:
+    """The end of a day, in the server's time zone; None where none is given."""
+    if not text.strip():
+        return None
+    try:
+        day = parse_date(text.strip())
+    except ValueError:
+        day = None
+    if day is None:
+        raise InvitationError(_("“%(text)s” is no day; expected one as 2026-12-31.") % {"text": text[:40]})
+    return datetime.combine(day, time.max, ZoneInfo(settings.TIME_ZONE))

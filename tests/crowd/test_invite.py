@@ -1,0 +1,284 @@
+"""Links that invite: who comes by them, and when they let nobody in any more."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from annotation import instructions, invitations, sql
+from annotation.invitations import InvitationError
+from annotation.models import Account, AuditEntry, Campaign, Consent, Invitation, Worker
+from annotation.web import limits
+from tests.queue.world import World
+from tests.web import world as people
+from tests.web.staff import press, said, words
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "a-Rather-good-one-5"
+AT_ONCE, OWN = "I agree: begin at once", "I agree: make my account"
+
+
+@pytest.fixture
+def work() -> World:
+    world = World()
+    instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="You agree to be kind.")
+    return world
+
+
+def link(work: World, **about: Any) -> str:
+    made = invitations.make(campaign=work.campaign, **about)
+    return reverse("invite", args=[invitations.token_of(made)])
+
+
+def begin_at_once(address: str) -> Client:
+    client = Client()
+    page = press(client, address, AT_ONCE)
+    assert page.status_code == 200, words(page)
+    return client
+
+
+def newest() -> Account:
+    account = Account.objects.order_by("pk").last()
+    assert account
+    return account
+
+
+def test_one_agrees_and_begins_at_once(work: World):
+    client = Client()
+    address = link(work)
+    assert "You agree to be kind." in words(client.get(address))
+    page = press(client, address, AT_ONCE)
+    account = newest()
+    worker = Worker.objects.get(identity__account=account)
+    assert account.username == worker.pseudonym and worker.pseudonym in words(page)
+    assert list(account.roles.values_list("role", flat=True)) == ["annotator"]
+    assert Consent.objects.get().worker == worker
+    tasks = client.get(reverse("tasks"))
+    assert tasks.status_code == 200 and "quay" in words(tasks)
+
+
+def test_the_return_code_leads_back_from_another_browser(work: World):
+    client = Client()
+    page = press(client, link(work), AT_ONCE)
+    code = re.search(r"(?:[2-9a-z]{4}-){3}[2-9a-z]{4}", words(page))
+    assert code
+    again = Client().post(reverse("sign_in"), {"username": newest().username, "password": code[0]})
+    assert again["Location"] == reverse("home")
+    assert code[0] not in newest().password
+
+
+def test_who_began_at_once_is_signed_out_with_the_browser(work: World):
+    assert begin_at_once(link(work)).session.get_expire_at_browser_close()
+
+
+def test_one_makes_an_account_of_ones_own(work: World):
+    client = Client()
+    page = press(client, link(work), OWN, username="olga", password1=PASSWORD, password2=PASSWORD)
+    assert page.request["PATH_INFO"] == reverse("tasks")
+    worker = Worker.objects.get(identity__account__username="olga")
+    assert worker.pseudonym != "olga" and Consent.objects.get().worker == worker
+    assert Client().login(username="olga", password=PASSWORD)
+
+
+@pytest.mark.parametrize("name", ["Ann", "w-somebody", "W-somebody", "a b", ""])
+def test_a_name_that_cannot_be_is_refused_and_the_link_is_not_used(work: World, name: str):
+    people.account("ann", "annotator")
+    address = link(work, uses=1)
+    fields = {
+        "act": "account",
+        "username": name,
+        "password1": PASSWORD,
+        "password2": PASSWORD,
+        "version": "1",
+    }
+    answer = Client().post(address, fields)
+    assert answer.status_code == 422 and 'role="alert"' in answer.content.decode()
+    assert Invitation.objects.get().used == 0 and Account.objects.count() == 1
+
+
+def test_a_weak_password_is_refused(work: World):
+    answer = Client().post(
+        link(work), {"act": "account", "username": "olga", "password1": "12345678", "password2": "12345678"}
+    )
+    assert answer.status_code == 422 and not Account.objects.exists()
+
+
+def test_a_text_that_changed_meanwhile_is_read_again(work: World):
+    address = link(work, uses=1)
+    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="You agree to be very kind.")
+    answer = Client().post(address, {"act": "once", "version": "1"})
+    assert answer.status_code == 409 and "You agree to be very kind." in words(answer)
+    assert Invitation.objects.get().used == 0 and not Account.objects.exists()
+
+
+def test_a_campaign_without_consent_asks_for_none(work: World):
+    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="")
+    press(Client(), link(work), "Begin at once")
+    assert Account.objects.count() == 1 and not Consent.objects.exists()
+
+
+# When it lets nobody in
+
+
+def test_a_used_up_link_says_so_and_whom_to_ask(work: World):
+    address = link(work, uses=1)
+    begin_at_once(address)
+    answer = Client().get(address)
+    assert answer.status_code == 410
+    assert "used up. Ask whoever sent it" in words(answer)
+    assert Client().post(address, {"act": "once", "version": "1"}).status_code == 410
+    assert Account.objects.count() == 1
+
+
+def test_of_two_who_come_for_the_last_place_one_gets_it(work: World):
+    row = invitations.make(campaign=work.campaign, uses=1)
+    invitations.accept(invitation=row, version=1)
+    with pytest.raises(InvitationError, match="used up"):
+        invitations.accept(invitation=row, version=1)
+    assert Account.objects.count() == 1
+
+
+def test_an_expired_link_says_so(work: World, monkeypatch: pytest.MonkeyPatch):
+    address = link(work, expires_at=sql.now() + timedelta(days=1))
+    assert Client().get(address).status_code == 200
+    tomorrow = sql.now() + timedelta(days=1, seconds=1)
+    monkeypatch.setattr(sql, "now", lambda: tomorrow)
+    answer = Client().get(address)
+    assert answer.status_code == 410 and "has expired" in words(answer)
+
+
+def test_a_revoked_link_says_so_and_who_came_stays(work: World):
+    address = link(work)
+    client = begin_at_once(address)
+    invitations.revoke(invitation=Invitation.objects.get())
+    assert "was taken back" in words(Client().get(address))
+    assert client.get(reverse("tasks")).status_code == 200
+
+
+def test_a_link_to_a_closed_campaign_says_so(work: World):
+    address = link(work)
+    Campaign.objects.update(state=Campaign.CLOSED)
+    assert "is over" in words(Client().get(address))
+
+
+def test_a_link_cannot_be_made_up(work: World):
+    link(work)
+    row = Invitation.objects.get()
+    for token in (str(row.pk), f"{row.pk}:forged", "nothing", f"{row.pk + 1}:{'a' * 43}"):
+        answer = Client().get(reverse("invite", args=[token]))
+        assert answer.status_code == 410 and "not complete" in words(answer)
+
+
+def test_who_is_signed_in_keeps_the_account_they_have(work: World):
+    address = link(work, uses=1)
+    client = people.signed_in("ann", "annotator")
+    page = client.get(address)
+    assert "signed in already, as ann" in words(page)
+    client.post(address, {"act": "once", "version": "1"})
+    assert Account.objects.count() == 1 and Invitation.objects.get().used == 0
+    out = press(client, address, "Sign out and open the invitation")
+    assert out.request["PATH_INFO"] == address and AT_ONCE in words(out)
+
+
+def test_the_language_of_a_link_is_kept_by_the_browser(work: World, settings: Any):
+    settings.LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+    answer = Client().get(link(work, language="de"))
+    assert answer.cookies[settings.LANGUAGE_COOKIE_NAME].value == "de"
+    assert '<html lang="de">' in answer.content.decode()
+
+
+def test_accounts_are_not_made_without_end(work: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(limits, "ENTRY_ADDRESS", limits.ENTRY_ADDRESS._replace(most=2))
+    address = link(work)
+    begin_at_once(address)
+    begin_at_once(address)
+    assert Client().post(address, {"act": "once", "version": "1"}).status_code == 429
+    assert Account.objects.count() == 2
+
+
+# Researchers
+
+
+@pytest.fixture
+def ada() -> Client:
+    return people.signed_in("ada", "researcher")
+
+
+def test_a_researcher_makes_a_link_and_copies_it(work: World, ada: Client):
+    page = press(ada, reverse("entry", args=["quay"]), "Make a link", label="course 7", uses="30")
+    row = Invitation.objects.get()
+    assert (row.label, row.uses, row.created_by.username) == ("course 7", 30, "ada")  # type: ignore[union-attr]
+    address = f"http://testserver{reverse('invite', args=[invitations.token_of(row)])}"
+    assert address in words(page)
+    assert "course 7" not in words(Client().get(address))
+
+
+def test_a_researcher_takes_a_link_back(work: World, ada: Client):
+    address = link(work)
+    page = press(ada, reverse("entry", args=["quay"]), "Take back")
+    assert said(page) == ["The link lets nobody in any more."]
+    assert Client().get(address).status_code == 410
+    assert set(AuditEntry.objects.values_list("act", flat=True)) >= {"invite", "revoke_invitation"}
+
+
+def test_a_link_holds_until_the_end_of_its_day(work: World, ada: Client):
+    press(ada, reverse("entry", args=["quay"]), "Make a link", until="2999-12-31")
+    until = Invitation.objects.get().expires_at
+    assert until and until.isoformat().startswith("2999-12-31T23:59:59")
+
+
+@pytest.mark.parametrize(
+    ("field", "given", "told"),
+    [
+        ("uses", "many", "no number of people"),
+        ("uses", "0", "cannot be invited"),
+        ("until", "tomorrow", "no day"),
+        ("until", "2020-01-01", "expired already"),
+        ("language", "xx", "no language"),
+    ],
+)
+def test_what_makes_no_sense_is_said(work: World, ada: Client, field: str, given: str, told: str):
+    answer = ada.post(reverse("make_invitation", args=["quay"]), {field: given}, follow=True)
+    assert told in said(answer)[0]
+    assert not Invitation.objects.exists()
+
+
+def test_a_link_of_another_campaign_is_not_taken_back(work: World, ada: Client):
+    other = World(name="other")
+    row = invitations.make(campaign=other.campaign)
+    assert ada.post(reverse("revoke_invitation", args=["quay", row.pk])).status_code == 404
+
+
+def command(*arguments: str) -> dict[str, Any]:
+    out = StringIO()
+    call_command("invite", *arguments, "--json", stdout=out)
+    found: dict[str, Any] = json.loads(out.getvalue())
+    return found
+
+
+def test_the_command_makes_lists_and_revokes_links(work: World):
+    (made,) = command("quay", "--uses", "2", "--days", "7", "--site", "https://phrasebox.example/")[
+        "invitations"
+    ]
+    assert made["link"].startswith("https://phrasebox.example/invite/") and made["at_most"] == 2
+    begin_at_once(made["link"].removeprefix("https://phrasebox.example"))
+    (listed,) = command("quay", "--list")["invitations"]
+    assert (listed["came"], listed["over"]) == (1, "")
+    (revoked,) = command("quay", "--revoke", str(made["number"]))["invitations"]
+    assert "taken back" in revoked["over"]
+    with pytest.raises(CommandError, match="no invitation 99"):
+        command("quay", "--revoke", "99")
+
+
+def test_the_command_prints_a_table(work: World):
+    out = StringIO()
+    call_command("invite", "quay", "--label", "course 7", stdout=out)
+    assert "course 7" in out.getvalue() and "/invite/" in out.getvalue()
