@@ -16,6 +16,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import blake2b
@@ -86,10 +87,21 @@ def locking(*tables: str, skip: bool = False) -> str:
     return f" FOR NO KEY UPDATE OF {', '.join(tables)}" + (" SKIP LOCKED" if skip else "")
 
 
-#: Seconds after which a connection plans anew: a plan made for an empty table scans it when it is full.
-PLANS_KEPT = 20.0
-#: What each PostgreSQL connection has planned, and since when.
-_prepared: WeakKeyDictionary[Any, tuple[float, set[str]]] = WeakKeyDictionary()
+#: Seconds after which a connection plans anew: at first soon, since a plan made for an empty table scans it
+#: when it is full, then twice as late each time, up to the second number.
+PLANS_KEPT = 1.0, 20.0
+
+
+@dataclass
+class _Plans:
+    """The names of what a PostgreSQL connection has prepared; when it planned, and how long that is good."""
+
+    at: float
+    kept: float
+    known: set[str]
+
+
+_prepared: WeakKeyDictionary[Any, _Plans] = WeakKeyDictionary()
 
 
 def execute(cursor: Any, text: str, values: Sequence[Any]) -> None:
@@ -123,21 +135,19 @@ def send(cursor: Any, statements: Sequence[Statement]) -> None:
 
 
 def _plans(cursor: Any) -> set[str]:
-    """What this connection has planned; forgets old plans, so call it before a trip, never between its
+    """What this connection has prepared; forgets old plans, so call it before a trip, never between its
     statements."""
-    raw = cursor.db.connection
-    found = _prepared.get(raw)
-    if found is None:
+    raw, now = cursor.db.connection, monotonic()
+    plans = _prepared.get(raw)
+    if plans is None:
         # Left to itself, PostgreSQL finds plans for given values cheaper, and makes them every time.
         cursor.execute("SET plan_cache_mode = force_generic_plan")
-        found = _prepared[raw] = (monotonic(), set())
-    since, known = found
-    if known and monotonic() - since > PLANS_KEPT:
-        cursor.execute("DEALLOCATE ALL")
-        known.clear()
-    if not known:
-        _prepared[raw] = (monotonic(), known)
-    return known
+        plans = _prepared[raw] = _Plans(now, PLANS_KEPT[0], set())
+    elif now - plans.at > plans.kept:
+        # Those of its checks of foreign keys too, which nothing else makes it forget.
+        cursor.execute("DISCARD PLANS")
+        plans.at, plans.kept = now, min(2 * plans.kept, PLANS_KEPT[1])
+    return plans.known
 
 
 def _planned(cursor: Any, known: set[str], text: str, count: int) -> str:
