@@ -246,7 +246,7 @@ def refresh(campaign: Campaign, *, images: Sequence[int] | None = None, limit: i
             _rewrite(layer, page)
             written += len(page)
     if images is None:
-        Layer.objects.filter(pk=layer.pk).update(cost=_spent(campaign))
+        Layer.objects.filter(pk=layer.pk).update(cost=spent(campaign))
     return written
 
 
@@ -294,7 +294,7 @@ def stages_of(state: ImageState, layer: LayerRecord) -> dict[str, str]:
     return {chain.id: stage[chain.mentions[0].id] for chain in layer.chains}
 
 
-def _spent(campaign: Campaign) -> dict[str, Any]:
+def spent(campaign: Campaign) -> dict[str, Any]:
     """What the campaign's answers cost so far, in the form of a simulation's cost."""
     given: dict[str, dict[str, float]] = {"judgments": {}, "seconds": {}, "controls": {}, "double_checks": {}}
     names = {q.VOTE: "judgments", q.SURPLUS: "judgments", q.DOUBLE_CHECK: "double_checks"}

@@ -7,7 +7,7 @@ reached                                     whether a stop rule holds
 """
 
 from annotation.campaign_settings import CampaignError
-from annotation.campaigns.counted import OpenedPairs, open_pairs
+from annotation.campaigns.counted import OF_PAIRS, OpenedPairs, open_pairs
 from annotation.campaigns.opening import (
     ENTITIES,
     GOLD_LAYERS,
@@ -27,6 +27,7 @@ from annotation.campaigns.states import StopRule, close, pause, reached, resume,
 __all__ = [
     "ENTITIES",
     "GOLD_LAYERS",
+    "OF_PAIRS",
     "SMALLEST_CROWD",
     "TASKS",
     "CampaignError",

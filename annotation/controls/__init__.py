@@ -2,13 +2,14 @@
 
 pool, shown, seen, grade            what the queue needs of them
 add, from_csv, from_gold,           where they come from; raises BadItems, storing nothing
-from_captions, promote,
-install_spelling
+from_captions, from_split,
+promote, install_spelling
 retire                              out of the pools
 """
 
 from annotation.controls.authoring import Added, BadItems, add, retire
-from annotation.controls.counted import CountedItem, from_captions
+from annotation.controls.captions import from_captions, from_split
+from annotation.controls.counted import CountedItem
 from annotation.controls.gold import NoGold, from_gold, from_golds
 from annotation.controls.items import BadItem, KnownItem
 from annotation.controls.pools import grade, known_from_plain, pool, seen, shown, warnings
@@ -29,6 +30,7 @@ __all__ = [
     "from_csv",
     "from_gold",
     "from_golds",
+    "from_split",
     "grade",
     "install_spelling",
     "known_from_plain",

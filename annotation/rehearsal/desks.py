@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from annotation import leases, qualification, submission
 from annotation.leases import Lease, Nothing
 from annotation.models import Campaign
-from annotation.protocol.questions import Answer
+from annotation.protocol.questions import COUNTED, Answer
 from annotation.rehearsal.truths import Truths
 from annotation.simulation.visits import Gone, Handed, Refused, Taken, TwiceAnswered
+from annotation.tasktypes import TASK_TYPES
 
 
 def begin_test(campaign: Campaign, worker: int, kind: str) -> bool:
@@ -68,4 +69,8 @@ class QueueDesk:
         if isinstance(found, Nothing):
             return Refused(found.code, found.again_at.timestamp() if found.again_at else None)
         image = self._truths.key(found.image)
-        return Handed(found.id, found.kind, image, found.content, found.expires_at.timestamp())
+        content = found.content
+        if found.kind in COUNTED:
+            # As the API tells it: texts, by which a crowd knows what is right.
+            content = TASK_TYPES.get(found.kind).told(content)
+        return Handed(found.id, found.kind, image, content, found.expires_at.timestamp())

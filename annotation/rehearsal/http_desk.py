@@ -17,7 +17,7 @@ from urllib.parse import urlencode, urlsplit
 
 from annotation.campaign_settings import CampaignError
 from annotation.protocol.contents import corners
-from annotation.protocol.questions import Answer
+from annotation.protocol.questions import COUNTED, Answer
 from annotation.simulation.visits import Gone, Handed, Refused, Taken, TwiceAnswered
 
 #: Seconds to wait for an answer, and in all for a server that does not give one: at first, and once
@@ -166,6 +166,7 @@ class HttpDesk:
             data |= {"flag": reply.flag, "comment": "simulated"}
         else:
             data |= {"answer": reply.answer, "box": corners(reply.box) if reply.box else None}
+            data |= reply.content or {}
         try:
             taken = self._session.post(f"/api/assignments/{task.id}/answer", data)
         except Refusal as refusal:
@@ -185,10 +186,13 @@ def _handed(data: Mapping[str, Any]) -> Handed | Refused:
     if "nothing" in data:
         again = data.get("again_at")
         return Refused(data["nothing"], datetime.fromisoformat(again).timestamp() if again else None)
-    content = {
-        "mentions": [mention["id"] for mention in data["mentions"]],
-        "boxes": data["boxes"],
-        "pending": data["pending"],
-    }
+    if data["kind"] in COUNTED:
+        content = {name: data[name] for name in ("blocks", "caption", "sentence", "regions") if name in data}
+    else:
+        content = {
+            "mentions": [mention["id"] for mention in data["mentions"]],
+            "boxes": data["boxes"],
+            "pending": data["pending"],
+        }
     expires = datetime.fromisoformat(data["expires_at"]).timestamp()
     return Handed(data["id"], data["kind"], data["image"]["key"], content, expires)

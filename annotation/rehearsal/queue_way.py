@@ -19,6 +19,7 @@ from annotation.campaign_settings import CampaignError
 from annotation.campaigns import gold_layer
 from annotation.exclusive import exclusive_folder
 from annotation.models import Assignment, Campaign, Layer, OpenImage, Standing, Task
+from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.scores import Scores, compare
 from annotation.protocol.trust import SUSPENDED
 from annotation.rehearsal.desks import QueueDesk, begin_test
@@ -26,9 +27,10 @@ from annotation.rehearsal.http_desk import Connection, HttpDesk, Session
 from annotation.rehearsal.party import THREADS, hold
 from annotation.rehearsal.people import Person, check_mix, enrol, withdraw_passwords
 from annotation.rehearsal.soundness import violations
-from annotation.rehearsal.truths import Truths
+from annotation.rehearsal.truths import Truths, known_about
 from annotation.selectors.records import stream_records
 from annotation.simulation.driver import rulings_of
+from annotation.simulation.judging import Known
 from annotation.simulation.visits import USUAL, Conduct, Desk, Tally, Visit
 from annotation.simulation.workers import crowd
 
@@ -92,6 +94,7 @@ def rehearse(
     source = gold_layer(campaign.corpus, gold)
     started = time.perf_counter()
     truths = Truths(campaign, source, seed=seed)
+    known = known_about(campaign, source) if campaign.kinds != QUESTIONS else None
     workers = crowd(mix, seed=seed)
     busy = (
         f"a crowd of seed {seed} is simulated by another process; choose another --seed, or wait for its end"
@@ -103,7 +106,7 @@ def rehearse(
                 _agree(person, campaign)
             tally = hold(
                 people,
-                partial(_visits, campaign, truths, url, conduct, patience),
+                partial(_visits, campaign, truths, known, url, conduct, patience),
                 seed=seed,
                 clock=_clock,
                 patience=patience,
@@ -120,7 +123,7 @@ def rehearse(
     out = Assignment.objects.filter(campaign=campaign, state=Assignment.LEASED)
     return Rehearsal(
         layer,
-        layer.cost if layer else {},
+        layer.cost if layer else rebuild.spent(campaign),
         _scores(campaign, layer, source) if layer and source else None,
         _suspended(campaign),
         tally,
@@ -143,7 +146,13 @@ def _agree(person: Person, campaign: Campaign) -> None:
 
 
 def _visits(
-    campaign: Campaign, truths: Truths, url: str, conduct: Conduct, patience: float, people: Sequence[Person]
+    campaign: Campaign,
+    truths: Truths,
+    known: Known | None,
+    url: str,
+    conduct: Conduct,
+    patience: float,
+    people: Sequence[Person],
 ) -> list[Visit]:
     """The visits of some people, at desks in this process or, with a `url`, over one connection."""
     line = Connection(url) if url else None
@@ -153,7 +162,18 @@ def _visits(
         if line is not None:
             session = Session(line, person.username, person.password)
             desk = HttpDesk(session, campaign.name, partial(begin_test, campaign, person.row))
-        found.append(Visit(person.worker, desk, truths.of, conduct=conduct, clock=_clock, patience=patience))
+        found.append(
+            Visit(
+                person.worker,
+                desk,
+                truths.of,
+                conduct=conduct,
+                kinds=campaign.kinds,
+                clock=_clock,
+                patience=patience,
+                known=known,
+            )
+        )
     return found
 
 
@@ -163,6 +183,8 @@ def _nothing() -> bool:
 
 def _rule(campaign: Campaign, truths: Truths) -> bool:
     """A reviewer who knows the gold rules on every image that is stuck, and that nobody holds a part of."""
+    if campaign.kinds != QUESTIONS:
+        return False  # There is nothing to rule about.
     held = Assignment.objects.filter(task__image=OuterRef("pk"), state=Assignment.LEASED)
     stuck = OpenImage.objects.filter(campaign=campaign, complete=False).exclude(Exists(held))
     ruled = False

@@ -6,11 +6,13 @@ from collections import OrderedDict
 from threading import Lock
 
 from annotation.campaign_settings import CampaignError
+from annotation.controls.spelling import CORRECT
 from annotation.models import Campaign, Image, Layer, OpenImage
-from annotation.protocol.contents import mention_from
+from annotation.protocol.contents import corners, mention_from
 from annotation.protocol.mentions import find_mentions
-from annotation.protocol.terms import ImageRecord, LayerRecord, Mention
+from annotation.protocol.terms import ImageRecord, LayerRecord, Mention, representative
 from annotation.selectors.records import stream_records
+from annotation.simulation.judging import Known
 from annotation.simulation.standin import stand_in
 from annotation.simulation.truth import Truth
 
@@ -32,6 +34,28 @@ def gold_of(record: ImageRecord, *, seed: int, asked: tuple[Mention, ...] | None
 def truth_of(record: ImageRecord, *, seed: int, asked: tuple[Mention, ...] | None = None) -> Truth:
     gold = gold_of(record, seed=seed, asked=asked)
     return Truth(gold, image=record.id, size=(record.width, record.height))
+
+
+def known_about(campaign: Campaign, source: Layer | None) -> Known:
+    """What a crowd knows that judges, writes and describes: which captions are an image's own, and its boxes
+    by the layer `source`, where there are any."""
+    images_of: dict[str, set[str]] = {}
+    captions: dict[str, list[str]] = {}
+    parts: dict[str, list[tuple[list[int], str]]] = {}
+    sizes: dict[str, tuple[int, int]] = {}
+    for record in stream_records(corpus=campaign.corpus, layer=source):
+        captions[record.id] = [caption.text for caption in record.captions]
+        sizes[record.id] = (record.width or 100, record.height or 100)
+        for text in captions[record.id]:
+            images_of.setdefault(text, set()).add(record.id)
+        if record.layer is not None:
+            words = {chain.id: representative(chain.mentions).tokens for chain in record.layer.chains}
+            parts[record.id] = [
+                (corners(thing.box), " ".join(words[thing.chains[0]]))
+                for thing in record.layer.objects
+                if thing.box is not None
+            ]
+    return Known(images_of, frozenset(CORRECT), captions, parts, sizes)
 
 
 class Truths:

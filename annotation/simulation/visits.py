@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from annotation.protocol.contents import question_from
-from annotation.protocol.questions import FLAGS, QUESTIONS, Answer
+from annotation.protocol.questions import COUNTED, FLAGS, QUESTIONS, Answer
+from annotation.simulation import judging
 from annotation.simulation.dice import Dice
 from annotation.simulation.truth import Truth
 from annotation.simulation.workers import SECONDS, Worker
@@ -145,7 +146,8 @@ class Tally:
 
 
 class Visit:
-    """One worker's visit. `truth` gives what is right about an image, `clock` seconds, `seed` chance.
+    """One worker's visit. `truth` gives what is right about an image, `clock` seconds, `seed` chance;
+    `known` what is right where questions are only counted.
 
     `refused` says after a fruitless step when it is worth asking again, if the queue knew.
     """
@@ -160,6 +162,7 @@ class Visit:
         kinds: Sequence[str] = QUESTIONS,
         clock: Callable[[], float],
         patience: float = 0.0,
+        known: judging.Known | None = None,
     ) -> None:
         self.worker = worker
         self.desk = desk
@@ -169,6 +172,7 @@ class Visit:
         self.left = False
         self.again: float | None = None
         self._truth = truth
+        self._known = known
         self._conduct = conduct
         self._clock = clock
         self._patience = patience
@@ -295,9 +299,11 @@ class Visit:
             self.tally.amiss.append(f"{self.worker.name}: {task.id} was answered under two tokens")
 
     def _reply(self, task: Handed, chance: Dice | None) -> Answer:
-        question = question_from(task.kind, f"{task.kind}|{_about(task)}", task.content)
         if chance is not None and chance.chance(self._conduct.flagged):
             return Answer(flag=chance.choice(FLAGS))
+        if task.kind in COUNTED and self._known is not None:
+            return judging.answer(self.worker, task.kind, task.image, task.content, self._known)
+        question = question_from(task.kind, f"{task.kind}|{_about(task)}", task.content)
         answer, box = self.worker.answer(question, self._truth(task.image))
         return Answer(answer, box)
 

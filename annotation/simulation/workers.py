@@ -70,6 +70,10 @@ SECONDS: dict[str, float] = {
     q.BOX_DRAWING: 35.0,
     q.BOX_QUALITY: 6.0,
     q.BOX_COVERAGE: 7.0,
+    q.RELEVANCE: 120.0,
+    q.GRADED_RELEVANCE: 8.0,
+    q.CAPTION_WRITING: 40.0,
+    q.REGION_DESCRIPTION: 150.0,
 }
 
 

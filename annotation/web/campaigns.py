@@ -54,7 +54,7 @@ def campaign(request: HttpRequest, name: str) -> HttpResponse:
             "overview",
             acts=acts_next(shown, running.alarms(shown), runs=account_of(request).has_role(RESEARCHER)),
             facts=facts(seen, basis=settings.pay.basis),
-            stages=funnel_rows(seen.funnel),
+            stages=funnel_rows(seen.funnel) if shown.tasks == campaigns.ENTITIES else [],
             kinds=kind_rows(seen),
             ways=[(WAYS.get(each.way, each.way), each) for each in drawing_ways(shown)],
             history=told_acts(history[:HISTORY]),

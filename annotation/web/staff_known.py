@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation import controls, discard, qualification
 from annotation.campaign_settings import settings_of
+from annotation.campaigns import OF_PAIRS
 from annotation.formats.base import FormatError
 from annotation.models import Campaign, Control
 from annotation.models.crowd import RESEARCHER
@@ -24,12 +25,13 @@ from annotation.protocol.contents import question_from
 from annotation.registry import UnknownName
 from annotation.selectors.browse import layers_of
 from annotation.selectors.controls import answered, known_items
-from annotation.selectors.corpora import layer_named
+from annotation.selectors.corpora import check_split, layer_named, splits_of
 from annotation.tasktypes import shown_image
+from annotation.tasktypes.shown import sentence
 from annotation.web.access import for_roles
 from annotation.web.filters import number_in
 from annotation.web.staff import account_of, campaign_at, framed, query, said
-from annotation.web.staff_words import ANSWERS, KINDS, PURPOSES, SOURCES
+from annotation.web.staff_words import ANSWERS, KINDS, PURPOSES, SOURCES, kinds_in_words
 
 #: Known items on a page.
 PAGE = 40
@@ -88,10 +90,12 @@ def listing(request: HttpRequest, name: str) -> HttpResponse:
             first=(query(kind=kind, purpose=purpose) or "?") if before is not None else "",
             kind=kind,
             purpose=purpose,
-            kinds=KINDS.items(),
+            kinds=kinds_in_words(campaign),
             purposes=PURPOSES.items(),
             promotable=[(each, KINDS[each]) for each in q.QUESTIONS if each != q.BOX_DRAWING],
             layers=[layer for layer in layers_of(campaign.corpus) if layer.name != campaign.name],
+            chained=campaign.kinds == q.QUESTIONS,
+            splits=splits_of(campaign.corpus) if campaign.tasks in OF_PAIRS else [],
             images=IMAGES,
         ),
     )
@@ -103,6 +107,7 @@ def add(request: HttpRequest, name: str) -> HttpResponse:
     """Add known items from a CSV file, from a layer, or from what workers agree on."""
     campaign = campaign_at(name)
     refusals = (
+        controls.BadItem,
         controls.BadItems,
         controls.NoGold,
         controls.CannotPromote,
@@ -165,6 +170,10 @@ def _added(request: HttpRequest, campaign: Campaign) -> controls.Added:
             layer = layer_named(campaign.corpus, request.POST.get("layer", ""))
             assert layer is not None  # A name was given.
             return controls.from_gold(campaign=campaign, layer=layer, images=IMAGES, actor=actor)
+        case "captions":
+            split = request.POST.get("split", "")
+            check_split(campaign.corpus, split)
+            return controls.from_split(campaign=campaign, split=split, seed=campaign.seed, actor=actor)
         case _other:
             raise BadUpload(_("Nothing was chosen: use one of the buttons."))
 
@@ -200,7 +209,6 @@ def _shown(rows: list[Control]) -> list[ShownItem]:
     told = answered(row.pk for row in rows)
     found = []
     for row in rows:
-        question = question_from(row.kind, row.key, row.content)
         answer = row.stratum if row.kind != q.BOX_DRAWING else ("drawn" if row.known else "none")
         found.append(
             ShownItem(
@@ -208,12 +216,25 @@ def _shown(rows: list[Control]) -> list[ShownItem]:
                 str(KINDS[row.kind]),
                 str(PURPOSES[row.purpose]),
                 str(SOURCES.get(row.source, row.source)),
-                tuple(_words(name, row.image_id) for name in question.mentions),
+                _about(row),
                 str(ANSWERS.get(answer, answer)),
                 *told.get(row.pk, (0, 0)),
             )
         )
     return found
+
+
+def _about(row: Control) -> tuple[str, ...]:
+    """The words that an item is about: mentions, the sentence to be judged, or a page's true captions."""
+    if row.kind == q.GRADED_RELEVANCE:
+        return (sentence(*row.content["caption"]),)
+    if row.kind == q.RELEVANCE:
+        (block,) = row.content["blocks"]
+        return tuple(sentence(*c) for c, true in zip(block["captions"], row.known, strict=True) if true)
+    if row.kind == q.CAPTION_WRITING:
+        return (row.content["sentence"],)
+    question = question_from(row.kind, row.key, row.content)
+    return tuple(_words(name, row.image_id) for name in question.mentions)
 
 
 def _words(mention: str, image: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -27,7 +27,7 @@ from annotation.web.overlay import Frame
 from annotation.web.review_forms import boxes_in
 from annotation.web.review_shapes import Reviewed, marked_captions
 from annotation.web.staff import account_of, campaign_at, framed, query
-from annotation.web.staff_words import ANSWERS, KINDS, PURPOSES, QUESTIONS
+from annotation.web.staff_words import ANSWERS, PURPOSES, QUESTIONS, kinds_in_words
 
 #: Kinds that show boxes which were accepted already.
 WITH_BOXES = (q.BOX_DRAWING, q.BOX_QUALITY, q.BOX_COVERAGE)
@@ -40,7 +40,9 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
     campaign = campaign_at(name)
     asked = request.POST if request.method == "POST" else request.GET
     kind = asked.get("kind", "")
-    kind = kind if kind in KINDS else ""
+    if campaign.kinds != q.QUESTIONS:
+        raise Http404(_("Known items of this campaign are not made by hand."))
+    kind = kind if kind in campaign.kinds else ""
     key = asked.get("image", "").replace("\0", "").strip()
     image = Image.objects.filter(corpus=campaign.corpus, key=key).first() if key else None
     wrong, status = "", 200
@@ -74,7 +76,7 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
             chosen=request.POST.getlist("mention"),
             key=key,
             kind=kind,
-            kinds=KINDS.items(),
+            kinds=kinds_in_words(campaign),
             question=QUESTIONS.get(kind, ""),
             purposes=[p for p in PURPOSES.items() if p[0] != Control.CONTROL or known_from(kind) == CONTROLS],
             answers=[(a, ANSWERS[a]) for a in q.ANSWERS.get(kind, ())] if kind != q.BOX_DRAWING else [],

@@ -26,7 +26,7 @@ NAMES = {**KINDS, instructions.CONSENT: gettext_lazy("consent")}
 def texts(request: HttpRequest, name: str, kind: str = instructions.CONSENT) -> HttpResponse:
     """One text of a campaign: what workers read, a form to write it anew, all versions. A POST writes."""
     campaign = campaign_at(name)
-    if kind not in instructions.KINDS:
+    if kind not in (instructions.CONSENT, *campaign.kinds):
         raise Http404(_("There is no text of “%(kind)s”.") % {"kind": kind})
     now = instructions.current(campaign=campaign, kind=kind)
     wrong, status, given = "", 200, now.text
@@ -49,7 +49,7 @@ def texts(request: HttpRequest, name: str, kind: str = instructions.CONSENT) -> 
             campaign,
             "texts",
             kind=kind,
-            kinds=[(each, NAMES[each]) for each in instructions.KINDS],
+            kinds=[(each, NAMES[each]) for each in (instructions.CONSENT, *campaign.kinds)],
             title=NAMES[kind],
             text=now,
             given=given,

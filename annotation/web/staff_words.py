@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
+from annotation.models import Campaign
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
 from annotation.protocol.state import LINKING, VERIFICATION
@@ -34,6 +36,13 @@ KINDS = {
     q.CAPTION_WRITING: gettext_lazy("caption writing"),
     q.REGION_DESCRIPTION: gettext_lazy("region description"),
 }
+
+
+def kinds_in_words(campaign: Campaign) -> list[tuple[str, Promise]]:
+    """The kinds that a campaign asks, for choices and tables."""
+    return [(kind, KINDS[kind]) for kind in campaign.kinds]
+
+
 #: How a box came about, for tables.
 WAYS = {
     "drag": gettext_lazy("dragged"),
@@ -154,4 +163,5 @@ SOURCES = {
     "page": gettext_lazy("by page"),
     "csv": gettext_lazy("a file"),
     "promoted": gettext_lazy("agreement"),
+    "captions": gettext_lazy("captions"),
 }

@@ -25,7 +25,7 @@ from annotation.selectors.worker_table import SORTS, STATES, Asked, Figures, wor
 from annotation.web.access import for_roles
 from annotation.web.campaign_shapes import cents
 from annotation.web.staff import account_of, campaign_at, framed, query, said
-from annotation.web.staff_words import KINDS, STANDINGS
+from annotation.web.staff_words import KINDS, STANDINGS, kinds_in_words
 from annotation.workers import CannotErase
 
 #: Heads of the table's columns, by what they sort by.
@@ -89,7 +89,7 @@ def table(request: HttpRequest, name: str) -> HttpResponse:
                 _head(asked, sort) for sort in SORTS if pay.basis != UNPAID or sort not in ("earned", "due")
             ],
             paid=pay.basis != UNPAID,
-            kinds=KINDS.items(),
+            kinds=kinds_in_words(campaign),
             states=FILTERS.items(),
             later=as_query(replace(asked, after=page.after)) if page.after else "",
             first=as_query(replace(asked, after=0)) or "?" if asked.after else "",

@@ -1,4 +1,4 @@
-"""`manage.py add_controls CAMPAIGN --from-gold LAYER | --csv FILE | --promote KIND`."""
+"""`manage.py add_controls CAMPAIGN --from-gold LAYER | --from-captions SPLIT | --csv F | --promote KIND`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from annotation.models import Control
 from annotation.protocol.questions import BOX_DRAWING, QUESTIONS
 from annotation.registry import UnknownName
 from annotation.selectors.controls import known_items
-from annotation.selectors.corpora import layer_named
+from annotation.selectors.corpora import check_split, layer_named
 
 
 class Command(ReportCommand):
@@ -28,6 +28,7 @@ class Command(ReportCommand):
     refusals = (
         UnknownName,
         CampaignError,
+        controls.BadItem,
         controls.BadItems,
         controls.NoGold,
         controls.CannotPromote,
@@ -39,6 +40,12 @@ class Command(ReportCommand):
         parser.add_argument("campaign")
         source = parser.add_mutually_exclusive_group()
         source.add_argument("--from-gold", metavar="LAYER", help="Take questions about a layer's images")
+        source.add_argument(
+            "--from-captions",
+            metavar="SPLIT",
+            help="For relevance and grading: take images of this split that the campaign does not ask about, "
+            "with their own captions and others' (look through them: one may fit all the same)",
+        )
         source.add_argument("--csv", type=Path, metavar="FILE")
         source.add_argument(
             "--promote",
@@ -50,12 +57,15 @@ class Command(ReportCommand):
             "--images", type=int, default=60, help="With --from-gold: how many images (default 60)"
         )
         parser.add_argument(
-            "--seed", type=int, default=0, help="With --from-gold: which images and questions"
+            "--seed",
+            type=int,
+            default=0,
+            help="With --from-gold or --from-captions: which images and questions",
         )
         parser.add_argument(
             "--purpose",
             choices=Control.PURPOSES,
-            help="With --from-gold: only these; with --promote: these (default control)",
+            help="With --from-gold or --from-captions: only these; with --promote: these (default control)",
         )
         parser.add_argument(
             "--at-least", type=int, default=3, help="With --promote: workers who agree (default 3)"
@@ -72,6 +82,14 @@ class Command(ReportCommand):
                 campaign=campaign,
                 layer=layer,
                 images=options["images"],
+                seed=options["seed"],
+                purposes=[purpose] if purpose else Control.PURPOSES,
+            )
+        elif options["from_captions"] is not None:
+            check_split(campaign.corpus, options["from_captions"])
+            added = controls.from_split(
+                campaign=campaign,
+                split=options["from_captions"],
                 seed=options["seed"],
                 purposes=[purpose] if purpose else Control.PURPOSES,
             )

@@ -9,10 +9,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation import campaigns, running
-from annotation.campaigns import SMALLEST_CROWD, TASKS, CampaignError
+from annotation.campaigns import ENTITIES, SMALLEST_CROWD, TASKS, CampaignError
+from annotation.campaigns.pairs import pairs_from_csv
+from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, progress_bar
 from annotation.management.commands.campaign_status import alarms_of, alarms_text
 from annotation.models import Campaign
+from annotation.protocol.questions import ASKED_BY
 from annotation.rebuild import LayerError
 from annotation.registry import UnknownName
 
@@ -22,7 +25,15 @@ class Command(ReportCommand):
         "Open a campaign over a corpus, so that people can work; its settings are frozen from then on. "
         "Running it again changes nothing, or finishes what was interrupted."
     )
-    refusals = (UnknownName, CampaignError, LayerError, OSError, tomllib.TOMLDecodeError, UnicodeDecodeError)
+    refusals = (
+        UnknownName,
+        CampaignError,
+        LayerError,
+        FormatError,
+        OSError,
+        tomllib.TOMLDecodeError,
+        UnicodeDecodeError,
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -35,6 +46,13 @@ class Command(ReportCommand):
             "--images", type=int, metavar="N", help="Only the first N images; more may be opened later"
         )
         parser.add_argument(
+            "--pairs",
+            type=Path,
+            metavar="FILE.csv",
+            help="For relevance and graded: the pairs to judge (columns image, caption: IMAGE#NUMBER, role). "
+            "Without it each image is paired with its own captions and as many of others",
+        )
+        parser.add_argument(
             "--draft", action="store_true", help="Write it down, and open neither images nor campaign"
         )
 
@@ -45,6 +63,9 @@ class Command(ReportCommand):
             name=options["name"], corpus=options["corpus"], tasks=options["tasks"], settings=settings
         )
         opened = None
+        if options["pairs"] is not None and not options["draft"] and not campaign.images.exists():
+            table = pairs_from_csv(options["pairs"])
+            campaigns.open_pairs(campaign=campaign, pairs=table.wanted, fillers=table.fillers)
         if not options["draft"]:
             with progress_bar(what="images", total=campaign.corpus.image_count) as bar:
 
@@ -82,8 +103,13 @@ class Command(ReportCommand):
             lines.append(
                 f"images left out because the gold layer does not cover them: {report['images_without_gold']}"
             )
-        lines.append(
-            f"it takes {SMALLEST_CROWD} workers at least: nobody judges a question twice or their own box"
-        )
+        if report["tasks"] != ENTITIES:
+            (kind,) = ASKED_BY[report["tasks"]]
+            wanted = report["settings"]["answers"][kind]
+            lines.append(f"it takes {wanted} workers at least: nobody answers a question twice")
+        else:
+            lines.append(
+                f"it takes {SMALLEST_CROWD} workers at least: nobody judges a question twice or their own box"
+            )
         shown = [alarm for alarm in report["alarms"] if alarm["code"] != "draft"]
         return "\n".join([*lines, *alarms_text(shown)])

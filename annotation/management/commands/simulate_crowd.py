@@ -62,7 +62,11 @@ class Command(ReportCommand):
         parser.add_argument("--workers", type=int, default=20, help="How many come (default 20)")
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--mix", metavar="KIND=SHARE,...", help="Who comes; kinds: " + ", ".join(PRESETS))
-        parser.add_argument("--through", choices=[PROTOCOL, QUEUE, HTTP], default=PROTOCOL)
+        parser.add_argument(
+            "--through",
+            choices=[PROTOCOL, QUEUE, HTTP],
+            help=f"Default {PROTOCOL}, or {QUEUE} where questions are only counted",
+        )
         parser.add_argument("--url", default="", help="Server of --through http: http://127.0.0.1:8000")
         parser.add_argument(
             "--processes", type=int, default=1, help="Processes of the crowd (queue, http; default 1)"
@@ -88,7 +92,14 @@ class Command(ReportCommand):
         people = mix_of(options["workers"], mix) if mix else mix_of(options["workers"])
         if options["processes"] < 1:
             raise CampaignError(f"--processes {options['processes']}: expected 1 or more")
+        counted = campaign.kinds != QUESTIONS
+        options["through"] = options["through"] or (QUEUE if counted else PROTOCOL)
         if options["through"] == PROTOCOL:
+            if counted:
+                raise CampaignError(
+                    f"campaign {campaign.name!r} asks {campaign.tasks}, of which the protocol settles "
+                    "nothing; simulate it --through queue"
+                )
             _only(options, "queue or http", url="", processes=1, orderly=False)
             return self._through_protocol(campaign, people, options)
         _only(options, "protocol", chunked=False, trust_everyone=False, judgments=None)
@@ -113,6 +124,7 @@ class Command(ReportCommand):
             "corpus": campaign.corpus.name,
             "layer": done.layer.name if done.layer else None,
             "through": options["through"],
+            "kinds": list(campaign.kinds),
             "crowd": dict(people),
             "seed": options["seed"],
             "cost": dict(done.cost),
@@ -147,6 +159,7 @@ class Command(ReportCommand):
             "corpus": campaign.corpus.name,
             "layer": done.layer.name,
             "through": PROTOCOL,
+            "kinds": list(campaign.kinds),
             "crowd": dict(people),
             "seed": options["seed"],
             "cost": done.cost.as_dict(),
@@ -170,7 +183,7 @@ class Command(ReportCommand):
                 cost.get("double_checks", {}).get(kind, 0),
                 len(report["suspended"].get(kind, ())),
             ]
-            for kind in QUESTIONS
+            for kind in report["kinds"]
         ]
         head = ["question", "judgments", "per image", "controls", "asked twice", "suspended"]
         crowd = ", ".join(f"{count} {kind}" for kind, count in report["crowd"].items())
@@ -192,7 +205,8 @@ class Command(ReportCommand):
             )
         if "visits" in report:
             lines += visits_of(report)
-        lines.append(told_quality(report["quality"]))
+        if tuple(report["kinds"]) == QUESTIONS:
+            lines.append(told_quality(report["quality"]))
         lines.append(
             f"{report['seconds']:.1f} s, {report['judgments_per_second']:.0f} judgments/s, peak memory "
             f"{report['peak_memory_mib']:.0f} MiB"

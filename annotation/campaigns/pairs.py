@@ -1,0 +1,61 @@
+"""Pairs of images and captions from a CSV file.
+
+The first line names the columns, in any order: `image`, the image's key in the campaign's corpus;
+`caption`, the caption's name, IMAGE#NUMBER with numbers from 0; and, if there is one, `role`: "wanted"
+(usual), or "filler" for what a filter took out and pages may be filled up with.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from annotation.formats.base import FormatError
+from annotation.formats.text import lines
+from annotation.protocol.paging import FILLER, WANTED, Pair
+
+REQUIRED = ("image", "caption")
+COLUMNS = (*REQUIRED, "role")
+
+
+@dataclass(slots=True)
+class PairTable:
+    """What a file wants judged, and what pages may be filled up with: image -> captions."""
+
+    wanted: list[Pair] = field(default_factory=list)
+    fillers: dict[str, list[str]] = field(default_factory=dict)
+
+
+def pairs_from_csv(file: Path) -> PairTable:
+    """The pairs of a file. Raises FormatError, naming the line."""
+    reader = csv.DictReader((text for _, text in lines(file, keep_ends=True)), strict=True)
+    found = PairTable()
+    try:
+        head = list(reader.fieldnames or ())
+        if not set(REQUIRED) <= set(head) or not set(head) <= set(COLUMNS) or len(set(head)) < len(head):
+            raise FormatError(
+                f"has the columns {', '.join(head) or 'none'}",
+                file=file,
+                line=1,
+                expected="image, caption and, if need be, role, each once",
+            )
+        for row in reader:
+            cells = {name: (cell or "").strip() for name, cell in row.items() if isinstance(name, str)}
+            role = cells.get("role") or WANTED
+            if None in row or not cells["image"] or not cells["caption"] or role not in (WANTED, FILLER):
+                raise FormatError(
+                    f"is no pair: {', '.join(cells.values())}",
+                    file=file,
+                    line=reader.line_num,
+                    expected=f"an image, a caption as IMAGE#NUMBER, and {WANTED} or {FILLER}",
+                )
+            if role == WANTED:
+                found.wanted.append(Pair(cells["image"], cells["caption"]))
+            else:
+                found.fillers.setdefault(cells["image"], []).append(cells["caption"])
+    except csv.Error as error:
+        raise FormatError(str(error), file=file, line=reader.line_num, expected="CSV") from error
+    if not found.wanted:
+        raise FormatError("wants no pair judged", file=file, expected="one pair per row")
+    return found

@@ -1,0 +1,113 @@
+"""A simulated crowd over questions that are only counted, and what staff see of such a campaign."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation import campaigns
+from annotation.models import Control, Judgment, PageControl, Standing, Task
+from annotation.protocol import questions as q
+from annotation.protocol.trust import SUSPENDED
+from annotation.rehearsal import rehearse
+from annotation.simulation.visits import Conduct
+from tests.factories import a_corpus, an_image, some_images
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+UNTESTED: dict[str, Any] = {"trust": {"qualification": False}}
+MISCHIEF = Conduct(clicked_twice=0.1, answered_twice=0.1, returned=0.1)
+
+
+def a_photo_corpus() -> None:
+    """30 images to be asked about, 40 of the split `dev`, five captions each."""
+    a_corpus(
+        "quay",
+        [
+            an_image(
+                f"i{n}",
+                *(f"thing{n} does act{k} ." for k in range(5)),
+                layered=False,
+                split="test" if n < 30 else "dev",
+            )
+            for n in range(70)
+        ],
+    )
+
+
+def run(command: str, *arguments: str) -> dict[str, Any]:
+    out = StringIO()
+    call_command(command, *arguments, "--json", stdout=out, stderr=StringIO())
+    report: dict[str, Any] = json.loads(out.getvalue().splitlines()[-1])
+    return report
+
+
+@pytest.mark.parametrize("tasks", ["graded", "relevance", "captions", "regions"])
+def test_a_crowd_leaves_nothing_open_and_nothing_unsound(tasks: str):
+    a_corpus("quay", some_images(4))
+    campaign = campaigns.open_campaign(name="work", corpus="quay", tasks=tasks, settings=UNTESTED)
+    done = rehearse(campaign=campaign, mix={"careful": 10}, seed=1, conduct=MISCHIEF, patience=0)
+    assert (done.open_tasks, done.leased) == (0, 0)
+    assert not any(done.violations.values()) and done.tally.amiss == []
+    (kind,) = campaign.kinds
+    assert done.cost["judgments"][kind] == Judgment.objects.filter(role="vote").count() > 0
+
+
+def test_bad_judges_of_pages_are_suspended_and_what_they_ticked_is_asked_again(tmp_path: Path):
+    a_photo_corpus()
+    config = tmp_path / "untested.toml"
+    config.write_text("[trust]\nqualification = false\n")
+    run(
+        *("open_campaign", "work", "--corpus", "quay", "--tasks", "relevance"),
+        *("--split", "test", "--config", str(config)),
+    )
+    report = run("add_controls", "work", "--from-captions", "dev", "--purpose", "control")
+    assert report["added"] == 30
+    report = run(
+        "simulate_crowd", "work", "--workers", "8", "--mix", "perfect=0.75,always_yes=0.25", "--orderly"
+    )
+    assert report["through"] == "queue" and report["left"] == {"open_tasks": 0, "leased": 0}
+    bad = set(Standing.objects.filter(state=SUSPENDED).values_list("worker__pseudonym", flat=True))
+    assert bad and all("always_yes" in name for name in bad)
+    assert PageControl.objects.filter(right=True).exists()
+
+
+def test_the_protocol_alone_settles_nothing_there():
+    a_corpus("quay", some_images(2))
+    campaigns.open_campaign(name="work", corpus="quay", tasks="captions", settings=UNTESTED)
+    with pytest.raises(CommandError, match="simulate it --through queue"):
+        call_command("simulate_crowd", "work", "--through", "protocol")
+
+
+def test_writers_pass_the_test_of_spelling_first():
+    a_corpus("quay", some_images(2))
+    campaign = campaigns.open_campaign(name="work", corpus="quay", tasks="captions")
+    items = Control.objects.filter(campaign=campaign, purpose=Control.QUALIFICATION)
+    assert {stratum: items.filter(stratum=stratum).count() for stratum in q.SPELLING} == {
+        "correct": 18,
+        "incorrect": 18,
+    }
+    done = rehearse(campaign=campaign, mix={"perfect": 6, "always_yes": 2}, seed=1, patience=0)
+    assert done.open_tasks == 0
+    wrote = set(Judgment.objects.filter(role="vote").values_list("worker__pseudonym", flat=True))
+    assert wrote and all("perfect" in name for name in wrote)
+
+
+def test_pairs_come_from_a_file(tmp_path: Path):
+    a_photo_corpus()
+    file = tmp_path / "pairs.csv"
+    file.write_text("image,caption,role\ni0,i0#0,\ni0,i1#2,wanted\ni1,i5#4,\n")
+    run("open_campaign", "work", "--corpus", "quay", "--tasks", "graded", "--pairs", str(file))
+    assert set(Task.objects.values_list("key", flat=True)) == {
+        "graded_relevance|i0|i0#0",
+        "graded_relevance|i0|i1#2",
+        "graded_relevance|i1|i5#4",
+    }
+    file.write_text("image,caption,role\ni0,i0#0,perhaps\n")
+    with pytest.raises(CommandError, match="line 2"):
+        call_command("open_campaign", "more", "--corpus", "quay", "--tasks", "graded", "--pairs", str(file))

@@ -1,0 +1,68 @@
+"""Staff pages of campaigns whose questions are only counted."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+
+from annotation import campaigns
+from annotation.models import Control, Judgment, OpenImage
+from annotation.rehearsal import rehearse
+from annotation.simulation.visits import Conduct
+from tests.factories import a_corpus, some_images
+from tests.web import world as people
+from tests.web.staff import words
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PAGES = ("", "workers/", "settings/", "review/", "known/", "texts/", "jobs/")
+
+
+@pytest.fixture
+def ada() -> Client:
+    return people.signed_in("ada", "researcher")
+
+
+@pytest.mark.parametrize("tasks", ["graded", "relevance", "captions", "regions"])
+def test_every_page_of_such_a_campaign_can_be_read(ada: Client, tasks: str):
+    a_corpus("quay", some_images(4))
+    campaign = campaigns.open_campaign(
+        name="work", corpus="quay", tasks=tasks, settings={"trust": {"qualification": False}}
+    )
+    rehearse(campaign=campaign, mix={"careful": 10}, seed=1, patience=0, conduct=Conduct(flagged=0.5))
+    image = Judgment.objects.exclude(flag="").values_list("image__image__key", flat=True)[0]
+    cache.clear()
+    for page in (*PAGES, f"texts/{campaign.kinds[0]}/", f"images/{image}/"):
+        response = ada.get(f"/campaigns/work/{page}")
+        assert response.status_code == 200, page
+        # All settings are told, also of what is not asked.
+        assert page == "settings/" or "verification" not in words(response), page
+    assert image in words(ada.get("/campaigns/work/review/"))
+    assert ada.get("/campaigns/work/texts/coref_link/").status_code == 404
+    home = words(ada.get("/campaigns/work/"))
+    # A page stands with its first image.
+    number = OpenImage.objects.count()
+    assert f"images complete {number} of {number} 100 %" in home
+
+
+@pytest.mark.parametrize("tasks", ["graded", "relevance"])
+def test_known_items_are_made_of_captions_by_page_and_shown(ada: Client, tasks: str):
+    settings = {"trust": {"qualification": False}, "page": {"images": 3, "captions": 4}}
+    a_corpus("quay", some_images(60))
+    campaigns.open_campaign(name="work", corpus="quay", tasks=tasks, settings=settings, split="test")
+    page = ada.get("/campaigns/work/known/")
+    assert "From captions" in words(page) and "From a layer that is right" not in words(page)
+    said = ada.post("/campaigns/work/known/add/", {"act": "captions", "split": "train"}, follow=True)
+    found = Control.objects.count()
+    assert found and f"{found} known items are added" in words(said)
+    assert set(Control.objects.values_list("image__split", flat=True)) == {"train"}
+    refused = ada.post("/campaigns/work/known/add/", {"act": "captions", "split": "moon"}, follow=True)
+    assert "unknown split" in words(refused) and Control.objects.count() == found
+
+
+def test_the_sentences_of_the_test_of_spelling_are_listed(ada: Client):
+    a_corpus("quay", some_images(2))
+    campaigns.open_campaign(name="work", corpus="quay", tasks="captions")
+    page = words(ada.get("/campaigns/work/known/"))
+    assert "A small boat is tied to the pier." in page and "well written 18" in page
