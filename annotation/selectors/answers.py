@@ -1,0 +1,87 @@
+"""All that workers answered in a campaign, one plain record each, streamed.
+
+Images and captions are named as in the corpus: an image by its key, a caption by IMAGE#NUMBER with
+numbers from 0. Workers are pseudonyms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from annotation.models import Campaign, Image, Judgment
+from annotation.protocol.paging import ROLES
+from annotation.protocol.questions import GRADED_RELEVANCE, RELEVANCE
+
+#: Answers read at once.
+PAGE = 500
+_COLUMNS = (
+    *("id", "kind", "key", "role", "answer", "content", "flag", "void", "way", "schema", "instructions"),
+    *("xmin", "ymin", "xmax", "ymax", "created_at"),
+    *("worker__pseudonym", "image__image__key", "assignment__seconds", "assignment__control__image__key"),
+)
+
+
+def answers(campaign: Campaign, *, known: bool = False) -> Iterator[dict[str, Any]]:
+    """Answers in the order in which they came; those on known items only with `known`.
+
+    Each has: kind, image, key, worker, role, answer, box or None, flag, void (withdrawn), way,
+    seconds, schema, instructions (versions), at; and what else the kind's answer says: `text` of a
+    caption, `regions`, `caption` of a graded pair, `pairs` of a page.
+    """
+    rows = Judgment.objects.filter(campaign=campaign).order_by("id")
+    if not known:
+        rows = rows.filter(image__isnull=False)
+    after = 0
+    while page := list(rows.filter(id__gt=after).values(*_COLUMNS)[:PAGE]):
+        after = page[-1]["id"]
+        yield from map(_record, page)
+
+
+def _record(row: Mapping[str, Any]) -> dict[str, Any]:
+    box = [row[edge] for edge in ("xmin", "ymin", "xmax", "ymax")]
+    at: datetime = row["created_at"]
+    return {
+        "kind": row["kind"],
+        "image": row["image__image__key"] or row["assignment__control__image__key"],
+        "key": row["key"],
+        "worker": row["worker__pseudonym"],
+        "role": row["role"],
+        "answer": row["answer"],
+        "box": box if box[0] is not None else None,
+        "flag": row["flag"],
+        "void": row["void"],
+        "way": row["way"],
+        "seconds": row["assignment__seconds"],
+        "schema": row["schema"],
+        "instructions": row["instructions"],
+        "at": at.isoformat(),
+        **_told(row["kind"], row["key"], row["content"] or {}),
+    }
+
+
+def _told(kind: str, key: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    """What an answer says beside its word."""
+    if kind == GRADED_RELEVANCE:
+        return {"caption": key.split("|")[2]}
+    if kind != RELEVANCE:
+        return dict(content)
+    pairs = [
+        {
+            "image": _key(block["image"]),
+            "caption": f"{_key(image)}#{place}",
+            "role": ROLES[role],
+            "yes": block["yes"][number] if "yes" in block else None,
+        }
+        for block in content.get("blocks", ())
+        for number, ((image, place), role) in enumerate(zip(block["captions"], block["roles"], strict=True))
+    ]
+    return {"pairs": pairs}
+
+
+@lru_cache(maxsize=65536)
+def _key(image: int) -> str:
+    """The key of the image with this id; a corpus never changes once it is published."""
+    return Image.objects.values_list("key", flat=True).get(pk=image)

@@ -1,0 +1,72 @@
+"""Every answer of a campaign as a JSON line."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation import campaigns
+from annotation.models import Judgment
+from annotation.rehearsal import rehearse
+from tests.factories import a_corpus, some_images
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def exported(tasks: str, folder: Path, *more: str) -> list[dict[str, Any]]:
+    a_corpus("quay", some_images(4))
+    campaign = campaigns.open_campaign(
+        name="work", corpus="quay", tasks=tasks, settings={"trust": {"qualification": False}}
+    )
+    rehearse(campaign=campaign, mix={"perfect": 10}, seed=1, patience=0)
+    out = folder / "answers.jsonl"
+    call_command("export_answers", "work", "--out", str(out), *more, stdout=StringIO())
+    return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_page_tells_each_pair_by_the_names_of_the_corpus(tmp_path: Path):
+    found = exported("relevance", tmp_path)
+    assert len(found) == Judgment.objects.count()
+    for record in found:
+        assert record["answer"] == "judged" and record["worker"].startswith("sim1-")
+        for pair in record["pairs"]:
+            assert pair["role"] == "wanted"
+            own = pair["caption"].split("#")[0] == pair["image"]
+            # All images have the same two captions, so that a perfect judge ticks every one.
+            assert pair["yes"] is True, own
+
+
+def test_grades_sentences_and_regions_are_told(tmp_path: Path):
+    assert {record["caption"].split("#")[1] for record in exported("graded", tmp_path)} == {"0", "1"}
+
+
+def test_what_was_written_is_told(tmp_path: Path):
+    assert {"A man in a hat crosses the street .", "Somebody walks ."} == {
+        record["text"] for record in exported("captions", tmp_path)
+    }
+
+
+def test_boxes_and_their_texts_are_told(tmp_path: Path):
+    for record in exported("regions", tmp_path):
+        assert len(record["regions"]) == 5
+        assert {"box": [10, 10, 100, 200], "text": "A man", "way": ""} in record["regions"]
+
+
+def test_questions_of_the_chain_are_told_with_their_boxes(tmp_path: Path):
+    found = exported("entities", tmp_path)
+    drawn = [record["box"] for record in found if record["answer"] == "drawn"]
+    assert [10, 10, 100, 200] in drawn
+    assert all(record["box"] is None for record in found if record["answer"] != "drawn")
+
+
+def test_a_file_that_is_there_is_left_alone(tmp_path: Path):
+    exported("captions", tmp_path)
+    before = (tmp_path / "answers.jsonl").read_bytes()
+    with pytest.raises(CommandError, match="is there already"):
+        call_command("export_answers", "work", "--out", str(tmp_path / "answers.jsonl"))
+    assert (tmp_path / "answers.jsonl").read_bytes() == before
