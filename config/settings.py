@@ -82,6 +82,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.logs.RequestLog",
+    "config.calls.WorkerCalls",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
