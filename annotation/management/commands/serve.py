@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import socket
 import subprocess
@@ -119,13 +120,18 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
             "graceful_timeout": GRACE,
             "logconfig_dict": settings.LOGGING,
             "loglevel": "info" if settings.PRODUCTION else "warning",
-            "when_ready": lambda arbiter: print(
-                f"Serving at http://{address}/ (Ctrl-C stops it)", flush=True
-            ),
+            "when_ready": lambda arbiter: _ready(address),
             # Gunicorn would put a socket for remote control into the home folder.
             "control_socket_disable": True,
         }
     ).run()
+
+
+def _ready(address: str) -> None:
+    """Before the fork: what is loaded stays, and need not be searched for garbage again and again."""
+    gc.collect()
+    gc.freeze()
+    print(f"Serving at http://{address}/ (Ctrl-C stops it)", flush=True)
 
 
 def _address(host: str, port: int) -> str:
