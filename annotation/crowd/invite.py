@@ -19,6 +19,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import instructions, invitations, throttle, workers
+from annotation.crowd.arrival import BACKEND
 from annotation.invitations import InvitationError
 from annotation.models import Account, Invitation
 from annotation.models.crowd import ANNOTATOR
@@ -30,7 +31,6 @@ from annotation.web.access import for_roles
 
 #: What a session keeps of the code with which one comes back.
 CODE = "return_code"
-BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 class AccountForm(UserCreationForm):

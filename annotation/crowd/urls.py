@@ -2,4 +2,7 @@
 
 from django.urls import include, path
 
-urlpatterns = [path("", include(f"annotation.crowd.{way}")) for way in ("accounts", "invite")]
+urlpatterns = [
+    path("", include(f"annotation.crowd.{way}"))
+    for way in ("accounts", "invite", "prolific", "mturk", "visit")
+]

@@ -8,6 +8,7 @@ from django import template
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from annotation import visits
 from annotation.models.crowd import ANNOTATOR
 from annotation.web.access import BROWSING
 
@@ -35,6 +36,8 @@ def places(context: dict[str, Any]) -> list[Place]:
         ]
     if account.has_role(ANNOTATOR):
         found.append((_("Tasks"), reverse("tasks"), "tasks"))
+    if visits.SESSION in request.session:
+        found.append((_("Finish"), reverse("visit"), "visit"))
     part = request.path.strip("/").split("/")[0].removeprefix("open-")
     return (
         [Place(name, address, (part or "corpora").startswith(key)) for name, address, key in found]

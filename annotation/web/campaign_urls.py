@@ -35,6 +35,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/workers/<str:pseudonym>/erase/", staff_workers.erase, name="erase_worker"),
     path("campaigns/<slug:name>/entry/", staff_entry.entry, name="entry"),
     path("campaigns/<slug:name>/entry/invite/", staff_entry.invite, name="make_invitation"),
+    path("campaigns/<slug:name>/entry/study/", staff_entry.study, name="save_study"),
     path(
         "campaigns/<slug:name>/entry/invitations/<int:invitation>/revoke/",
         staff_entry.revoke,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, time
 from zoneinfo import ZoneInfo
@@ -14,12 +15,17 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import invitations
+from annotation import invitations, visits
 from annotation.invitations import InvitationError
-from annotation.models import Campaign, Invitation
+from annotation.models import Campaign, Invitation, Study, Visit
 from annotation.models.crowd import RESEARCHER
+from annotation.visits import MTURK, PROLIFIC, VisitError
 from annotation.web.access import for_roles
 from annotation.web.staff import account_of, campaign_at, framed, said
+
+PLATFORMS = {PROLIFIC: "Prolific", MTURK: "Mechanical Turk"}
+#: What Prolific is to fill in.
+PARAMETERS = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,18 @@ class ShownInvitation:
     address: str
     language: str
     over: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStudy:
+    """A study as a line of the page: where it leads, and how many came, completed it, were screened out."""
+
+    row: Study
+    platform: str
+    address: str
+    came: int
+    complete: int
+    screened_out: int
 
 
 @require_safe
@@ -56,6 +74,10 @@ def entry(request: HttpRequest, name: str) -> HttpResponse:
                 for row in rows
             ],
             languages=settings.LANGUAGES,
+            studies=[_study(request, row) for row in campaign.studies.order_by("pk")],
+            platforms=PLATFORMS.items(),
+            webhook=request.build_absolute_uri(reverse("prolific_webhook")),
+            signs=bool(settings.PROLIFIC_WEBHOOK_SECRET),
         ),
     )
 
@@ -68,7 +90,7 @@ def invite(request: HttpRequest, name: str) -> HttpResponse:
     with said(request, InvitationError) as tell:
         invitations.make(
             campaign=campaign,
-            label=request.POST.get("label", "").replace("\0", "").strip(),
+            label=_plain(request.POST.get("label", "")),
             uses=_uses(request.POST.get("uses", "")),
             expires_at=_end_of(request.POST.get("until", "")),
             language=request.POST.get("language", ""),
@@ -87,6 +109,44 @@ def revoke(request: HttpRequest, name: str, invitation: int) -> HttpResponse:
         revoked = invitations.revoke(invitation=found, actor=account_of(request))
         tell(_("The link lets nobody in any more.") if revoked else _("It was taken back already."))
     return redirect("entry", name)
+
+
+@require_POST
+@for_roles(RESEARCHER)
+def study(request: HttpRequest, name: str) -> HttpResponse:
+    """Tell of a study on a platform, or change one."""
+    campaign, sent = campaign_at(name), request.POST
+    with said(request, InvitationError, VisitError) as tell:
+        visits.save_study(
+            campaign=campaign,
+            provider=sent.get("provider", ""),
+            external_id=_plain(sent.get("study", "")),
+            wanted=_uses(sent.get("wanted", "")) or 0,
+            completion_code=_plain(sent.get("completion", "")),
+            screen_out_code=_plain(sent.get("screen_out", "")),
+            actor=account_of(request),
+        )
+        tell(_("The study is kept: give its address to the platform."))
+    return redirect("entry", name)
+
+
+def _study(request: HttpRequest, row: Study) -> ShownStudy:
+    address = request.build_absolute_uri(reverse(row.provider, args=[row.campaign.name]))
+    if row.provider == PROLIFIC:
+        address += PARAMETERS
+    outcomes = Counter(row.visits.values_list("outcome", flat=True))
+    return ShownStudy(
+        row,
+        str(PLATFORMS[row.provider]),
+        address,
+        sum(outcomes.values()),
+        outcomes[Visit.COMPLETE],
+        outcomes[Visit.SCREENED_OUT],
+    )
+
+
+def _plain(text: str) -> str:
+    return text.replace("\0", "").strip()
 
 
 def _of(campaign: Campaign, invitation: int) -> Invitation:

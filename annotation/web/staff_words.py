@@ -128,6 +128,7 @@ ACTS = {
     "open_campaign": gettext_lazy("opened the campaign"),
     "pause_campaign": gettext_lazy("paused the campaign"),
     "invite": gettext_lazy("made a link that invites"),
+    "save_study": gettext_lazy("set up a study on a platform"),
     "revoke_invitation": gettext_lazy("took back a link that invites"),
     "resume_campaign": gettext_lazy("resumed the campaign"),
     "close_campaign": gettext_lazy("closed the campaign"),

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation import instructions, leases, qualification, submission
+from annotation import instructions, leases, qualification, submission, visits
 from annotation.campaign_settings import settings_of
 from annotation.hand_out import Nothing
 from annotation.instructions import CONSENT, Text
@@ -72,7 +72,11 @@ def tasks(request: HttpRequest) -> HttpResponse:
     """What there is for me: every campaign and kind, how I stand, what waits, and why not."""
     found: dict[Campaign, list[Offer]] = {}
     worker = _worker(request)
+    visit = visits.current(request.session, request.user)
     for offer in offers(worker=worker):
+        # Who comes from a platform is paid there for one campaign.
+        if visit is not None and offer.campaign.pk != visit.study.campaign_id:
+            continue
         found.setdefault(offer.campaign, []).append(offer)
     campaigns = [
         (campaign, whole(of_it), [line(offer) for offer in of_it]) for campaign, of_it in found.items()
@@ -99,8 +103,13 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     if refused is not None:
         consent_first = f"{reverse('task_consent', args=[name])}?{urlencode({'kind': kind})}"
         return JsonResponse({"nothing": refused.code}) if part else SeeOther(consent_first)
+    visit = visits.current(request.session, request.user)
+    if visit is not None and visits.over(visit, holding=len(holding)):
+        return JsonResponse({"nothing": "done"}) if part else SeeOther(reverse("visit"))
     found = leases.take(worker=place.worker.pk, campaign=place.campaign, kind=kind, holding=holding)
     if isinstance(found, Nothing):
+        if visit is not None and not part and visits.progress(visit).may_end:
+            return SeeOther(reverse("visit"))
         return JsonResponse({"nothing": found.code}) if part else _nothing(request, place, found)
     text = instructions.current(campaign=place.campaign, kind=kind)
     if not _has_read(request, place, text):

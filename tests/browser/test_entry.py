@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core import mail
 from django.urls import reverse
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from annotation import instructions, invitations, payments
 from annotation.protocol import questions as q
+from tests.browser.at_work import answer_next, moved_on, shown
 from tests.browser.conftest import Open, sign_in
 from tests.browser.test_pages import LOOKS, assert_accessible, overflow
+from tests.crowd import platform
+from tests.crowd.test_prolific import suspend
 from tests.queue.world import TRUSTING, World
 from tests.web import desk
 from tests.web import world as people
@@ -23,8 +27,9 @@ PASSWORD = "a-Rather-good-one-5"
 
 
 @pytest.fixture
-def work(transactional_db: None, tmp_path: Path) -> World:
+def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
     """The campaign `quay`, with ann at work; its answers are paid."""
+    settings.PROLIFIC_WEBHOOK_SECRET = platform.SECRET
     pay = {"basis": "item", "per_item": {q.COREF_LINK: 0.05}}
     return desk.campaign(
         tmp_path / "drawn",
@@ -179,3 +184,114 @@ def reach(page: Page, name: str) -> None:
                 page.keyboard.press("Enter")
             return
     raise AssertionError(f"Tab does not reach {name!r} on {page.url}")
+
+
+# Crowd platforms
+
+
+def read_and_begin(page: Page) -> None:
+    """Agree, choose the first task, read its instructions, and wait for its question."""
+    expect(page.get_by_role("heading", level=1)).to_have_text("Before you begin")
+    for_everybody(page)
+    page.get_by_role("button", name="I agree").click()
+    page.get_by_role("link", name="Same or different?", exact=True).click()
+    page.get_by_role("button", name="I have read this: begin").click()
+    shown(page)
+
+
+def test_a_participant_of_prolific_comes_works_and_goes_back(work: World, open_page: Open):
+    platform.prolific_study(work, wanted=2)
+    page = open_page(390, 844, faults=True)
+    page.goto(platform.address())
+    read_and_begin(page)
+    moved_on(page, answer_next(page))
+    answer_next(page)
+    expect(page.get_by_role("heading", level=1)).to_have_text("You are done")
+    for_everybody(page)
+    with page.expect_request("https://app.prolific.com/**") as request:
+        page.get_by_role("button", name="Back to Prolific, with the code").click()
+    assert request.value.url == "https://app.prolific.com/submissions/complete?cc=C0MPLETE"
+    assert platform.visit().outcome == "complete"
+
+
+def test_a_participant_sees_how_far_they_are(work: World, open_page: Open):
+    platform.prolific_study(work)
+    page = open_page(1280)
+    page.goto(platform.address())
+    page.get_by_role("button", name="I agree").click()
+    page.get_by_role("link", name="Finish").click()
+    expect(page.get_by_text("You have answered 0 of 2 questions.")).to_be_visible()
+    for_everybody(page)
+    platform.tell("RETURNED")
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text("This submission has ended")
+    for_everybody(page)
+    page.goto(platform.address(study="5f0d6c1f2b3a4c5d6e7f8092"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("You cannot begin here")
+    for_everybody(page)
+
+
+def test_who_is_screened_out_is_told_so_and_gets_the_other_code(work: World, open_page: Open):
+    platform.prolific_study(work)
+    page = open_page(390)
+    page.goto(platform.address())
+    page.get_by_role("button", name="I agree").click()
+    suspend()
+    page.get_by_role("link", name="Finish").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your visit ends here")
+    expect(page.get_by_text("SCREEN0UT")).to_be_visible()
+    for_everybody(page)
+
+
+def test_a_hit_is_worked_on_in_a_window_and_handed_in_from_its_frame(work: World, open_page: Open):
+    platform.turk_study(work)
+    page = open_page(390, 844)
+    handed: list[str] = []
+    market = "https://workersandbox.mturk.com"
+    preview = platform.turk_address(assignmentId="ASSIGNMENT_ID_NOT_AVAILABLE")
+    for address in (preview, platform.turk_address(), platform.turk_address(turkSubmitTo="elsewhere")):
+        page.goto(address)
+        for_everybody(page)
+    site = page.url.split("/mturk/")[0]
+
+    def answer(route: Route) -> None:
+        if route.request.method == "POST":
+            handed.append(str(route.request.post_data))
+        frame = (
+            '<iframe title="HIT" width="380" height="600" allow="local-network-access" '
+            f'src="{site}{platform.turk_address()}"></iframe>'
+        )
+        body = frame if route.request.url == f"{market}/hit" else "<p>Handed in</p>"
+        route.fulfill(content_type="text/html", body=f"<!doctype html><title>MTurk</title>{body}")
+
+    page.context.route(f"{market}/**", answer)
+    # The market is not on this machine, and the server under test is.
+    page.context.grant_permissions(["local-network-access"], origin=market)
+    page.goto(f"{market}/hit")
+    frame = page.frame_locator("iframe")
+    with page.expect_popup() as opened:
+        frame.get_by_role("link", name="Open the tasks").click()
+    window = opened.value
+    read_and_begin(window)
+    answer_next(window)
+    expect(window.get_by_role("heading", level=1)).to_have_text("You are done")
+    for_everybody(window)
+    window.get_by_role("button", name="I am finished").click()
+    expect(window.get_by_text("press “Look again” there")).to_be_visible()
+    for_everybody(window)
+    frame.get_by_role("link", name="Look again").click()
+    frame.get_by_role("button", name="Hand in the HIT").click()
+    expect(frame.get_by_text("Handed in")).to_be_visible()
+    assert handed == [f"assignmentId={platform.TURK['assignmentId']}&code=well-done"]
+
+
+def test_a_researcher_sets_up_studies_by_a_page_for_everybody(work: World, open_page: Open):
+    people.account("ada", "researcher")
+    platform.turk_study(work)
+    page = open_page(1280)
+    sign_in(page, "ada", then="/campaigns/quay/entry/")
+    page.get_by_label("Id of the study").fill(platform.STUDY)
+    page.get_by_label("Code for complete").fill("C0MPLETE")
+    page.get_by_role("button", name="Keep the study").click()
+    expect(page.get_by_role("status")).to_contain_text("The study is kept")
+    for_everybody(page)

@@ -14,6 +14,7 @@ from tests.house.product import PRODUCTION, manage, serving
 OPEN = {
     *("healthz", "readyz", "sign_in", "sign_out", "picture"),
     *("reset", "reset_sent", "password_reset_confirm", "invite"),
+    *("prolific", "prolific_webhook", "mturk", "mturk_begin"),
 }
 
 

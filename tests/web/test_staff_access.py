@@ -47,6 +47,7 @@ ACTS = {
     "act_on_worker": (OF_WORKER, RUNNERS),
     "make_invitation": (OF_IT, RUNNERS),
     "revoke_invitation": (["review", "INVITATION"], RUNNERS),
+    "save_study": (OF_IT, RUNNERS),
     "add_known_items": (OF_IT, RUNNERS),
     "retire_known_item": (["review", "1"], RUNNERS),
     "start_job": (OF_IT, RUNNERS),

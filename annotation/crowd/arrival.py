@@ -1,0 +1,58 @@
+"""What arrivals from crowd platforms share: who they are, and signing in just them."""
+
+from __future__ import annotations
+
+import re
+
+from django.contrib.auth import login, logout
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+
+from annotation import instructions, throttle, visits, workers
+from annotation.models import Campaign, Identity, Study
+from annotation.throttle import Try
+from annotation.visits import VisitError
+from annotation.web import limits
+
+#: By which accounts are signed in without a password.
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+#: An id as platforms write them.
+ID = re.compile(r"[0-9A-Za-z_-]{4,64}")
+
+
+def campaign_for_all(name: str) -> Campaign:
+    """The campaign of that name, which has begun."""
+    found = Campaign.objects.filter(name=name).exclude(state=Campaign.DRAFT).first()
+    if found is None:
+        raise Http404(_("There is no campaign “%(name)s”.") % {"name": name})
+    return found
+
+
+def ids(request: HttpRequest, *names: str) -> list[str]:
+    """The ids that an address carries under `names`. Raises VisitError where one is none."""
+    found = [request.GET.get(name, "") for name in names]
+    if not all(map(ID.fullmatch, found)):
+        raise VisitError(_("This address is not complete. Open the study again on your platform."))
+    return found
+
+
+def let_in(request: HttpRequest, *, study: Study, who: str, submission: str) -> HttpResponse:
+    """Sign in whom the platform knows as `who`, whoever was here before, and lead them to the work."""
+    known = Identity.objects.filter(provider=study.provider, external_id=who).exists()
+    if not known and (seconds := throttle.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request)))):
+        return limits.too_often(request, "annotation/entry/arrival_refused.html", seconds)
+    account = workers.known_or_admitted(provider=study.provider, external_id=who)
+    visit = visits.begin(study=study, account=account, external_id=submission)
+    if request.user.pk != account.pk:
+        logout(request)
+        login(request, account, backend=BACKEND)
+    request.session[visits.SESSION] = visit.pk
+    if instructions.needs_consent(worker=visit.identity.worker_id, campaign=study.campaign):
+        return redirect("task_consent", study.campaign.name)
+    return redirect("tasks")
+
+
+def refused(request: HttpRequest, why: VisitError, status: int = 403) -> HttpResponse:
+    """Why somebody is not let in, and what to do."""
+    return render(request, "annotation/entry/arrival_refused.html", {"why": str(why)}, status=status)

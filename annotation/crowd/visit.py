@@ -1,0 +1,57 @@
+"""The page on which a visitor of a crowd platform sees how far they are, and goes back from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from csp.decorators import csp_update
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import visits
+from annotation.crowd import prolific
+from annotation.models.crowd import ANNOTATOR
+from annotation.visits import PROLIFIC, VisitError
+from annotation.web.access import for_roles
+
+
+# A form that leads off this host is to be allowed to, on this page alone.
+@csp_update({"form-action": [prolific.SITE]})
+@require_safe
+@never_cache
+@for_roles(ANNOTATOR)
+def visit(request: HttpRequest) -> HttpResponse:
+    """How far my visit is, and the way back to the platform."""
+    found = visits.current(request.session, request.user)
+    if found is None:
+        return redirect("tasks")
+    about: dict[str, Any] = {"progress": visits.progress(found), "ended": found.reported in visits.ENDED}
+    about["owner"] = found.identity.worker_id
+    return render(request, f"annotation/entry/visit_{found.study.provider}.html", about)
+
+
+@require_POST
+@for_roles(ANNOTATOR)
+def finish(request: HttpRequest) -> HttpResponse:
+    """End my visit; Prolific is told by the address that this leads to."""
+    found = visits.current(request.session, request.user)
+    if found is None:
+        return redirect("tasks")
+    try:
+        reached = visits.finish(found)
+    except VisitError as why:
+        messages.warning(request, str(why))
+        return redirect("visit")
+    if found.study.provider == PROLIFIC and reached.code:
+        return redirect(prolific.completion_address(reached.code))
+    return redirect("visit")
+
+
+urlpatterns = [
+    path("visit/", visit, name="visit"),
+    path("visit/finish/", finish, name="finish_visit"),
+]

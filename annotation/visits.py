@@ -1,0 +1,255 @@
+"""Visits from crowd platforms: somebody comes to work on a study, and goes back with a code.
+
+A visit is one submission of the platform's. What counts towards it are the answers handed in since it
+began, those of tests apart. It ends in one of three ways:
+
+    complete      the study's answers are given, or some were and there is nothing left
+    screened out  a test was failed or the worker suspended, or there was nothing from the beginning
+    reported      the platform says that the submission was returned, timed out or rejected
+
+The last gives back what the worker has in hand; a code is for the first two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from annotation import leases, sql
+from annotation.audit import record
+from annotation.models import Account, Assignment, Campaign, Identity, Study, Visit
+from annotation.offers import Offer, no_consent, offers
+from annotation.qualification import ROLE as TEST
+
+PROLIFIC, MTURK = "prolific", "mturk"
+PROVIDERS = (PROLIFIC, MTURK)
+#: Platforms that name their studies.
+NAMING = (PROLIFIC,)
+#: Under which a session keeps the visit that it is for.
+SESSION = "visit"
+#: What a platform says of a submission that nobody is to work on any more.
+ENDED = ("RETURNED", "TIMED-OUT", "REJECTED")
+#: How a visit stands: there is work; it may end, with the answers given, after a test that was failed
+#: or a suspension, or because there was nothing from the beginning.
+WORKING, DONE, OUT, NOTHING = "working", "done", "out", "nothing"
+#: Reasons for which a worker is kept out of a kind, and those that are nobody's doing.
+_BARRED = ("suspended", "blocked", "too_few_tasks", "too_few_approved", "test_failed", "too_many_tests")
+_NO_WORK = ("none_open", "all_judged", "busy", "unjudged", "paused", "closed")
+MOST_WANTED = 10_000
+
+
+class VisitError(ValueError):
+    """A study or a visit that cannot be so; one line with the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a visit is. `again`: a test that was failed may be taken again instead of ending it."""
+
+    visit: Visit
+    answered: int
+    state: str
+    again: bool = False
+
+    @property
+    def wanted(self) -> int:
+        return self.visit.study.wanted
+
+    @property
+    def may_end(self) -> bool:
+        """Whether nothing is left to do but to go back."""
+        return self.state != WORKING and not self.again
+
+    @property
+    def code(self) -> str:
+        """What the platform is told; "" while there is work, and where the study has no such code."""
+        study = self.visit.study
+        return {WORKING: "", DONE: study.completion_code}.get(self.state, study.screen_out_code)
+
+
+def save_study(
+    *,
+    campaign: Campaign,
+    provider: str,
+    external_id: str = "",
+    wanted: int,
+    completion_code: str = "",
+    screen_out_code: str = "",
+    actor: Account | None = None,
+) -> Study:
+    """A campaign's study on a platform; the same one again is changed. Raises VisitError."""
+    if provider not in PROVIDERS:
+        raise VisitError(
+            _("There is no platform “%(name)s”; known: %(known)s.")
+            % {"name": provider, "known": ", ".join(PROVIDERS)}
+        )
+    if bool(external_id) != (provider in NAMING):
+        raise VisitError(
+            _("A study on Prolific has an id: copy it from the study's address there.")
+            if provider in NAMING
+            else _("A study on this platform has no id: leave it out.")
+        )
+    if not 1 <= wanted <= MOST_WANTED:
+        raise VisitError(
+            _("%(wanted)d answers cannot be asked of one visitor; expected 1 to %(most)d.")
+            % {"wanted": wanted, "most": MOST_WANTED}
+        )
+    if max(map(len, (completion_code, screen_out_code))) > 50 or len(external_id) > 100:
+        raise VisitError(_("A code has 50 characters at most, an id 100."))
+    with sql.writing():
+        Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        found = Study.objects.filter(provider=provider, external_id=external_id)
+        other = found.exclude(campaign=campaign).first() if external_id else None
+        if other is not None:
+            raise VisitError(
+                _("This study is of campaign “%(name)s” already.") % {"name": other.campaign.name}
+            )
+        codes = {"completion_code": completion_code, "screen_out_code": screen_out_code}
+        study, _made = found.update_or_create(
+            campaign=campaign,
+            provider=provider,
+            external_id=external_id,
+            defaults={"wanted": wanted, **codes},
+            create_defaults={"wanted": wanted, "created_by": actor, **codes},
+        )
+        record(actor=actor, act="save_study", campaign=campaign, provider=provider, study=external_id)
+    return study
+
+
+def study_at(*, provider: str, campaign: Campaign, external_id: str = "") -> Study:
+    """The study by which somebody comes. Raises VisitError where nobody has told us of it."""
+    found = Study.objects.filter(provider=provider, campaign=campaign, external_id=external_id).first()
+    if found is None:
+        raise VisitError(_("This study is not known here yet. Tell its researchers, who can add it."))
+    return found
+
+
+def begin(*, study: Study, account: Account, external_id: str) -> Visit:
+    """The visit of a submission; made when they come for the first time. Raises VisitError.
+
+    Refused where the submission is somebody else's, or over on the platform, or the account may do more
+    than work: an address that anybody can write down lets nobody into such a one.
+    """
+    if account.has_staff_role or not account.is_active:
+        raise VisitError(_("This account is not let in by a platform. Sign in with its password instead."))
+    identity = Identity.objects.get(account=account)
+    visit, _made = Visit.objects.select_related("identity", "study__campaign").get_or_create(
+        study=study, external_id=external_id, defaults={"identity": identity, "begun_at": sql.now()}
+    )
+    if visit.identity_id != identity.pk:
+        raise VisitError(_("This submission is somebody else's. Open the study again on your platform."))
+    if visit.reported in ENDED:
+        raise VisitError(_("Your platform says that this submission was returned or has ended."))
+    return visit
+
+
+def current(session: Mapping[str, Any], account: Any) -> Visit | None:
+    """The visit that a session is for, where it is the account's own."""
+    number = session.get(SESSION)
+    if number is None:
+        return None
+    visits = Visit.objects.select_related("identity", "study__campaign")
+    return visits.filter(pk=number, identity__account_id=account.pk).first()
+
+
+def over(visit: Visit, *, holding: int = 0) -> bool:
+    """Whether no more is handed out: all is answered, or will be with what is in hand, or it ended."""
+    return bool(visit.outcome) or visit.reported in ENDED or answered(visit) + holding >= visit.study.wanted
+
+
+def answered(visit: Visit) -> int:
+    """The answers that count towards a visit."""
+    done = Assignment.objects.filter(
+        campaign=visit.study.campaign_id,
+        worker=visit.identity.worker_id,
+        state=Assignment.SUBMITTED,
+        ended_at__gte=visit.begun_at,
+    )
+    return done.exclude(role=TEST).count()
+
+
+def progress(visit: Visit) -> Progress:
+    """How far a visit is, and whether it may end."""
+    given = answered(visit)
+    if visit.outcome:
+        return Progress(visit, given, DONE if visit.outcome == Visit.COMPLETE else OUT)
+    if given >= visit.study.wanted:
+        return Progress(visit, given, DONE)
+    worker, campaign = visit.identity.worker, visit.study.campaign
+    if campaign.state == Campaign.OPEN and no_consent(worker=worker.pk, campaign=campaign):
+        return Progress(visit, given, WORKING)
+    own = [offer for offer in offers(worker=worker) if offer.campaign.pk == campaign.pk]
+    codes = {offer.nothing.code for offer in own if offer.nothing is not None}
+    if any(map(_open, own)):
+        return Progress(visit, given, WORKING)
+    if given and (codes & set(_NO_WORK) or not own):
+        return Progress(visit, given, DONE)
+    if codes & set(_BARRED):
+        return Progress(visit, given, OUT, again=any(offer.wants_test for offer in own))
+    return Progress(visit, given, DONE if given else NOTHING)
+
+
+def _open(offer: Offer) -> bool:
+    """Whether there is anything to do: work, or a test that has not been failed."""
+    return offer.nothing is None or offer.test is not None or offer.nothing.code == "no_test"
+
+
+def finish(visit: Visit) -> Progress:
+    """End a visit that may end, and give back what is in hand; ended before, it stays as it ended."""
+    with sql.writing():
+        found = Visit.objects.select_for_update(of=("self",)).select_related("identity", "study__campaign")
+        row = found.get(pk=visit.pk)
+        reached = progress(row)
+        if row.outcome:
+            return reached
+        if reached.state == WORKING:
+            raise VisitError(_("There is work left: go on, or return the submission on your platform."))
+        row.outcome = Visit.COMPLETE if reached.state == DONE else Visit.SCREENED_OUT
+        row.ended_at = sql.now()
+        row.save(update_fields=["outcome", "ended_at"])
+        _release(row)
+    return reached
+
+
+def report(*, provider: str, submission: str, participant: str, status: str, at: datetime) -> bool:
+    """Note what a platform says of a submission: False where we do not know it, or knew that or later news.
+
+    Where it has ended, what the worker has in hand is given back, unless they are here by another one.
+    """
+    with sql.writing():
+        visit = (
+            Visit.objects.select_for_update(of=("self",))
+            .select_related("identity", "study__campaign")
+            .filter(study__provider=provider, external_id=submission, identity__external_id=participant)
+            .first()
+        )
+        if visit is None or visit.reported == status:
+            return False
+        if visit.reported_at is not None and at < visit.reported_at:
+            return False
+        visit.reported, visit.reported_at = status, at
+        visit.save(update_fields=["reported", "reported_at"])
+        if status in ENDED and not _others(visit):
+            _release(visit)
+    return True
+
+
+def _others(visit: Visit) -> bool:
+    """Whether the worker is at work in the same campaign by another visit."""
+    others = Visit.objects.filter(
+        identity=visit.identity_id, study__campaign=visit.study.campaign_id, outcome=""
+    )
+    return others.exclude(pk=visit.pk).exclude(reported__in=ENDED).exists()
+
+
+def _release(visit: Visit) -> None:
+    worker = visit.identity.worker_id
+    held = Assignment.objects.filter(
+        worker=worker, campaign=visit.study.campaign_id, state=Assignment.LEASED
+    ).values_list("pk", flat=True)
+    for assignment in list(held):
+        leases.give_back(worker=worker, assignment=assignment)

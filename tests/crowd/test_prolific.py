@@ -1,0 +1,482 @@
+"""Participants of Prolific: they come by an address, work, and go back with a code; what Prolific tells."""
+
+from __future__ import annotations
+
+import json
+import time
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from annotation import instructions, standings, visits, workers
+from annotation.campaign_settings import settings_of
+from annotation.crowd.prolific import signature
+from annotation.models import Account, Assignment, Campaign, Consent, Identity, Standing, Study, Visit, Worker
+from annotation.protocol import questions as q
+from annotation.visits import VisitError
+from annotation.web import limits
+from tests.crowd import platform
+from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, come, tell, visit, work_as
+from tests.factories import some_images
+from tests.queue.world import World
+from tests.trust.test_qualification import examining, take_test
+from tests.web import world as people
+from tests.web.staff import press, said, words
+
+pytestmark = pytest.mark.django_db
+BACK = "Back to Prolific, with the code"
+
+
+@pytest.fixture
+def work(settings: Any) -> World:
+    settings.PROLIFIC_WEBHOOK_SECRET = platform.SECRET
+    world = World(some_images(4))
+    instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="")
+    platform.prolific_study(world)
+    return world
+
+
+# Coming in
+
+
+def test_a_participant_is_a_worker_under_a_pseudonym(work: World):
+    client = come()
+    account = account_in(client)
+    identity = Identity.objects.get()
+    assert (identity.provider, identity.external_id) == ("prolific", ANN)
+    assert account.username == identity.worker.pseudonym and not account.has_usable_password()
+    assert ANN not in words(client.get(reverse("tasks"))) and "quay" in words(client.get(reverse("tasks")))
+
+
+def test_who_comes_again_is_the_same_worker(work: World):
+    come()
+    come()
+    come(submission=SECOND)
+    assert Worker.objects.filter(identity__provider="prolific").count() == 1
+    assert Visit.objects.count() == 2
+
+
+def test_another_participant_in_the_same_browser_is_somebody_else(work: World):
+    client = come()
+    ann = account_in(client)
+    session = client.session
+    session["instructions_read"] = {"left by": 1}
+    session.save()
+    come(BOB, SECOND, client)
+    assert account_in(client) != ann
+    assert "instructions_read" not in client.session
+
+
+def test_a_researcher_who_tries_the_address_is_signed_out_first(work: World):
+    client = people.signed_in("ada", "researcher")
+    come(client=client)
+    assert account_in(client).username != "ada"
+    assert client.get(reverse("entry", args=["quay"])).status_code == 403
+
+
+def test_consent_comes_before_the_first_task(work: World):
+    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="You agree to be kind.")
+    client = Client()
+    consent = reverse("task_consent", args=["quay"])
+    assert client.get(platform.address())["Location"] == consent
+    task = reverse("task", args=["quay", q.COREF_LINK])
+    assert client.get(task)["Location"].startswith(consent)
+    press(client, consent, "I agree")
+    assert Consent.objects.count() == 1
+    assert client.get(platform.address())["Location"] == reverse("tasks")
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("", "not complete"),
+        ("?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID=x&SESSION_ID=y", "not complete"),
+        (f"?PROLIFIC_PID={ANN}&STUDY_ID={platform.STUDY}", "not complete"),
+        (f"?PROLIFIC_PID={ANN}'--&STUDY_ID={platform.STUDY}&SESSION_ID={FIRST}", "not complete"),
+        (f"?PROLIFIC_PID={ANN}&STUDY_ID={BOB}&SESSION_ID={FIRST}", "not known here yet"),
+    ],
+)
+def test_an_address_that_is_none_is_refused_with_the_next_step(work: World, query: str, told: str):
+    answer = Client().get(reverse("prolific", args=["quay"]) + query)
+    assert answer.status_code == 403 and told in words(answer)
+    assert not Identity.objects.exists() and not Account.objects.exists()
+
+
+def test_a_study_leads_to_its_own_campaign_only(work: World):
+    World(name="other")
+    answer = Client().get(platform.address(name="other"))
+    assert answer.status_code == 403 and "not known here yet" in words(answer)
+    assert Client().get(platform.address(name="nothing")).status_code == 404
+
+
+def test_a_submission_of_somebody_else_is_refused(work: World):
+    come(ANN, FIRST)
+    answer = Client().get(platform.address(BOB, FIRST))
+    assert answer.status_code == 403 and "somebody else" in words(answer)
+
+
+def test_an_address_lets_nobody_into_an_account_of_staff(work: World):
+    account_in(come()).roles.create(role="researcher")
+    client = Client()
+    answer = client.get(platform.address())
+    assert answer.status_code == 403 and "Sign in with its password" in words(answer)
+    assert "_auth_user_id" not in client.session
+
+
+def test_a_suspended_account_is_not_let_in(work: World):
+    Account.objects.filter(pk=account_in(come()).pk).update(is_active=False)
+    assert Client().get(platform.address()).status_code == 403
+
+
+def test_accounts_are_not_made_without_end(work: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(limits, "ENTRY_ADDRESS", limits.ENTRY_ADDRESS._replace(most=1))
+    come()
+    assert Client().get(platform.address(BOB, SECOND)).status_code == 429
+    come()
+
+
+def test_two_windows_at_once_are_one_worker(work: World, monkeypatch: pytest.MonkeyPatch):
+    plain = workers.admit
+
+    def overtaken(**about: Any) -> Account:
+        """The other window is faster by a moment."""
+        plain(**about)
+        return plain(**about)
+
+    monkeypatch.setattr(workers, "admit", overtaken)
+    found = workers.known_or_admitted(provider="prolific", external_id=ANN)
+    assert Identity.objects.get(external_id=ANN).account == found
+    assert Account.objects.count() == 1
+
+
+# Working and going back
+
+
+def test_a_visitor_sees_only_the_campaign_they_came_for(work: World):
+    World(name="elsewhere")
+    page = words(come().get(reverse("tasks")))
+    assert "quay" in page and "elsewhere" not in page
+
+
+def test_there_is_no_code_while_there_is_work(work: World):
+    client = come()
+    page = words(client.get(reverse("visit")))
+    assert "0 of 2" in page and "C0MPLETE" not in page
+    assert "There is work left" in said(client.post(reverse("finish_visit"), follow=True))[0]
+    assert visit().outcome == ""
+
+
+def test_enough_answers_lead_back_with_the_completion_code(work: World):
+    client = come()
+    work_as(work, answers=2)
+    task = reverse("task", args=["quay", q.COREF_LINK])
+    assert client.get(task)["Location"] == reverse("visit")
+    assert "C0MPLETE" in words(client.get(reverse("visit")))
+    answer = client.post(reverse("finish_visit"))
+    assert answer["Location"] == "https://app.prolific.com/submissions/complete?cc=C0MPLETE"
+    assert visit().outcome == "complete"
+
+
+def test_going_back_twice_is_going_back_once(work: World):
+    client = come()
+    work_as(work, answers=2)
+    first = client.post(reverse("finish_visit"))["Location"]
+    ended = visit().ended_at
+    assert client.post(reverse("finish_visit"))["Location"] == first
+    assert visit().ended_at == ended
+
+
+def test_nothing_is_handed_out_beyond_what_was_asked(work: World):
+    client = come()
+    work_as(work, answers=1)
+    held = work.held(-1)
+    answer = client.get(
+        reverse("task", args=["quay", q.COREF_LINK]), {"part": "desk", "holding": str(held.id)}
+    )
+    assert answer.json() == {"nothing": "done"}
+
+
+def test_what_is_in_hand_when_one_goes_back_is_given_back(work: World):
+    client = come()
+    work_as(work, answers=2)
+    held = work.held(-1)
+    client.post(reverse("finish_visit"))
+    assert Assignment.objects.get(pk=held.id).state == Assignment.RETURNED
+
+
+def test_answers_before_the_visit_and_of_tests_do_not_count(work: World):
+    come()
+    work_as(work, answers=2)
+    come(submission=SECOND)
+    assert visits.answered(visit()) == 2 and visits.answered(visit(SECOND)) == 0
+    Assignment.objects.update(role="qualification")
+    assert visits.answered(visit()) == 0
+
+
+def test_some_answers_are_enough_where_nothing_is_left(work: World):
+    client = come()
+    work_as(work, answers=1)
+    Campaign.objects.update(state=Campaign.PAUSED)
+    page = words(client.get(reverse("visit")))
+    assert "that is enough" in page and "C0MPLETE" in page
+    task = reverse("task", args=["quay", q.COREF_LINK])
+    assert client.get(task)["Location"] == reverse("visit")
+
+
+def test_who_found_nothing_at_all_gets_the_other_code(work: World):
+    Campaign.objects.update(state=Campaign.PAUSED)
+    page = words(come().get(reverse("visit")))
+    assert "no work for you now" in page and "SCREEN0UT" in page and "C0MPLETE" not in page
+
+
+def suspend(kinds: Any = q.QUESTIONS) -> None:
+    """The visitor is suspended from these kinds."""
+    campaign = Campaign.objects.get(name="quay")
+    for kind in kinds:
+        trust = settings_of(campaign.settings).trust
+        standings.join(worker=visit().identity.worker_id, campaign=campaign, kind=kind, settings=trust)
+    Standing.objects.filter(kind__in=kinds).update(state="suspended")
+
+
+def test_who_is_suspended_goes_back_screened_out(work: World):
+    client = come()
+    suspend()
+    task = reverse("task", args=["quay", q.COREF_LINK])
+    assert client.get(task)["Location"] == reverse("visit")
+    page = client.get(reverse("visit"))
+    assert "Your visit ends here" in words(page) and "C0MPLETE" not in words(page)
+    answer = client.post(reverse("finish_visit"))
+    assert answer["Location"].endswith("?cc=SCREEN0UT")
+    assert visit().outcome == "screened_out"
+
+
+def test_a_suspension_from_one_kind_leaves_the_others(work: World):
+    client = come()
+    suspend([q.BOX_DRAWING])
+    assert (
+        "0 of 2" in words(client.get(reverse("visit"))) and visits.progress(visit()).state == visits.WORKING
+    )
+
+
+def test_who_failed_the_test_may_take_it_again_or_go_back():
+    world = examining()
+    instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="")
+    platform.prolific_study(world)
+    client = come()
+    world.workers.append(visit().identity.worker_id)
+    assert visits.progress(visit()).state == visits.WORKING
+    take_test(world, right=0, worker=-1)
+    reached = visits.progress(visit())
+    assert (reached.state, reached.code, reached.again) == (visits.OUT, "SCREEN0UT", True)
+    assert "take the test again instead" in words(client.get(reverse("visit")))
+    task = reverse("task", args=["quay", q.COREF_LINK])
+    assert client.get(task).status_code == 200
+    for _ in range(2):
+        take_test(world, right=0, worker=-1)
+    assert not visits.progress(visit()).again
+    assert client.get(task)["Location"] == reverse("visit")
+
+
+def test_without_a_code_one_is_told_what_to_do(work: World):
+    Study.objects.update(completion_code="")
+    client = come()
+    work_as(work, answers=2)
+    page = client.get(reverse("visit"))
+    assert "no code for this" in words(page) and BACK not in words(page)
+
+
+def test_only_the_page_of_a_visit_lets_a_form_lead_to_prolific(work: World):
+    client = come()
+    policy = client.get(reverse("visit")).headers["Content-Security-Policy"]
+    assert "form-action 'self' https://app.prolific.com" in policy
+    assert "prolific" not in client.get(reverse("tasks")).headers["Content-Security-Policy"]
+
+
+def test_who_did_not_come_from_a_platform_has_no_visit(work: World):
+    client = people.signed_in("olga", "annotator")
+    assert client.get(reverse("visit"))["Location"] == reverse("tasks")
+    assert client.post(reverse("finish_visit"))["Location"] == reverse("tasks")
+
+
+def test_a_visit_of_another_is_not_shown(work: World):
+    come()
+    client = people.signed_in("olga", "annotator")
+    session = client.session
+    session[visits.SESSION] = visit().pk
+    session.save()
+    assert client.get(reverse("visit"))["Location"] == reverse("tasks")
+
+
+def test_erasing_a_worker_erases_what_the_platform_knows_them_by(work: World):
+    come()
+    workers.erase(worker=visit().identity.worker)
+    assert not Visit.objects.exists() and not Identity.objects.exists()
+
+
+# What Prolific tells
+
+
+@pytest.mark.parametrize("status", visits.ENDED)
+def test_a_submission_that_has_ended_gives_back_what_was_in_hand(work: World, status: str):
+    come()
+    work_as(work, answers=1)
+    held = work.held(-1)
+    assert tell(status).json() == {"changed": True}
+    assert Assignment.objects.get(pk=held.id).state == Assignment.RETURNED
+    assert visit().reported == status
+
+
+def test_other_news_takes_nothing_away(work: World):
+    come()
+    work_as(work, answers=1)
+    held = work.held(-1)
+    tell("AWAITING REVIEW")
+    assert Assignment.objects.get(pk=held.id).state == Assignment.LEASED
+    assert visit().reported == "AWAITING REVIEW"
+
+
+def test_a_submission_that_has_ended_is_not_worked_on(work: World):
+    client = come()
+    tell("RETURNED")
+    task = reverse("task", args=["quay", q.COREF_LINK])
+    assert client.get(task)["Location"] == reverse("visit")
+    assert "This submission has ended" in words(client.get(reverse("visit")))
+    assert Client().get(platform.address()).status_code == 403
+
+
+def test_told_twice_is_told_once(work: World):
+    come()
+    tell("RETURNED")
+    come(submission=SECOND)
+    work_as(work, SECOND, answers=1)
+    held = work.held(-1)
+    assert tell("RETURNED").json() == {"changed": False}
+    assert Assignment.objects.get(pk=held.id).state == Assignment.LEASED
+
+
+def test_what_is_held_for_another_submission_stays(work: World):
+    come()
+    come(submission=SECOND)
+    work_as(work, SECOND, answers=1)
+    held = work.held(-1)
+    assert tell("TIMED-OUT").json() == {"changed": True}
+    assert Assignment.objects.get(pk=held.id).state == Assignment.LEASED
+
+
+def test_old_news_that_comes_late_changes_nothing(work: World):
+    come()
+    now = time.time()
+    tell("APPROVED", happened=now - 10)
+    assert tell("AWAITING REVIEW", happened=now - 60).json() == {"changed": False}
+    assert visit().reported == "APPROVED"
+
+
+@pytest.mark.parametrize("about", [{"submission": SECOND}, {"who": BOB}, {"event": "study.status.change"}])
+def test_news_of_what_we_do_not_know_is_taken_and_changes_nothing(work: World, about: dict[str, str]):
+    come()
+    answer = tell("RETURNED", **about)  # type: ignore[arg-type]
+    assert (answer.status_code, answer.json()) == (200, {"changed": False})
+    assert visit().reported == ""
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [{"secret": "guessed"}, {"sent": time.time() - 3600}, {"sent": time.time() + 3600}, {"sent": 0}],
+)
+def test_what_prolific_did_not_sign_just_now_is_refused(work: World, forged: dict[str, Any]):
+    come()
+    assert tell("RETURNED", **forged).status_code == 401
+    assert visit().reported == ""
+
+
+def test_a_body_changed_on_the_way_is_refused(work: World):
+    come()
+    answer = Client().post(
+        reverse("prolific_webhook"),
+        b'{"event_type": "submission.status.change"}',
+        content_type="application/json",
+        headers={
+            "X-Prolific-Request-Signature": "bm90IHRoZWlycw==",
+            "X-Prolific-Request-Timestamp": str(int(time.time())),
+        },
+    )
+    assert answer.status_code == 401
+
+
+def test_without_a_secret_nothing_is_taken(work: World, settings: Any):
+    come()
+    settings.PROLIFIC_WEBHOOK_SECRET = ""
+    assert tell("RETURNED", secret="").status_code == 401
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b"\xff", b'{"event_type": "submission.status.change"}'])
+def test_a_signed_body_that_is_no_event_is_said_to_be_none(work: World, body: bytes):
+    assert tell("", body=body).status_code == 400
+
+
+def test_the_signature_is_as_prolific_computes_it():
+    """By hand: openssl dgst -sha256 -hmac secret -binary | base64, of 1700000000{"a":1}."""
+    assert signature("secret", "1700000000", b'{"a":1}') == "86FWgFUUlefScwLE0Z5MvtxlDxn6W0A3PADL6lKmRAY="
+
+
+# Researchers
+
+
+def test_a_researcher_sets_up_a_study_and_copies_its_address(work: World):
+    ada = people.signed_in("ada", "researcher")
+    page = press(
+        ada, reverse("entry", args=["quay"]), "Keep the study", study=BOB, wanted="30", completion="XY"
+    )
+    assert Study.objects.get(external_id=BOB).wanted == 30
+    assert "/prolific/quay/?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}" in words(page)
+
+
+@pytest.mark.parametrize(
+    ("about", "told"),
+    [
+        ({"provider": "prolific", "wanted": 5}, "has an id"),
+        ({"provider": "mturk", "wanted": 5, "external_id": "x"}, "has no id"),
+        ({"provider": "prolific", "wanted": 0, "external_id": "x"}, "cannot be asked"),
+        ({"provider": "nothing", "wanted": 5}, "no platform"),
+    ],
+)
+def test_what_cannot_be_a_study_is_refused(work: World, about: dict[str, Any], told: str):
+    with pytest.raises(VisitError, match=told):
+        visits.save_study(campaign=work.campaign, **about)
+
+
+def test_a_study_belongs_to_one_campaign(work: World):
+    other = World(name="other")
+    with pytest.raises(VisitError, match="of campaign “quay” already"):
+        platform.prolific_study(other)
+
+
+def command(*arguments: str) -> dict[str, Any]:
+    out = StringIO()
+    call_command("study", *arguments, "--json", stdout=out)
+    found: dict[str, Any] = json.loads(out.getvalue())
+    return found
+
+
+def test_the_command_sets_up_studies_and_lists_their_visits(work: World):
+    come()
+    work_as(work, answers=2)
+    visits.finish(visit())
+    (row,) = command("quay", "--visits")["visits"]
+    assert (row["submission"], row["answered"], row["outcome"]) == (FIRST, 2, "complete")
+    found = command("quay", "--set", "mturk", "--wanted", "3", "--complete", "thanks")["studies"]
+    assert [one["platform"] for one in found] == ["prolific", "mturk"]
+    with pytest.raises(CommandError, match="has an id"):
+        command("quay", "--set", "prolific")
+
+
+def test_the_command_prints_tables(work: World):
+    out = StringIO()
+    call_command("study", "quay", stdout=out)
+    assert "C0MPLETE" in out.getvalue()
+    call_command("study", "quay", "--visits", stdout=out)
+    assert "has no visits" in out.getvalue()
