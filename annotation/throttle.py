@@ -3,7 +3,7 @@
 A limit allows `most` attempts within `seconds` of the first; whoever is beyond it waits until those
 seconds are over. What is tried is noted before its outcome is known, so that attempts side by side
 count too; one that succeeded is taken back. Rows hold digests, so nothing in them leads to a person,
-and are deleted a day after they were made.
+and are deleted when they are a day old.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from annotation.models import Attempts
 
 #: Rows older than this are of no limit any more.
 KEPT = timedelta(days=1)
+#: Rows deleted in one turn.
+MOST_PRUNED = 500
 
 
 class Limit(NamedTuple):
@@ -47,12 +49,13 @@ def attempt(*tries: Try) -> int:
     """Note an attempt under each of the limits: 0, or the seconds to wait, and then nothing is noted."""
     with sql.writing():
         now = sql.now()
-        Attempts.objects.filter(since__lt=now - KEPT).delete()
         rows = []
         # In the order of their keys: two visitors never wait for each other.
         for each in sorted(tries, key=lambda one: one.key):
             Attempts.objects.get_or_create(key=each.key, defaults={"since": now})
-            row = Attempts.objects.select_for_update().get(key=each.key)
+            row = Attempts.objects.select_for_update().filter(key=each.key).first()
+            if row is None:  # pruned this very moment
+                row = Attempts.objects.create(key=each.key, since=now)
             if row.since + timedelta(seconds=each.limit.seconds) <= now:
                 row.count, row.since = 0, now
             rows.append((row, each.limit))
@@ -78,3 +81,10 @@ def take_back(*tries: Try) -> None:
 def forget(*tries: Try) -> None:
     """Begin anew under these limits."""
     Attempts.objects.filter(key__in=[each.key for each in tries]).delete()
+
+
+def prune() -> None:
+    """Delete the rows that are of no limit any more; those that somebody is just counting are passed over."""
+    with sql.writing():
+        old = Attempts.objects.select_for_update(skip_locked=True).filter(since__lt=sql.now() - KEPT)
+        Attempts.objects.filter(pk__in=list(old.values_list("pk", flat=True)[:MOST_PRUNED])).delete()

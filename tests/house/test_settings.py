@@ -69,6 +69,13 @@ def test_without_any_variable_all_that_is_written_lies_in_the_data_folder(tmp_pa
             {"DATABASE_URL": "oracle:thin@somewhere:a-password"},
             "DATABASE_URL is none; expected postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH",
         ),
+        *[
+            (
+                {"EMAIL_URL": address},
+                "EMAIL_URL is none; expected smtp://HOST:PORT, or smtp+tls:// or smtps://USER:PASSWORD@HOST:PORT",
+            )
+            for address in ("mail.example:25", "imap://mail.example", "smtp://mail.example:many", "smtp://")
+        ],
     ],
 )
 def test_a_variable_that_makes_no_sense_is_named(tmp_path: Path, change: dict[str, str], line: str) -> None:
@@ -83,3 +90,22 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         1,
         f"DATA_DIR={tmp_path / 'file' / 'data'} cannot be made: Not a directory\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "console localhost 25   False False"),
+        (PRODUCTION, "dummy localhost 25   False False"),
+        ({"EMAIL_URL": "smtp://mail.example"}, "smtp mail.example 25   False False"),
+        ({"EMAIL_URL": "smtp+tls://me%40x:p%2Fw@mail.example"}, "smtp mail.example 587 me@x p/w True False"),
+        ({"EMAIL_URL": "smtps://me:pw@mail.example:2465"}, "smtp mail.example 2465 me pw False True"),
+    ],
+)
+def test_letters_go_out_as_one_address_says(tmp_path: Path, given: dict[str, str], told: str) -> None:
+    ask = (
+        "from django.conf import settings as s; print(s.EMAIL_BACKEND.split('.')[-2], s.EMAIL_HOST, "
+        "s.EMAIL_PORT, s.EMAIL_HOST_USER, s.EMAIL_HOST_PASSWORD, s.EMAIL_USE_TLS, s.EMAIL_USE_SSL)"
+    )
+    done = manage(tmp_path, "shell", "--no-imports", "-c", ask, **given)
+    assert (done.returncode, done.stdout) == (0, f"{told}\n")
