@@ -47,6 +47,8 @@ def counted_row(item: CountedItem, *, campaign: Campaign, images: Images) -> Con
         raise BadItem(
             f"nobody can grade {item.kind!r}; expected relevance, graded_relevance, caption_writing"
         )
+    if item.kind not in campaign.kinds:
+        raise BadItem(f"campaign {campaign.name!r} asks {', '.join(campaign.kinds)}; not {item.kind}")
     if item.purpose not in Control.PURPOSES:
         raise BadItem(f"unknown purpose {item.purpose!r}; known: {', '.join(Control.PURPOSES)}")
     if item.purpose == Control.CONTROL and known_from(item.kind) != CONTROLS:

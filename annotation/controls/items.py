@@ -81,8 +81,8 @@ def plain_known(known: str | Sequence[Box]) -> Any:
 
 def row_of(item: KnownItem, *, campaign: Campaign, images: Images) -> Control:
     """The row of a known item, not stored yet, its source left open. Raises BadItem."""
-    if item.kind not in q.ANSWERS:
-        raise BadItem(f"unknown kind {item.kind!r}; known: {', '.join(q.QUESTIONS)}")
+    if item.kind not in campaign.kinds:
+        raise BadItem(f"unknown kind {item.kind!r}; known: {', '.join(campaign.kinds)}")
     if item.purpose not in Control.PURPOSES:
         raise BadItem(f"unknown purpose {item.purpose!r}; known: {', '.join(Control.PURPOSES)}")
     if item.purpose == Control.CONTROL and known_from(item.kind) != CONTROLS:

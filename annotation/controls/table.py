@@ -2,7 +2,8 @@
 
 The first line names the columns, in any order:
 
-    kind         coref_link, chain_verification, box_requirement, box_drawing, box_quality, box_coverage
+    kind         coref_link, chain_verification, box_requirement, box_drawing, box_quality, box_coverage;
+                 relevance, graded_relevance, caption_writing
     purpose      control or qualification
     image        the image's key in the campaign's corpus
     mentions     their ids, separated by spaces: 0:0-2 3:1-3 (caption:start-end, from 0, end exclusive)
@@ -10,8 +11,12 @@ The first line names the columns, in any order:
     pending      box_quality: the box that is asked about; else empty
     known        the answer's word; for box_drawing the boxes still to be drawn, or none
     explanation  optional: why, for whoever got it wrong
+    captions     relevance, graded_relevance: the captions shown, IMAGE#NUMBER, separated by spaces
+    sentence     caption_writing: the sentence that the test of spelling asks about
 
-Boxes are in pixels, 1-based and inclusive.
+Boxes are in pixels, 1-based and inclusive. Of the last three kinds `known` is: the captions that are
+true, named in the same way; the grade; "correct" or "incorrect". A file about these kinds alone may leave
+out mentions, boxes and pending, one about the others captions and sentence.
 """
 
 from __future__ import annotations
@@ -22,15 +27,19 @@ from pathlib import Path
 from typing import Any
 
 from annotation.controls.authoring import Added, add
+from annotation.controls.counted import CountedItem
 from annotation.controls.items import BadItem, KnownItem
 from annotation.formats.base import FormatError
 from annotation.formats.text import lines
 from annotation.models import Account, Campaign
-from annotation.protocol.questions import BOX_DRAWING
+from annotation.protocol.questions import BOX_DRAWING, COUNTED, RELEVANCE
 from annotation.protocol.terms import Box
 
-REQUIRED = ("kind", "purpose", "image", "mentions", "boxes", "pending", "known")
-COLUMNS = (*REQUIRED, "explanation")
+REQUIRED = ("kind", "purpose", "image", "known")
+#: Needed unless the file has the columns of questions that are only counted.
+OF_CHAIN = ("mentions", "boxes", "pending")
+OF_COUNTED = ("captions", "sentence")
+COLUMNS = (*REQUIRED, *OF_CHAIN, "explanation", *OF_COUNTED)
 #: The known answer to a drawing where nothing is left to draw.
 NOTHING_LEFT = "none"
 
@@ -41,7 +50,7 @@ def from_csv(*, campaign: Campaign, file: Path, actor: Account | None = None) ->
     Rows that stand there already are left alone. Raises BadItems, naming the line of every bad row,
     and FormatError where the file is no such table.
     """
-    items: list[tuple[int, KnownItem]] = []
+    items: list[tuple[int, KnownItem | CountedItem]] = []
     problems: list[tuple[int, str]] = []
     for line, cells in _rows(file):
         try:
@@ -58,7 +67,8 @@ def _rows(file: Path) -> Iterator[tuple[int, Mapping[str | None, Any]]]:
     reader = csv.DictReader((text for _, text in lines(file, keep_ends=True)), strict=True)
     try:
         head = list(reader.fieldnames or ())
-        missing = [name for name in REQUIRED if name not in head]
+        needed = REQUIRED if set(head) & set(OF_COUNTED) else (*REQUIRED, *OF_CHAIN)
+        missing = [name for name in needed if name not in head]
         unknown = [name for name in head if name not in COLUMNS or head.count(name) > 1]
         if missing or unknown:
             problem = f"lacks the column {missing[0]!r}" if missing else f"has a column {unknown[0]!r}"
@@ -69,7 +79,7 @@ def _rows(file: Path) -> Iterator[tuple[int, Mapping[str | None, Any]]]:
         raise FormatError(str(error), file=file, line=reader.line_num, expected="CSV") from error
 
 
-def _item(cells: Mapping[str | None, Any]) -> KnownItem:
+def _item(cells: Mapping[str | None, Any]) -> KnownItem | CountedItem:
     """The known item of one row. Raises BadItem on what cannot be read."""
     # csv puts what a row has too much under None, and None where it has too little.
     if None in cells or None in cells.values():
@@ -77,22 +87,52 @@ def _item(cells: Mapping[str | None, Any]) -> KnownItem:
     row = {str(name): cell.strip() for name, cell in cells.items()}
     if not row["known"]:
         raise BadItem("known is empty; expected the answer, or none where no box is left to draw")
+    if row["kind"] in COUNTED:
+        return _counted(row)
     known: str | tuple[Box, ...] = row["known"]
     if row["kind"] == BOX_DRAWING:
         known = () if known == NOTHING_LEFT else _boxes(row["known"], "known")
-    pending = _boxes(row["pending"], "pending")
+    pending = _boxes(row.get("pending", ""), "pending")
     if len(pending) > 1:
         raise BadItem(f"pending holds {len(pending)} boxes; expected one")
     return KnownItem(
         kind=row["kind"],
         purpose=row["purpose"],
         image=row["image"],
-        mentions=tuple(row["mentions"].split()),
+        mentions=tuple(row.get("mentions", "").split()),
         known=known,
-        boxes=_boxes(row["boxes"], "boxes"),
+        boxes=_boxes(row.get("boxes", ""), "boxes"),
         pending=pending[0] if pending else None,
         explanation=row.get("explanation", ""),
     )
+
+
+def _counted(row: Mapping[str, str]) -> CountedItem:
+    """The known item of a row about a question that is only counted. Raises BadItem."""
+    captions = tuple(_caption(name) for name in row.get("captions", "").split())
+    known: str | tuple[bool, ...] = row["known"]
+    if row["kind"] == RELEVANCE:
+        true = {_caption(name) for name in row["known"].split()}
+        if unknown := true - set(captions):
+            key, place = min(unknown)
+            raise BadItem(f"known names {key}#{place}, which is not among the captions")
+        known = tuple(name in true for name in captions)
+    return CountedItem(
+        kind=row["kind"],
+        purpose=row["purpose"],
+        image=row["image"],
+        known=known,
+        captions=captions,
+        sentence=row.get("sentence", ""),
+        explanation=row.get("explanation", ""),
+    )
+
+
+def _caption(name: str) -> tuple[str, int]:
+    key, _, place = name.rpartition("#")
+    if not key or not (place.isascii() and place.isdigit()):
+        raise BadItem(f"caption {name!r}: expected IMAGE#NUMBER, as 1000092795#0")
+    return key, int(place)
 
 
 def _boxes(cell: str, column: str) -> tuple[Box, ...]:

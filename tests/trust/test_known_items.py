@@ -95,7 +95,7 @@ def test_a_table_of_every_kind_becomes_rows_that_show_what_it_says(world, tmp_pa
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ("relevance,control,1000,0:0-2,,,yes,", "unknown kind 'relevance'; known: coref_link,"),
+        ("relevant,control,1000,0:0-2,,,yes,", "unknown kind 'relevant'; known: coref_link,"),
         ("coref_link,test,1000,0:0-2 1:0-1,,,yes,", "unknown purpose 'test'; known: control, qualification"),
         ("box_drawing,control,1000,0:0-2,,,none,", "box_drawing has no control items"),
         ("coref_link,control,77,0:0-2 1:0-1,,,yes,", "there is no image '77' in corpus 'quay'"),
