@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -79,16 +79,33 @@ def row_from(values: Sequence[Any]) -> Row:
     return Row(image, campaign, place, priority, version, rulings, opened_at, json.loads(state))
 
 
+#: The columns of a vote, of a judgment `j` and its worker `w`.
+_VOTE = """j.worker_id, j.name, j.key, w.pseudonym, j.answer, j.flag, j.role,
+           j.x_min, j.y_min, j.x_max, j.y_max"""
+#: All votes on an image (a parameter) as one value, for `votes_from`; PostgreSQL's alone.
+VOTES = f"""(SELECT json_agg(json_build_array({_VOTE}) ORDER BY j.id)::text
+     FROM annotation_judgment j JOIN annotation_worker w ON w.id = j.worker_id
+     WHERE j.image_id = %s AND NOT j.void)"""
+
+
 def votes_of(cursor: Any, image: int) -> list[Vote]:
     """All judgments of an open image that are not void, in the order in which they came."""
     sql.execute(
         cursor,
-        """SELECT j.worker_id, j.name, j.key, w.pseudonym, j.answer, j.flag, j.role,
-                  j.x_min, j.y_min, j.x_max, j.y_max
+        f"""SELECT {_VOTE}
            FROM annotation_judgment j JOIN annotation_worker w ON w.id = j.worker_id
            WHERE j.image_id = %s AND NOT j.void ORDER BY j.id""",
         [image],
     )
+    return _votes(cursor.fetchall())
+
+
+def votes_from(value: str | None) -> list[Vote]:
+    """What `votes_of` finds, from VOTES, read by a statement that began under the image's lock."""
+    return _votes(json.loads(value or "[]"))
+
+
+def _votes(rows: Iterable[Sequence[Any]]) -> list[Vote]:
     return [
         Vote(
             worker,
@@ -96,7 +113,7 @@ def votes_of(cursor: Any, image: int) -> list[Vote]:
                 name, key, pseudonym, answer, Box(*box) if box[0] is not None else None, flag=flag, role=role
             ),
         )
-        for worker, name, key, pseudonym, answer, flag, role, *box in cursor.fetchall()
+        for worker, name, key, pseudonym, answer, flag, role, *box in rows
     ]
 
 

@@ -243,7 +243,7 @@ def _of_task(
     task, task_state, task_role, barred = rest[:4]
     image, terms = refold.row_from(rest[4:12]), leases.terms_from(rest[12:])
     drawer = barred if held.kind == q.BOX_QUALITY else None
-    holder, drawn = _holders(cursor, held, terms, drawer)
+    holder, drawn, votes = _holders(cursor, held, terms, drawer, image.id)
     content = _content(held, terms, answer)
     if holder.withdrawn:
         return _withdrawn(
@@ -256,7 +256,7 @@ def _of_task(
         role = q.VOTE  # Asked again since the lease was given: the lease holds one of its places.
     name = judgment_name(held.image_key, holder.pseudonym, held.key)
     judgment = Judgment(name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, role)
-    votes = [*refold.votes_of(cursor, image.id), refold.Vote(held.worker, judgment)]
+    votes.append(refold.Vote(held.worker, judgment))
     protocol, trust = terms.settings.protocol, terms.settings.trust
     twice = (
         role == q.VOTE
@@ -347,7 +347,7 @@ def _of_control(
 ) -> _Answered:
     """An answer on a known item: graded, and paid unless it is of a test."""
     terms = leases.terms_from(rest[1:])
-    holder, _ = _holders(cursor, held, terms, None)
+    holder = _holders(cursor, held, terms)[0]
     content = _content(held, terms, answer)
     right: bool | None = None
     if not content.graded:
@@ -371,29 +371,42 @@ def _of_control(
     campaign = Campaign.objects.get(pk=terms.id)
     assert right is not None
     qualification.answered(assignment=held.id, campaign=campaign, settings=terms.settings, right=right)
-    return _Answered(terms, _holders(cursor, held, terms, None)[0], True, [])
+    return _Answered(terms, _holders(cursor, held, terms)[0], True, [])
 
 
 def _terms(cursor: Any, held: _Held) -> tuple[Terms, Holder]:
     """What the next task needs, where nothing was stored."""
     cursor.execute("SELECT campaign_id FROM annotation_assignment WHERE id = %s", [held.id])
     terms = leases.terms_of(cursor, cursor.fetchone()[0])
-    return terms, _holders(cursor, held, terms, None)[0]
+    return terms, _holders(cursor, held, terms)[0]
 
 
-def _holders(cursor: Any, held: _Held, terms: Terms, drawer: int | None) -> tuple[Holder, Holder | None]:
-    """The worker's standing for the kind, and the drawer's for drawing, locked in the order of their ids."""
+def _holders(
+    cursor: Any, held: _Held, terms: Terms, drawer: int | None = None, image: int | None = None
+) -> tuple[Holder, Holder | None, list[refold.Vote]]:
+    """The worker's standing for the kind, and the drawer's for drawing, locked in the order of their ids;
+    the votes on `image`, whose lock is held, in the same trip."""
     also = " OR (s.worker_id = %s AND s.kind = %s)" if drawer is not None else ""
+    along = image is not None and sql.in_one_trip()
     sql.execute(
         cursor,
-        f"""SELECT {leases.HOLDER} FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
+        f"""SELECT {refold.VOTES if along else "NULL"}, {leases.HOLDER}
+            FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
             WHERE s.campaign_id = %s AND ((s.worker_id = %s AND s.kind = %s){also}) ORDER BY s.id"""
         + sql.locking("s"),
-        [terms.id, held.worker, held.kind, *([drawer, q.BOX_DRAWING] if drawer is not None else [])],
+        [
+            *([image] if along else []),
+            *[terms.id, held.worker, held.kind],
+            *([drawer, q.BOX_DRAWING] if drawer is not None else []),
+        ],
     )
-    found = [leases.holder_from(row) for row in cursor.fetchall()]
+    rows = cursor.fetchall()
+    found = [leases.holder_from(row[1:]) for row in rows]
     own = next(h for h in found if h.worker == held.worker and h.standing.kind == held.kind)
-    return own, next((h for h in found if h is not own), None)
+    votes: list[refold.Vote] = []
+    if image is not None:
+        votes = refold.votes_from(rows[0][0]) if along else refold.votes_of(cursor, image)
+    return own, next((h for h in found if h is not own), None), votes
 
 
 def _after(holder: Holder, events: Sequence[Any], terms: Terms) -> Any:
