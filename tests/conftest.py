@@ -54,7 +54,7 @@ CHROMIUM_FLAGS = [
 
 #: Tests in a browser, and those of them that go through the pages: what the others try is the page alone.
 BROWSER = Path(__file__).resolve().parent / "browser"
-THE_WAYS = ("test_outbox.py", "test_pages.py", "test_tasks.py")
+THE_WAYS = ("test_outbox.py", "test_pages.py", "test_readme.py", "test_tasks.py")
 
 
 def pytest_configure() -> None:

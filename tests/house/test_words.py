@@ -27,7 +27,7 @@ def test_nothing_but_the_settings_reads_the_environment() -> None:
         for path in files
         if re.search(r"os\.(environ\.get|environ\[|getenv)", path.read_text())
     }
-    # DEMO_SERVE is asked by the demonstration alone, and is no setting of the product.
+    # DEMO_SERVE and DEMO_PORT are asked by the demonstration alone, and are no settings of the product.
     assert readers - {"annotation/management/commands/demo.py"} == {"config/settings.py"}
 
 

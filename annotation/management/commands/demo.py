@@ -18,19 +18,24 @@ from django.core.management.base import BaseCommand, CommandParser
 from annotation.management.commands.serve import HOST, PORT, run_server
 from annotation.models import Account, Campaign
 from annotation.models.crowd import ROLES
+from annotation.rehearsal import rehearse
+from annotation.simulation.visits import ORDERLY
 
 CORPUS = "sample"
 CAMPAIGN = "demo"
 USER = "demo"
 IMAGES = 200
 SEED = 1
-STUDY_IMAGES = 40
+STUDY_IMAGES = 12
 WORKERS = 20
 #: Good people mostly, and a few of each kind that control items are there to find.
 MIX = "careful=11,average=5,sloppy=1,random=1,always_yes=1,jittered=1"
-#: The campaign that the queue has: images that simulated workers answer, and images left to visitors.
+#: The campaign that the queue has: images that a simulated crowd finishes, and others that it leaves in the
+#: midst of the work, so that visitors meet every kind of question: so many images by so few workers, none
+#: of whom may say the last word.
 PEOPLE = "people"
-PEOPLE_DONE, PEOPLE_LEFT = 30, 20
+PEOPLE_DONE = 30
+PEOPLE_BEGUN = ((10, 2), (6, 1), (4, 0))
 PEOPLE_WORKERS = 10
 PEOPLE_MIX = "careful=6,average=2,random=1,always_yes=1"
 PEOPLE_SETTINGS = """\
@@ -49,7 +54,8 @@ box_quality = 0.02, box_coverage = 0.03 }
 class Command(BaseCommand):
     help = (
         "Make the sample corpus, have a simulated crowd annotate it, export it under DATA_DIR/demo, print "
-        f"the figures, and serve the pages at http://{HOST}:{PORT} (DEMO_SERVE=0: stop after the report)."
+        f"the figures, and serve the pages at http://{HOST}:{PORT} (DEMO_PORT=8001: at that port instead; "
+        "DEMO_SERVE=0: stop after the report)."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -90,22 +96,38 @@ class Command(BaseCommand):
             )
             return
         self.stdout.write(f"Sign in as {USER!r} with the password {password}")
-        run_server(HOST, PORT)
+        run_server(HOST, int(os.environ.get("DEMO_PORT") or PORT))
 
     def _people(self, corpus: str, campaign: str, folder: Path, *, seed: int, images: int) -> None:
-        """A campaign in the queue: a crowd has answered its first images, the rest waits for visitors."""
+        """A campaign in the queue: a crowd has finished its first images, and others wait for visitors."""
         config = folder / "people.toml"
         config.write_text(PEOPLE_SETTINGS)
         done = min(images, PEOPLE_DONE)
         options: dict[str, Any] = {"corpus": corpus, "tasks": "entities", "config": config}
-        if not Campaign.objects.filter(name=campaign).exists():
+        first = not Campaign.objects.filter(name=campaign).exists()
+        if first:
             self._run("open_campaign", campaign, **options, images=done, quiet=True)
             self._run("add_controls", campaign, from_gold="import", images=images)
             self._run(
                 "simulate_crowd", campaign, workers=PEOPLE_WORKERS, seed=seed, mix=PEOPLE_MIX, through="queue"
             )
-        self._run("open_campaign", campaign, **options, images=min(images, done + PEOPLE_LEFT), quiet=True)
+        for more, workers in PEOPLE_BEGUN:
+            done = min(images, done + more)
+            self._run("open_campaign", campaign, **options, images=done, quiet=True)
+            if first and workers:
+                self._begin(campaign, workers)
         self._run("campaign_status", campaign)
+
+    def _begin(self, campaign: str, workers: int) -> None:
+        """Have so few people begin on what is open that whatever takes one more stays open for a visitor."""
+        rehearse(
+            campaign=Campaign.objects.get(name=campaign),
+            mix={"careful": workers},
+            seed=SEED + workers,
+            conduct=ORDERLY,
+            patience=0,
+            review=False,
+        )
 
     def _run(self, command: str, *args: Any, quiet: bool = False, **options: Any) -> None:
         """Say which command this is, as one would type it, and run it."""

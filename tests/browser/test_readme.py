@@ -1,0 +1,184 @@
+"""The README followed to the letter on a clean checkout: what it says to type, to choose, to press."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.at_work import WORKING, moved_on
+from tests.house.product import REPOSITORY
+from tests.services import free_port, until_it_answers
+
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+#: Clicks, keys and fields that a newcomer needs at most.
+MOST_ACTIONS = 40
+#: Answers of theirs until a chain is finished, at most: some questions are asked only to get to know them.
+MOST_ANSWERS = 25
+#: Seconds that the demonstration takes on a slow and busy machine.
+PATIENCE = 400
+
+
+def section(title: str) -> str:
+    """What the README says under a heading."""
+    found = re.search(rf"^## {title}\n(.*?)(?=^## )", README, re.M | re.S)
+    assert found, f"the README has no part {title!r}"
+    return found[1]
+
+
+def commands(title: str) -> list[str]:
+    """What is to be typed in that part, without the remarks."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", section(title), re.M | re.S)
+    return [line.partition("#")[0].strip() for block in blocks for line in block.splitlines()]
+
+
+def steps(title: str) -> list[str]:
+    """The numbered steps of that part."""
+    return re.findall(r"^\d+\. (.*?)(?=^\d+\. |\Z)", section(title), re.M | re.S)
+
+
+def chosen(step: str) -> list[str]:
+    """The links and buttons that a step names."""
+    return [" ".join(name.split()) for name in re.findall(r"\*\*(.+?)\*\*", step, re.S)]
+
+
+@dataclass
+class Demonstration:
+    """A checkout in which the demonstration runs, where it serves, and what it has printed."""
+
+    folder: Path
+    address: str
+    printed: str
+
+    def boxed(self) -> int:
+        """Chains with all their boxes, by the command that the README names."""
+        told = subprocess.run(
+            [".venv/bin/python", "manage.py", "campaign_status", "people", "--json"],
+            cwd=self.folder,
+            env=bare(self.folder),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return int(json.loads(told.stdout.splitlines()[-1])["funnel"]["chains"]["BOXED"])
+
+
+def bare(folder: Path) -> dict[str, str]:
+    """The environment of somebody who has set nothing."""
+    return {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"}
+
+
+def check_out(folder: Path) -> None:
+    """The last commit, as a clone has it, and the packages, as if `make` had just installed them."""
+    archive = subprocess.run(["git", "archive", "HEAD"], cwd=REPOSITORY, capture_output=True, check=True)
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder, filter="data")
+    installed = folder / ".venv"
+    installed.mkdir()
+    for entry in Path(sys.prefix).iterdir():
+        if entry.name not in ("runtime", "development"):  # `make` notes there what it has installed
+            (installed / entry.name).symlink_to(entry)
+    (installed / "runtime").touch()
+
+
+@pytest.fixture
+def demonstration(tmp_path: Path) -> Iterator[Demonstration]:
+    """The README's first command, until it serves; at the port that it lets one choose."""
+    folder, port = tmp_path / "checkout", free_port()
+    folder.mkdir()
+    check_out(folder)
+    said = tmp_path / "said.txt"
+    with said.open("wb") as out:
+        process = subprocess.Popen(
+            commands("Two commands")[0],
+            shell=True,
+            cwd=folder,
+            env={**bare(folder), "DEMO_PORT": str(port)},
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        until_it_answers(port, process, seconds=PATIENCE)
+        yield Demonstration(folder, f"http://127.0.0.1:{port}", said.read_text())
+    except OSError as error:
+        raise AssertionError(f"{error}; it said:\n{said.read_text()}") from error
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        process.wait(60)
+
+
+class Newcomer:
+    """Somebody at the page who has nothing but the README, and how much they had to do."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.actions = 0
+
+    def fill(self, label: str, text: str) -> None:
+        self.page.get_by_label(label).fill(text)
+        self.actions += 1
+
+    def choose(self, name: str) -> None:
+        """Click the link or button that bears this name; a list says behind it what it is about."""
+        named = re.compile(rf"^{re.escape(name)}( ?:.*)?$")
+        wanted = self.page.get_by_role("link", name=named).or_(self.page.get_by_role("button", name=named))
+        wanted.first.click()
+        self.page.wait_for_load_state("load")
+        self.actions += 1
+
+    def press(self, key: str) -> None:
+        """Press a key when the question has been read; wait for the next one."""
+        self.page.wait_for_function(WORKING)
+        self.page.locator("[data-picture]").evaluate("picture => picture.decode().then(() => null)")
+        self.page.wait_for_timeout(300)
+        held = int(self.page.locator("[data-answer] [name=assignment]").get_attribute("value") or 0)
+        self.page.keyboard.press(key)
+        self.actions += 1
+        moved_on(self.page, held)
+
+
+def test_a_newcomer_finishes_a_chain_by_the_readme_alone(
+    demonstration: Demonstration, browser: Browser
+) -> None:
+    opening, agreeing, beginning, answering, looking = steps("A chain by hand")
+    account = re.search(r"Sign in as '(\w+)' with the password (\S+)", demonstration.printed)
+    assert account, demonstration.printed
+    assert "http://127.0.0.1:8000" in opening
+
+    page = browser.new_page(base_url=demonstration.address)
+    newcomer = Newcomer(page)
+    page.goto("/")
+    newcomer.fill("User name", account[1])
+    newcomer.fill("Password", account[2])
+    for step in (opening, agreeing, beginning):
+        for name in chosen(step):
+            newcomer.choose(name)
+
+    before = demonstration.boxed()
+    keys = re.findall(r"`(\w)`", answering)
+    for _answer in range(MOST_ANSWERS):
+        newcomer.press(keys[0])
+        if demonstration.boxed() > before:
+            break
+
+    for name in chosen(looking):
+        newcomer.choose(name)
+    row = page.get_by_role("row", name="boxed")
+    expect(row).to_be_visible()
+    assert int(re.sub(r"\D", "", row.get_by_role("cell").first.inner_text())) > before
+    assert newcomer.actions <= MOST_ACTIONS
+    page.context.close()
