@@ -1,10 +1,11 @@
 # `make` prints what there is. Everything runs from .venv, which is made on first use.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-slow check hooks clean
+.PHONY: help demo serve test test-slow check messages hooks clean
 
 # Tried in this order until one is new enough; `make PYTHON=/path/to/python demo` names another.
 PYTHONS := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11
+NO_TEXTS := --ignore .venv --ignore tests --ignore benchmarks --ignore var
 INSTALL := .venv/bin/python -m pip install --disable-pip-version-check -c constraints.txt
 
 help: ## Print this list
@@ -31,6 +32,10 @@ check: .venv/development ## Style, types, who imports whom, Django's checks, mis
 	.venv/bin/lint-imports
 	.venv/bin/python manage.py check --fail-level WARNING
 	.venv/bin/python manage.py makemigrations --check --dry-run
+
+messages: .venv/development ## Collect the texts to translate into locale/, and compile them (needs GNU gettext)
+	.venv/bin/python manage.py makemessages --all --no-obsolete --no-wrap --add-location file $(NO_TEXTS)
+	.venv/bin/python manage.py compilemessages $(NO_TEXTS)
 
 hooks: .venv/development ## Run the quick checks before every commit of yours
 	@.venv/bin/pre-commit install

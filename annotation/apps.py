@@ -1,6 +1,9 @@
 """Django's handle on the annotation app."""
 
 from django.apps import AppConfig
+from django.utils.translation import gettext
+
+from annotation.protocol import words
 
 
 class AnnotationConfig(AppConfig):
@@ -9,5 +12,7 @@ class AnnotationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Once the models are there: what `manage.py check` is to look at."""
+        """Once the models are there: what `manage.py check` looks at, and how sentences are translated."""
         from annotation import checks  # noqa: F401
+
+        words.speak(gettext)

@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from annotation import sql, standings
 from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.controls import pool
@@ -154,8 +156,11 @@ def obstacle(row: Standing, *, campaign: Campaign, settings: CampaignSettings) -
     if taken(row) >= ATTEMPTS:
         return Refusal(
             "too_many_tests",
-            f"You have taken this test {ATTEMPTS} times, which is as often as it may be taken: choose "
-            "another task, or ask the researcher to let you try again.",
+            _(
+                "You have taken this test %(times)d times, which is as often as it may be taken: choose "
+                "another task, or ask the researcher to let you try again."
+            )
+            % {"times": ATTEMPTS},
         )
     if not test_items(
         pool(campaign.pk, row.kind, campaign.revision, Control.QUALIFICATION),
@@ -167,8 +172,10 @@ def obstacle(row: Standing, *, campaign: Campaign, settings: CampaignSettings) -
     ):
         return Refusal(
             "no_test_items",
-            "This task begins with a short test, which the researcher has not set up yet: choose another "
-            "task, or come back later.",
+            _(
+                "This task begins with a short test, which the researcher has not set up yet: choose another "
+                "task, or come back later."
+            ),
         )
     return None
 
@@ -191,22 +198,27 @@ def warnings(*, campaign: Campaign, settings: CampaignSettings) -> dict[str, str
         wanted = settings.trust.verdict_known
         asked = test_items(items, wanted, seed=campaign.seed, worker="", kind=kind, attempt=0)
         if not items:
-            found[kind] = (
-                f"nobody can begin {kind}: it has no qualification items; add some (add_controls), or "
+            found[kind] = _(
+                "nobody can begin %(kind)s: it has no qualification items; add some (add_controls), or "
                 "open the campaign with trust.qualification = false"
-            )
+            ) % {"kind": kind}
         elif not asked:
-            found[kind] = (
-                f"nobody can begin {kind}: its qualification items are all known to be "
-                f"{items[0].stratum!r}; add some that are not"
-            )
+            found[kind] = _(
+                "nobody can begin %(kind)s: its qualification items are all known to be %(known)s; add some "
+                "that are not"
+            ) % {"kind": kind, "known": repr(items[0].stratum)}
         elif len(asked) < wanted:
             there = Counter(item.stratum for item in items)
             least = sorted(stratum for stratum in there if there[stratum] == min(there.values()))
-            found[kind] = (
-                f"the test of {kind} has {len(asked)} of {wanted} items; add qualification items known to be "
-                + " or ".join(repr(stratum) for stratum in least)
-            )
+            found[kind] = _(
+                "the test of %(kind)s has %(n)d of %(wanted)d items; add qualification items known to be "
+                "%(known)s"
+            ) % {
+                "kind": kind,
+                "n": len(asked),
+                "wanted": wanted,
+                "known": _(" or ").join(repr(stratum) for stratum in least),
+            }
     return found
 
 
@@ -220,11 +232,12 @@ def _items(row: Standing) -> Any:
 def _refusal(row: Standing, settings: CampaignSettings) -> Refusal | None:
     """Why this worker is no candidate for a test, whatever items there are."""
     if row.blocked:
-        return Refusal("blocked", f"You cannot work on this task now: {row.reason or 'ask the researcher'}.")
+        why = row.reason or _("ask the researcher")
+        return Refusal("blocked", _("You cannot work on this task now: %(why)s.") % {"why": why})
     standing = standings.pure(row)
     missing = why_not(standing, settings.trust)
     if missing is None:
-        return Refusal("no_test_needed", "You need no test for this task: begin working.")
+        return Refusal("no_test_needed", _("You need no test for this task: begin working."))
     if standing.state != QUALIFICATION or missing.code not in NEED_A_TEST:
         return missing
     return None

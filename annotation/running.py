@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.utils.translation import gettext as _
+
 from annotation import qualification, sql
 from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.campaigns import SMALLEST_CROWD, StopRule, pause, reached
@@ -92,7 +94,10 @@ def _known_items(campaign: Campaign, settings: CampaignSettings) -> Iterator[Ala
             continue
         if kind not in met:
             yield Alarm(
-                "no_controls", kind, f"{kind} has no control items: nobody's accuracy is measured", remedy
+                "no_controls",
+                kind,
+                _("%(kind)s has no control items: nobody's accuracy is measured") % {"kind": kind},
+                remedy,
             )
             continue
         size, most, ended = met[kind]
@@ -100,12 +105,20 @@ def _known_items(campaign: Campaign, settings: CampaignSettings) -> Iterator[Ala
             yield Alarm(
                 "controls_used_up",
                 kind,
-                f"{ended} active workers have met all {size} control items of {kind}: they get none any more",
+                _(
+                    "%(workers)d active workers have met all %(items)d control items of %(kind)s: they get "
+                    "none any more"
+                )
+                % {"workers": ended, "items": size, "kind": kind},
                 remedy,
             )
         elif most >= MET_SHARE * size:
             yield Alarm(
-                "controls_low", kind, f"a worker has met {most} of the {size} control items of {kind}", remedy
+                "controls_low",
+                kind,
+                _("a worker has met %(n)d of the %(items)d control items of %(kind)s")
+                % {"n": most, "items": size, "kind": kind},
+                remedy,
             )
 
 
@@ -115,27 +128,37 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
         yield Alarm(
             "draft",
             "",
-            "the campaign is a draft: nobody is given a question",
-            f"open it: manage.py open_campaign {campaign.name} --corpus {campaign.corpus.name} "
-            f"--tasks {campaign.tasks}, with the settings it was written down with",
+            _("the campaign is a draft: nobody is given a question"),
+            _("open it: %(command)s, with the settings it was written down with")
+            % {
+                "command": f"manage.py open_campaign {campaign.name} --corpus {campaign.corpus.name} "
+                f"--tasks {campaign.tasks}"
+            },
         )
     if bare := without_picture(campaign):
         yield Alarm(
             "no_pictures",
             "",
-            f"{bare} open images have no picture: workers see captions only",
-            "import the corpus with its pictures (import_corpus --images DIR) and open a campaign over that",
+            _("%(n)d open images have no picture: workers see captions only") % {"n": bare},
+            _(
+                "import the corpus with its pictures (import_corpus --images DIR) and open a campaign over "
+                "that"
+            ),
         )
     if late := overdue(campaign, before=sql.now() - timedelta(minutes=SWEPT_WITHIN)):
         yield Alarm(
             "sweep",
             "",
-            f"{late} leases ran out more than {SWEPT_WITHIN} minutes ago and still hold their places",
-            "the periodic jobs do not run: start them (manage.py serve, or Celery's beat and a worker)",
+            _("%(n)d leases ran out more than %(minutes)d minutes ago and still hold their places")
+            % {"n": late, "minutes": SWEPT_WITHIN},
+            _("the periodic jobs do not run: start them (manage.py serve, or Celery's beat and a worker)"),
         )
     if waiting := in_review(campaign):
         yield Alarm(
-            "review", "", f"{waiting} images wait for a reviewer", f"manage.py review_queue {campaign.name}"
+            "review",
+            "",
+            _("%(n)d images wait for a reviewer") % {"n": waiting},
+            f"manage.py review_queue {campaign.name}",
         )
 
 
@@ -147,8 +170,9 @@ def _at_work(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
             yield Alarm(
                 "complete",
                 "",
-                "every image is complete: there is nothing left to ask",
-                f"export it, then close it: manage.py pause_campaign {campaign.name} --close",
+                _("every image is complete: there is nothing left to ask"),
+                _("export it, then close it: %(command)s")
+                % {"command": f"manage.py pause_campaign {campaign.name} --close"},
             )
         return
     at = sql.now()
@@ -157,9 +181,9 @@ def _at_work(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
         yield Alarm(
             "stalled",
             "",
-            f"{sum(open_tasks.values())} questions are open and none was answered since "
-            f"{last:%Y-%m-%d %H:%M} UTC",
-            "invite workers, and see what the other alarms say about why they cannot go on",
+            _("%(n)d questions are open and none was answered since %(last)s UTC")
+            % {"n": sum(open_tasks.values()), "last": f"{last:%Y-%m-%d %H:%M}"},
+            _("invite workers, and see what the other alarms say about why they cannot go on"),
         )
     yield from _crowd(campaign, settings, open_tasks)
     lost = submitted(campaign, since=at - timedelta(hours=1), state=Assignment.EXPIRED)
@@ -168,8 +192,9 @@ def _at_work(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
         yield Alarm(
             "leases_lost",
             "",
-            f"{lost} of {lost + done} leases of the last hour ran out unanswered",
-            "look at them as a worker: is a picture missing, are the instructions clear, is the pay fair?",
+            _("%(lost)d of %(all)d leases of the last hour ran out unanswered")
+            % {"lost": lost, "all": lost + done},
+            _("look at them as a worker: is a picture missing, are the instructions clear, is the pay fair?"),
         )
 
 
@@ -183,23 +208,29 @@ def _crowd(campaign: Campaign, settings: CampaignSettings, open_tasks: Mapping[s
         yield Alarm(
             "few_workers",
             "",
-            f"{len(there)} workers were active in the last {ACTIVE_FOR} hours; {SMALLEST_CROWD} are the "
-            "least: nobody judges a question twice or their own box",
-            "invite more workers",
+            _(
+                "%(n)d workers were active in the last %(hours)d hours; %(least)d are the least: nobody "
+                "judges a question twice or their own box"
+            )
+            % {"n": len(there), "hours": ACTIVE_FOR, "least": SMALLEST_CROWD},
+            _("invite more workers"),
         )
     for kind, (number, looked_at) in stuck(campaign, able, open_tasks).items():
         if not able[kind]:
-            text = f"{open_tasks[kind]} questions of {kind} are open and no active worker is admitted to it"
+            text = _("%(n)d questions of %(kind)s are open and no active worker is admitted to it") % {
+                "n": open_tasks[kind],
+                "kind": kind,
+            }
         else:
-            text = (
-                f"no eligible worker for {number} of the first {looked_at} open questions of {kind}: all "
-                f"{len(able[kind])} active ones had them before, or drew the box in question"
-            )
+            text = _(
+                "no eligible worker for %(n)d of the first %(looked_at)d open questions of %(kind)s: all "
+                "%(active)d active ones had them before, or drew the box in question"
+            ) % {"n": number, "looked_at": looked_at, "kind": kind, "active": len(able[kind])}
         yield Alarm(
             "no_worker",
             kind,
             text,
-            "invite more workers, let some back (suspend_worker --reinstate), or have a reviewer rule",
+            _("invite more workers, let some back (suspend_worker --reinstate), or have a reviewer rule"),
         )
 
 

@@ -19,6 +19,7 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
+from django.middleware.locale import LocaleMiddleware
 from django.middleware.security import SecurityMiddleware
 from django.urls import Resolver404, ResolverMatch, resolve
 
@@ -35,7 +36,7 @@ class WorkerCalls:
     def __init__(self, get_response: Answering) -> None:
         self.get_response = get_response
         self._sessions, self._csrf = SessionMiddleware(get_response), CsrfViewMiddleware(get_response)
-        self._common = CommonMiddleware(get_response)
+        self._common, self._locale = CommonMiddleware(get_response), LocaleMiddleware(get_response)
         self._guards = [guard(get_response) for guard in GUARDS]
         #: What the guards say, by whether the request came by TLS.
         self._said: dict[bool, Mapping[str, str]] = {}
@@ -47,9 +48,10 @@ class WorkerCalls:
             return self.get_response(request)
         request.resolver_match = match
         self._sessions.process_request(request)
+        self._locale.process_request(request)
         self._csrf.process_request(request)
         response = self._answered(request)
-        for layer in (self._csrf, self._common, self._sessions):
+        for layer in (self._csrf, self._common, self._locale, self._sessions):
             layer.process_response(request, response)
         for name, value in self._headers(request).items():
             response.headers.setdefault(name, value)

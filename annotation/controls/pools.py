@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from django.db import connection
+from django.utils.translation import gettext as _
 
 from annotation.models import Campaign
 from annotation.models import Control as Row
@@ -63,19 +64,21 @@ def warnings(*, campaign: Campaign, settings: TrustSettings) -> dict[str, str]:
         if known_from(kind) != CONTROLS:
             continue
         there = Counter(item.stratum for item in pool(campaign.pk, kind, campaign.revision))
-        lacking = " or ".join(repr(answer) for answer in needed_strata(kind) if not there[answer])
+        lacking = _(" or ").join(repr(answer) for answer in needed_strata(kind) if not there[answer])
         if not there:
-            found[kind] = f"nobody is measured at {kind}: it has no control items; add some (add_controls)"
+            found[kind] = _(
+                "nobody is measured at %(kind)s: it has no control items; add some (add_controls)"
+            ) % {"kind": kind}
         elif lacking:
-            found[kind] = (
-                f"no control item of {kind} is known to be {lacking}, so whoever always answers otherwise "
+            found[kind] = _(
+                "no control item of %(kind)s is known to be %(known)s, so whoever always answers otherwise "
                 "passes; add some that are"
-            )
+            ) % {"kind": kind, "known": lacking}
         elif there.total() < settings.window:
-            found[kind] = (
-                f"{kind} has {there.total()} control items, and a worker meets each once; add some until "
-                f"there are {settings.window} or more"
-            )
+            found[kind] = _(
+                "%(kind)s has %(n)d control items, and a worker meets each once; add some until there are "
+                "%(wanted)d or more"
+            ) % {"kind": kind, "n": there.total(), "wanted": settings.window}
     return found
 
 

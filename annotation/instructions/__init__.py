@@ -6,14 +6,20 @@ never changed: a new text is a new version, and judgments carry the one they wer
 
 A text is paragraphs separated by blank lines, without markup. A paragraph that begins with
 "Good: " is an example of how to answer, one that begins with "Bad: " of a mistake.
+
+`texts/LANGUAGE/KIND.txt` says in another language what `texts/KIND.txt` says, and belongs to the same
+version: a judgment or an agreement names that. So it is shown only where a campaign's text is the
+built-in one, word for word; what a researcher wrote is shown as it was written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+
+from django.utils.translation import gettext as _
 
 from annotation import sql
 from annotation.audit import record
@@ -65,6 +71,12 @@ def current(*, campaign: Campaign, kind: str) -> Text:
     """The newest text of a kind."""
     row = _newest(campaign, kind)
     return Text(kind, row.version, row.text) if row is not None else built_in(kind)
+
+
+def in_language(text: Text, language: str | None) -> Text:
+    """`text` in a language ("de"), under its own version; as it stands where that has no translation."""
+    translated = _translated(text.kind, language) if language else ""
+    return replace(text, text=translated) if translated and text.text == _built_in(text.kind) else text
 
 
 def publish(*, campaign: Campaign, kind: str, text: str, actor: Account | None = None) -> Text:
@@ -119,7 +131,7 @@ def consent(*, worker: int, campaign: Campaign, version: int) -> None:
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         newest = _newest(campaign, CONSENT)
         if (newest.version if newest is not None else 0) != version:
-            raise StaleText("The text has changed since you opened this page: read it again, then agree.")
+            raise StaleText(_("The text has changed since you opened this page: read it again, then agree."))
         if newest is None:
             install(campaign, [CONSENT])
             newest = _newest(campaign, CONSENT)
@@ -151,6 +163,12 @@ def _known(kind: str) -> str:
 @cache
 def _built_in(kind: str) -> str:
     return "\n\n".join(_parts((_TEXTS / f"{kind}.txt").read_text(encoding="utf-8")))
+
+
+@cache
+def _translated(kind: str, language: str) -> str:
+    path = _TEXTS / language / f"{kind}.txt"
+    return "\n\n".join(_parts(path.read_text(encoding="utf-8"))) if path.is_file() else ""
 
 
 def _parts(text: str) -> list[str]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from annotation.protocol.questions import BOX_DRAWING, CAPTION_WRITING, REGION_DESCRIPTION, RELEVANCE
+from annotation.protocol.words import gettext as _
 
 QUALIFICATION = "qualification"
 PROBATION = "probation"
@@ -303,37 +304,51 @@ def why_not(standing: Standing, settings: TrustSettings) -> Refusal | None:
         bar = _percent(settings.bar_of(standing.kind))
         return Refusal(
             "suspended",
-            f"Fewer than {bar} of your checked answers were right, so this task is suspended for you: "
-            "choose another task, or ask the researcher to look at your answers.",
+            _(
+                "Fewer than %(bar)s of your checked answers were right, so this task is suspended for you: "
+                "choose another task, or ask the researcher to look at your answers."
+            )
+            % {"bar": bar},
         )
     entered = standing.entered
     if entered is None:
-        return Refusal("not_entered", "You have not joined this task yet: join it from your list of tasks.")
+        return Refusal(
+            "not_entered", _("You have not joined this task yet: join it from your list of tasks.")
+        )
     if entered.tasks is not None and entered.tasks < settings.entry_tasks:
         return Refusal(
             "too_few_tasks",
-            f"This task needs {settings.entry_tasks} finished tasks on your platform and you have "
-            f"{entered.tasks}: come back when you have {settings.entry_tasks}.",
+            _(
+                "This task needs %(needed)d finished tasks on your platform and you have %(done)d: come back "
+                "when you have %(needed)d."
+            )
+            % {"needed": settings.entry_tasks, "done": entered.tasks},
         )
     if entered.approved is not None and entered.approved < settings.entry_approved:
         return Refusal(
             "too_few_approved",
-            f"This task needs {_percent(settings.entry_approved)} of your work on your platform approved and "
-            f"{_percent(entered.approved)} is: come back when more is approved.",
+            _(
+                "This task needs %(needed)s of your work on your platform approved and %(approved)s is: come "
+                "back when more is approved."
+            )
+            % {"needed": _percent(settings.entry_approved), "approved": _percent(entered.approved)},
         )
     if not settings.qualification or standing.kind in UNTESTED:
         return None
     if standing.examined is None:
         return Refusal(
-            "no_test", "This task begins with a short test, which you have not taken yet: take the test."
+            "no_test", _("This task begins with a short test, which you have not taken yet: take the test.")
         )
     if not _passed(standing.examined, standing.kind, settings):
         right, asked = standing.examined.right, standing.examined.asked
         needed = next(n for n in range(asked + 1) if n / asked >= settings.bar_of(standing.kind))
         return Refusal(
             "test_failed",
-            f"You had {right} of {asked} right in the test and {needed} are needed: read the instructions "
-            "again, then retake the test.",
+            _(
+                "You had %(right)d of %(asked)d right in the test and %(needed)d are needed: read the "
+                "instructions again, then retake the test."
+            )
+            % {"right": right, "asked": asked, "needed": needed},
         )
     return None
 
@@ -361,8 +376,11 @@ def ahead(standing: Standing, unjudged: int, settings: TrustSettings) -> Refusal
         return None
     return Refusal(
         "unjudged",
-        f"Others have yet to look at {unjudged} of your boxes: choose another task, and draw on when they "
-        f"have, or in {settings.drawing_wait_minutes} min at the latest.",
+        _(
+            "Others have yet to look at %(boxes)d of your boxes: choose another task, and draw on when they "
+            "have, or in %(minutes)d min at the latest."
+        )
+        % {"boxes": unjudged, "minutes": settings.drawing_wait_minutes},
     )
 
 

@@ -60,8 +60,9 @@ class PlacedTag:
     dy: int
 
     @property
-    def middle(self) -> float:
-        return self.tag.width / 2
+    def middle(self) -> str:
+        """With a point, whatever the page's language writes."""
+        return f"{self.tag.width / 2:.1f}"
 
 
 @dataclass(frozen=True, slots=True)

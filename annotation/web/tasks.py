@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -111,7 +112,7 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
         if visit is not None and not part and visits.progress(visit).may_end:
             return SeeOther(reverse("visit"))
         return JsonResponse({"nothing": found.code}) if part else _nothing(request, place, found)
-    text = instructions.current(campaign=place.campaign, kind=kind)
+    text = _text(campaign=place.campaign, kind=kind)
     if not _has_read(request, place, text):
         unread = reverse("task_instructions", args=[name, kind])
         return JsonResponse({"nothing": "instructions"}) if part else SeeOther(unread)
@@ -125,7 +126,7 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """What this task asks of one; POST says that it was read, and goes on to the work."""
     place = _place(request, name, kind)
-    text = instructions.current(campaign=place.campaign, kind=kind)
+    text = _text(campaign=place.campaign, kind=kind)
     if request.method == "POST":
         request.session[READ] = {**request.session.get(READ, {}), _mark(place): text.version}
         return SeeOther(place.address)
@@ -149,7 +150,7 @@ def consent(request: HttpRequest, name: str) -> HttpResponse:
             messages.warning(request, str(error))
             return SeeOther(request.get_full_path())
         return SeeOther(then)
-    text = instructions.current(campaign=campaign, kind=CONSENT)
+    text = _text(campaign=campaign, kind=CONSENT)
     asked = instructions.needs_consent(worker=worker.pk, campaign=campaign)
     return render(
         request,
@@ -219,7 +220,7 @@ def _again(request: HttpRequest, place: Place, assignment: int, error: ValueErro
     if not isinstance(found, Lease) or found.id != assignment:
         messages.warning(request, _("That was not stored: %(why)s") % {"why": error})
         return SeeOther(place.address)
-    text = instructions.current(campaign=place.campaign, kind=place.kind)
+    text = _text(campaign=place.campaign, kind=place.kind)
     shown = _desk(place, found, text, request=request, error=error)
     about = {"desk": shown, "around": WHOLE}
     return render(request, place.type.template, about, status=HTTPStatus.UNPROCESSABLE_ENTITY.value)
@@ -232,7 +233,7 @@ def _nothing(request: HttpRequest, place: Place, found: Nothing) -> HttpResponse
     if found.code in qualification.NEED_A_TEST:
         row = Standing.objects.get(worker=place.worker, campaign=place.campaign, kind=place.kind)
         test = qualification.progress(row)
-        text = instructions.current(campaign=place.campaign, kind=place.kind)
+        text = _text(campaign=place.campaign, kind=place.kind)
     else:
         instead = [line(offer) for offer in offers(worker=place.worker) if _open(offer)][:ELSEWHERE]
     about = {
@@ -284,6 +285,11 @@ def _desk(
         wrong=str(error) if error else "",
         field=getattr(error, "field", "answer") if error else "",
     )
+
+
+def _text(*, campaign: Campaign, kind: str) -> Text:
+    """What workers read of a kind, in the language of the page where it says the same in that."""
+    return instructions.in_language(instructions.current(campaign=campaign, kind=kind), get_language())
 
 
 def _has_read(request: HttpRequest, place: Place, text: Text) -> bool:

@@ -29,6 +29,7 @@ from tests.browser.at_work import (
     moved_on,
     shown,
     stored,
+    take_time,
 )
 from tests.browser.conftest import Open, sign_in
 from tests.browser.test_pages import assert_accessible
@@ -50,6 +51,15 @@ def work(transactional_db: None, tmp_path: Path) -> World:
 def page(work: World, open_page: Open) -> Page:
     """ann at a link question, the next one in hand, where something will fail."""
     page = open_page(faults=True)
+    ready(page)
+    return page
+
+
+@pytest.fixture
+def unhurried(work: World, open_page: Open) -> Page:
+    """The same, where no answer goes before it is let go."""
+    page = open_page(faults=True)
+    take_time(page)
     ready(page)
     return page
 
@@ -206,7 +216,8 @@ def test_an_answer_comes_in_after_its_lease_ran_out(page: Page):
     arrive(page, first)
 
 
-def test_an_answer_that_others_made_needless_is_stored_and_that_is_said(work: World, page: Page):
+def test_an_answer_that_others_made_needless_is_stored_and_that_is_said(work: World, unhurried: Page):
+    page = unhurried
     first = answer_next(page)
     held = Assignment.objects.select_related("task").get(pk=first)
     Assignment.objects.filter(pk=first).update(expires_at=sql.now() - timedelta(minutes=1))
@@ -270,7 +281,8 @@ def test_nobody_sends_the_answers_of_somebody_else(page: Page):
     arrive(other, first)
 
 
-def test_two_tabs_do_not_work_at_one_place(page: Page):
+def test_two_tabs_do_not_work_at_one_place(unhurried: Page):
+    page = unhurried
     first = answer_next(page)
     moved_on(page, first)
     second = in_hand(page)

@@ -284,7 +284,7 @@ def test_a_task_is_returned_by_its_key(work: World, open_page: Open):
     held = in_hand(page)
     page.keyboard.press("r")
     status_of(page, "Returned: somebody else will answer that one.")
-    assert in_hand(page) != held
+    moved_on(page, held)
     let_go(page)
     eventually(page, Assignment.objects.filter(pk=held, state=Assignment.RETURNED).exists)
 

@@ -12,7 +12,7 @@ from annotation.api.urls import urlpatterns as api_urls
 from tests.house.product import PRODUCTION, manage, serving
 
 OPEN = {
-    *("healthz", "readyz", "sign_in", "sign_out", "picture"),
+    *("healthz", "readyz", "sign_in", "sign_out", "choose_language", "picture"),
     *("reset", "reset_sent", "password_reset_confirm", "invite"),
     *("prolific", "prolific_webhook", "mturk", "mturk_begin"),
 }

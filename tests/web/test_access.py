@@ -19,7 +19,7 @@ PAGES = {
     "corpus": ["scenes"],
     "image": ["scenes", "scene-1"],
 }
-OPEN_TO_ALL = {"sign_in", "sign_out"}
+OPEN_TO_ALL = {"sign_in", "sign_out", "choose_language"}
 
 
 def visitor(kind: str) -> Client:

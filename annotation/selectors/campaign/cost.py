@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from django.db.models import Sum
+from django.utils.formats import number_format
 
 from annotation.models import Campaign, Payout
 from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
@@ -52,10 +53,10 @@ class Cost:
 
 
 def money(micros: int, currency: str) -> str:
-    """An amount as people write it: "12.50 USD", with more digits only where it has them."""
+    """An amount as the language writes it: "12.50 USD", with more digits only where it has them."""
     amount = Decimal(micros) / MICROS
     whole = amount.quantize(Decimal("0.01"))
-    return f"{whole if whole == amount else amount.normalize():f} {currency}"
+    return f"{number_format(f'{whole if whole == amount else amount.normalize():f}')} {currency}"
 
 
 def paid(campaign: Campaign, *, worker: int | None = None) -> dict[int, int]:

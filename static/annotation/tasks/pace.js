@@ -15,12 +15,11 @@ export const median = (numbers) => {
   return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 };
 
-// As the server writes it: two digits, or more where the sum has them.
-const sum = (micros, currency) => {
-  const amount = Math.round(micros) / MICROS;
-  const short = amount.toFixed(2);
-  return `${Number(short) === amount ? short : amount} ${currency}`;
-};
+// As the server writes it in the page's language: two digits, or more where the sum has them.
+const amount = new Intl.NumberFormat(document.documentElement.lang, {
+  minimumFractionDigits: 2, maximumFractionDigits: 6, useGrouping: false,
+});
+const sum = (micros, currency) => `${amount.format(Math.round(micros) / MICROS)} ${currency}`;
 
 export class Pace {
   // `said` is what a desk says of today, null in a test; `kept` are the entries that it does not count yet.

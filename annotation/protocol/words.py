@@ -1,0 +1,22 @@
+"""Sentences for workers, in the language of whoever reads them.
+
+The protocol knows no languages. Whoever drives it may say how a sentence is put into the reader's; until
+then it stands as it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+_speak: Callable[[str], str] = str
+
+
+def speak(translate: Callable[[str], str]) -> None:
+    """From now on, put sentences into words by `translate`."""
+    global _speak
+    _speak = translate
+
+
+def gettext(sentence: str) -> str:
+    """`sentence` in the reader's language, its places (%(name)s) still open."""
+    return _speak(sentence)
