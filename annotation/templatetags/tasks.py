@@ -6,9 +6,10 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from annotation.web.desk import ASKED, MARK, Bit
+from annotation.web.desk import ASKED, MARK, Bit, as_printed
 
 register = template.Library()
+register.filter(as_printed)
 
 
 @register.filter

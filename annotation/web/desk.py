@@ -145,7 +145,7 @@ def desk(
         phrases,
         frame,
         _boxes(page, frame) if frame else [],
-        [(str(key), choice) for key, choice in enumerate(page.choices, 1)],
+        keyed(page.choices),
         text,
         test,
         ahead,
@@ -162,6 +162,14 @@ def desk(
     )
 
 
+def keyed(choices: Sequence[Choice]) -> list[tuple[str, Choice]]:
+    """Each with the key that gives it: its place among them, or the digit that the answer itself is."""
+    return [
+        (choice.value if choice.value.isdigit() else str(place), choice)
+        for place, choice in enumerate(choices, 1)
+    ]
+
+
 def bits(caption: ShownCaption, pointed: Sequence[Pointed]) -> list[Bit]:
     """Cut a caption at the mentions pointed at. Of two that overlap the later one stands behind the rest."""
     text, places = laid_out(caption)
@@ -174,16 +182,16 @@ def bits(caption: ShownCaption, pointed: Sequence[Pointed]) -> list[Bit]:
             late += [Bit(" … "), Bit(text[start:end], number, hue)]
             continue
         if start > told:
-            found.append(Bit(_set(text[told:start])))
+            found.append(Bit(as_printed(text[told:start])))
         point = POINT.match(text, end)
         found.append(Bit(text[start:end], number, hue, point[0].lstrip() if point else ""))
         told = point.end() if point else end
     if told < len(text):
-        found.append(Bit(_set(text[told:])))
+        found.append(Bit(as_printed(text[told:])))
     return found + late
 
 
-def _set(text: str) -> str:
+def as_printed(text: str) -> str:
     """`text` as print has it: corpora come with a space before each full stop."""
     return POINT.sub(lambda point: point[0].lstrip(), text)
 

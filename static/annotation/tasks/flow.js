@@ -4,7 +4,7 @@
 // `shown` is the task on the page, `deck` the ones that come next, `last` the one answered just now.
 
 import { entered } from "./drafts.js";
-import { decoded, fetchNext } from "./next.js";
+import { allDecoded, fetchNext } from "./next.js";
 import { pause } from "./sender.js";
 import { mountEditor, swap } from "./swap.js";
 
@@ -45,7 +45,7 @@ export class Flow {
     this.drafts.restore(this.shown);
     setBusy(this.shown, true);
     const slow = setTimeout(() => this.wait("waiting_picture"), WORTH_A_WORD);
-    await decoded(this.shown.querySelector("[data-picture]"));
+    await allDecoded(this.shown);
     await mountEditor(this.shown);
     clearTimeout(slow);
     if (turn !== this.turn) return;

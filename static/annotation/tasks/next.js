@@ -19,19 +19,25 @@ export async function fetchNext(address, holding) {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const desk = document.adoptNode(page.querySelector("[data-desk]"));
     // Nobody can judge a picture that the network has kept back: the task is fetched again with it.
-    if (!await decoded(desk.querySelector("[data-picture]")) && !navigator.onLine) return { away: "offline" };
+    if (!await allDecoded(desk) && !navigator.onLine) return { away: "offline" };
     return { desk };
   } catch {
     return { away: navigator.onLine ? "failing" : "offline" };
   }
 }
 
+// A task's picture, or all of those it asks about.
+export async function allDecoded(desk) {
+  const pictures = [...desk.querySelectorAll("[data-picture], [data-pictures] img")];
+  return (await Promise.all(pictures.map(decoded))).every(Boolean);
+}
+
 const wait = (delay) => new Promise((resolve) => setTimeout(resolve, delay));
 
 // True once the picture can be painted, false where it cannot be had. A browser may leave the decoding of what
 // it does not paint lying: then the picture comes when it is shown.
-export async function decoded(picture) {
-  if (!picture || await ready(picture)) return true;
+async function decoded(picture) {
+  if (await ready(picture)) return true;
   await wait(AGAIN);
   picture.src = picture.getAttribute("src");
   return ready(picture);

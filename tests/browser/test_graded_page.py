@@ -1,0 +1,87 @@
+"""One sentence and four grades: by mouse, by keys, by finger, without scripts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.models import Campaign
+from annotation.protocol import questions as q
+from tests.browser.at_work import answered, at, in_hand, moved_on, shown, stored
+from tests.browser.conftest import Open
+from tests.browser.test_pages import LOOKS, assert_accessible, overflow
+from tests.web import counted_desk
+
+PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
+
+
+@pytest.fixture
+def work(transactional_db: None, tmp_path: Path) -> Campaign:
+    return counted_desk.campaign(tmp_path / "drawn", "graded", images=3)
+
+
+def by_mouse(page: Page) -> None:
+    page.get_by_role("button", name="Minor errors").click()
+
+
+def by_finger(page: Page) -> None:
+    page.get_by_role("button", name="Minor errors").tap()
+
+
+def by_keys(page: Page) -> None:
+    page.keyboard.press("3")
+
+
+@pytest.mark.parametrize(
+    ("answer", "device"), [(by_mouse, {}), (by_keys, {}), (by_finger, PHONE)], ids=["mouse", "keys", "touch"]
+)
+def test_a_pair_is_graded_by_every_means(
+    work: Campaign, open_page: Open, answer: Any, device: dict[str, Any]
+):
+    page = open_page(**device)
+    at(page, q.GRADED_RELEVANCE)
+    shown(page)
+    page.wait_for_timeout(300)
+    held = in_hand(page)
+    answer(page)
+    moved_on(page, held)
+    answered(page, q.GRADED_RELEVANCE, 1)
+    assert stored(q.GRADED_RELEVANCE) == ["3"]
+
+
+def test_a_pair_is_graded_without_scripts(work: Campaign, open_page: Open):
+    page = open_page(java_script_enabled=False)
+    at(page, q.GRADED_RELEVANCE)
+    by_mouse(page)
+    answered(page, q.GRADED_RELEVANCE, 1)
+    assert stored(q.GRADED_RELEVANCE) == ["3"]
+
+
+def test_each_key_is_the_grade_that_its_button_shows(work: Campaign, open_page: Open):
+    page = open_page()
+    at(page, q.GRADED_RELEVANCE)
+    choices = page.locator(".choice")
+    assert choices.locator("kbd").all_text_contents() == ["4", "3", "2", "1"]
+    for choice in choices.all():
+        grade = choice.get_attribute("value")
+        assert grade and choice.get_attribute("data-key") == grade == choice.locator("kbd").text_content()
+        expect(choice).to_have_attribute("aria-keyshortcuts", grade)
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_the_page_is_accessible(work: Campaign, open_page: Open, width: int, scheme: str):
+    page = open_page(width, color_scheme=scheme)
+    at(page, q.GRADED_RELEVANCE)
+    shown(page)
+    assert_accessible(page)
+
+
+@pytest.mark.parametrize("width", [320, 1024, 3840])
+def test_the_page_is_no_wider_than_the_window(work: Campaign, open_page: Open, width: int):
+    page = open_page(width, 900)
+    at(page, q.GRADED_RELEVANCE)
+    shown(page)
+    assert overflow(page) <= 0
