@@ -14,7 +14,7 @@ Locks: image, task, assignment, then the standings concerned, by id.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -22,17 +22,16 @@ from typing import Any, NamedTuple
 from django.db import IntegrityError, connection
 from django.utils.translation import gettext as _
 
-from annotation import controls, leases, qualification, refold, relevance_pages, sql, standings
+from annotation import answered, controls, leases, qualification, refold, sql, standings
+from annotation.answered import HELD, Content, Held
 from annotation.hand_out import Holder
 from annotation.leases import Lease, Nothing, Terms
 from annotation.models import Assignment, Campaign, Task
 from annotation.protocol import questions as q
-from annotation.protocol.contents import corners
 from annotation.protocol.controls import double_checked
-from annotation.protocol.grading import is_right
 from annotation.protocol.questions import Answer, BadJudgment, Judgment, judgment_name
 from annotation.protocol.state import answered_once
-from annotation.protocol.trust import BoxJudged, ControlGraded, ItemDone
+from annotation.protocol.trust import BoxJudged, ControlGraded
 
 __all__ = ["Answer", "BadJudgment", "Conflict", "NotYours", "Receipt", "submit"]
 
@@ -57,22 +56,6 @@ class Receipt:
     next: Lease | Nothing | None
 
 
-class _Held(NamedTuple):
-    """An assignment as it is handed in, with what is graded or folded."""
-
-    id: int
-    worker: int
-    state: str
-    role: str
-    kind: str
-    leased_at: Any
-    token: str
-    key: str
-    image_key: str
-    width: int
-    height: int
-
-
 class _Answered(NamedTuple):
     """What becomes of an answer: the statements that store it, still to be sent, and what comes next."""
 
@@ -80,11 +63,6 @@ class _Answered(NamedTuple):
     holder: Holder
     counted: bool
     statements: list[sql.Statement]
-
-
-_HELD = (
-    "a.id, a.worker_id, a.state, a.role, a.kind, a.leased_at, a.token, {of}.key, im.key, im.width, im.height"
-)
 
 
 def submit(
@@ -114,7 +92,7 @@ def submit(
             row = row or _control_row(cursor, assignment)
             if row is None or row[1] != worker:
                 raise NotYours(_("There is no such task in your hands: open your list of tasks."))
-            held = _Held(*row[:11])
+            held = Held(*row[:11])
             if held.state == Assignment.PLANNED:
                 raise NotYours(_("The turn of this item has not come: open your list of tasks."))
             if held.state == Assignment.SUBMITTED:
@@ -124,7 +102,7 @@ def submit(
                     )
                 stored = _Answered(*_terms(cursor, held), True, [])
             else:
-                _check(held, answer)
+                answered.check(held, answer)
                 stored = done(cursor, held, row[11:], answer, token, seconds, schema, at)
             following = None
             if then:
@@ -143,7 +121,7 @@ def submit(
 def _task_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
     sql.execute(
         cursor,
-        f"""SELECT {_HELD.format(of="t")}, t.id, t.state, t.role, t.barred_id,
+        f"""SELECT {HELD.format(of="t")}, t.id, t.state, t.role, t.barred_id,
                 {refold.COLUMNS}, {leases.COLUMNS}
             FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
             JOIN annotation_openimage o ON o.id = t.image_id
@@ -159,7 +137,7 @@ def _task_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
 
 def _control_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
     cursor.execute(
-        f"""SELECT {_HELD.format(of="k")}, k.known, {leases.COLUMNS}
+        f"""SELECT {HELD.format(of="k")}, k.known, {leases.COLUMNS}
             FROM annotation_assignment a JOIN annotation_control k ON k.id = a.control_id
             JOIN annotation_image im ON im.id = k.image_id
             JOIN annotation_campaign c ON c.id = a.campaign_id
@@ -171,67 +149,9 @@ def _control_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
     return row
 
 
-def _check(held: _Held, answer: Answer) -> None:
-    """Raise BadJudgment unless the question takes this answer."""
-    q.check(Judgment("", held.key, "", answer.answer, answer.box, answer.flag))
-    boxes = [corners(answer.box)] if answer.box else []
-    boxes += [region["box"] for region in (answer.content or {}).get("regions", ())]
-    for xmin, ymin, xmax, ymax in boxes:
-        if held.width and held.height and (xmax > held.width or ymax > held.height):
-            raise BadJudgment(
-                f"box {[xmin, ymin, xmax, ymax]} leaves the picture, which has {held.width} x {held.height} "
-                "pixels"
-            )
-    # A sentence is written to a task, and what the test asks is whether one is written well.
-    asks_spelling = held.kind == q.CAPTION_WRITING and held.role == qualification.ROLE
-    if held.kind == q.CAPTION_WRITING and answer.answer and (answer.answer in q.SPELLING) != asks_spelling:
-        raise BadJudgment(f"answer {answer.answer!r} is none to this question of {held.kind}")
-
-
-class _Content(NamedTuple):
-    """What an answer's judgment keeps beside its word, what it tells of known images, and their rows."""
-
-    kept: dict[str, Any] | None
-    events: list[Any]
-    graded: list[sql.Statement]
-
-
-def _content(held: _Held, terms: Terms, answer: Answer) -> _Content:
-    """An answer's content as it is kept. Raises BadJudgment where it is not what was asked for."""
-    if held.kind == q.RELEVANCE:
-        return _ticked(held, terms, answer)
-    if answer.flag or answer.content is None:
-        return _Content(None, [ItemDone()], [])
-    regions = answer.content.get("regions")
-    if regions is not None and len(regions) != terms.settings.answers.regions:
-        raise BadJudgment(f"{len(regions)} regions: expected {terms.settings.answers.regions}")
-    return _Content(dict(answer.content), [ItemDone()], [])
-
-
-def _ticked(held: _Held, terms: Terms, answer: Answer) -> _Content:
-    """A page's ticks; each of its known images is graded, and each other one an item."""
-    page = relevance_pages.blocks(held.id, seed=terms.seed, settings=terms.settings)
-    ticks = None if answer.flag else relevance_pages.ticked(page, answer.content)
-    events: list[Any] = []
-    graded: list[sql.Statement] = []
-    for place, block in enumerate(page if held.role != qualification.ROLE else ()):
-        if block.control is None:
-            events.append(ItemDone())
-            continue
-        right = ticks is not None and is_right(held.kind, ticks[place], block.known, terms.settings.trust)
-        events.append(ControlGraded(right))
-        graded.append(
-            (
-                'UPDATE annotation_pagecontrol SET "right" = %s WHERE assignment_id = %s AND control_id = %s',
-                [right, held.id, block.control],
-            )
-        )
-    return _Content(relevance_pages.stored(page, ticks), events, graded)
-
-
 def _of_task(
     cursor: Any,
-    held: _Held,
+    held: Held,
     rest: Sequence[Any],
     answer: Answer,
     token: str,
@@ -244,7 +164,7 @@ def _of_task(
     image, terms = refold.row_from(rest[4:12]), leases.terms_from(rest[12:])
     drawer = barred if held.kind == q.BOX_QUALITY else None
     holder, drawn, votes = _holders(cursor, held, terms, drawer, image.id)
-    content = _content(held, terms, answer)
+    content = answered.content_of(held, terms, answer)
     if holder.withdrawn:
         return _withdrawn(
             cursor, held, terms, holder, task, image.id, answer, content, token, seconds, schema, at
@@ -282,9 +202,9 @@ def _of_task(
         judged = BoxJudged(answer.answer == "good")
         changed.append(standings.changed(drawn.id, _after(drawn, [judged], terms), at))
     statements = [
-        *_stored(held, terms, judgment, answer.way, content.kept, image.id, schema, at),
-        *(_flagged(held, answer) if answer.flag else ()),
-        _handed_in(held, terms, token, seconds, at),
+        *answered.stored(held, terms, judgment, answer.way, content.kept, image.id, schema, at),
+        *(answered.flagged(held, answer) if answer.flag else ()),
+        answered.handed_in(held, terms, token, seconds, at),
         *content.graded,
         *found.statements,
         *changed,
@@ -294,13 +214,13 @@ def _of_task(
 
 def _withdrawn(
     cursor: Any,
-    held: _Held,
+    held: Held,
     terms: Terms,
     holder: Holder,
     task: int,
     image: int,
     answer: Answer,
-    content: _Content,
+    content: Content,
     token: str,
     seconds: float | None,
     schema: int,
@@ -315,9 +235,9 @@ def _withdrawn(
     )
     after = _after(holder, content.events, terms)
     statements = [
-        *_stored(held, terms, judgment, answer.way, content.kept, image, schema, at),
-        *(_flagged(held, answer) if answer.flag else ()),
-        _handed_in(held, terms, token, seconds, at),
+        *answered.stored(held, terms, judgment, answer.way, content.kept, image, schema, at),
+        *(answered.flagged(held, answer) if answer.flag else ()),
+        answered.handed_in(held, terms, token, seconds, at),
         *content.graded,
         standings.changed(holder.id, after, at),
     ]
@@ -337,7 +257,7 @@ def _late(cursor: Any, task: int, state: str, role: str) -> tuple[str, bool]:
 
 def _of_control(
     cursor: Any,
-    held: _Held,
+    held: Held,
     rest: Sequence[Any],
     answer: Answer,
     token: str,
@@ -348,7 +268,7 @@ def _of_control(
     """An answer on a known item: graded, and paid unless it is of a test."""
     terms = leases.terms_from(rest[1:])
     holder = _holders(cursor, held, terms)[0]
-    content = _content(held, terms, answer)
+    content = answered.content_of(held, terms, answer)
     right: bool | None = None
     if not content.graded:
         right = controls.grade(
@@ -357,9 +277,9 @@ def _of_control(
     name = judgment_name(held.image_key, holder.pseudonym, held.key)
     judgment = Judgment(name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role)
     statements = [
-        *_stored(held, terms, judgment, answer.way, content.kept, None, schema, at),
-        *(_flagged(held, answer) if answer.flag else ()),
-        _handed_in(held, terms, token, seconds, at, right=right),
+        *answered.stored(held, terms, judgment, answer.way, content.kept, None, schema, at),
+        *(answered.flagged(held, answer) if answer.flag else ()),
+        answered.handed_in(held, terms, token, seconds, at, right=right),
         *content.graded,
     ]
     if held.role != qualification.ROLE:
@@ -374,7 +294,7 @@ def _of_control(
     return _Answered(terms, _holders(cursor, held, terms)[0], True, [])
 
 
-def _terms(cursor: Any, held: _Held) -> tuple[Terms, Holder]:
+def _terms(cursor: Any, held: Held) -> tuple[Terms, Holder]:
     """What the next task needs, where nothing was stored."""
     cursor.execute("SELECT campaign_id FROM annotation_assignment WHERE id = %s", [held.id])
     terms = leases.terms_of(cursor, cursor.fetchone()[0])
@@ -382,7 +302,7 @@ def _terms(cursor: Any, held: _Held) -> tuple[Terms, Holder]:
 
 
 def _holders(
-    cursor: Any, held: _Held, terms: Terms, drawer: int | None = None, image: int | None = None
+    cursor: Any, held: Held, terms: Terms, drawer: int | None = None, image: int | None = None
 ) -> tuple[Holder, Holder | None, list[refold.Vote]]:
     """The worker's standing for the kind, and the drawer's for drawing, locked in the order of their ids;
     the votes on `image`, whose lock is held, in the same trip."""
@@ -414,73 +334,3 @@ def _after(holder: Holder, events: Sequence[Any], terms: Terms) -> Any:
     for event in events:
         standing = standings.passed_through(standing, event, terms.settings.trust)
     return standing
-
-
-def _stored(
-    held: _Held,
-    terms: Terms,
-    judgment: Judgment,
-    way: str,
-    content: Mapping[str, Any] | None,
-    image: int | None,
-    schema: int,
-    at: datetime,
-) -> list[sql.Statement]:
-    """The judgment's row."""
-    box = corners(judgment.box) if judgment.box else [None] * 4
-    values = [
-        terms.id,
-        image,
-        held.id,
-        held.worker,
-        held.kind,
-        held.key,
-        judgment.id,
-        judgment.role,
-        judgment.answer,
-        *box,
-        way,
-        None if content is None else json.dumps(content),
-        judgment.flag,
-        judgment.void,
-        schema,
-        terms.id,
-        held.kind,
-        sql.moment(at),
-    ]
-    return [
-        (
-            """INSERT INTO annotation_judgment
-                   (campaign_id, image_id, assignment_id, source, worker_id, kind, key, name, role, answer,
-                    x_min, y_min, x_max, y_max, way, content, flag, void, schema, instructions, created_at)
-               VALUES (%s, %s, %s, '', %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s,
-                   COALESCE((SELECT max(version) FROM annotation_instructions
-                             WHERE campaign_id = %s AND kind = %s), 0), %s)""",
-            values,
-        )
-    ]
-
-
-def _flagged(held: _Held, answer: Answer) -> list[sql.Statement]:
-    return [
-        (
-            """INSERT INTO annotation_flag (judgment_id, comment, resolved_at, resolved_by_id)
-               SELECT id, %s, NULL, NULL FROM annotation_judgment WHERE assignment_id = %s""",
-            [answer.comment, held.id],
-        )
-    ]
-
-
-def _handed_in(
-    held: _Held, terms: Terms, token: str, seconds: float | None, at: datetime, *, right: bool | None = None
-) -> sql.Statement:
-    """The assignment ends: how long it took, and what it earns."""
-    pay = terms.settings.pay
-    elapsed = max(0.0, (at - sql.moment_from(held.leased_at)).total_seconds())
-    worked = min(elapsed, pay.idle_after if seconds is None else max(0.0, seconds))
-    earned = 0 if held.role == qualification.ROLE else pay.amount(held.kind, worked)
-    return (
-        """UPDATE annotation_assignment SET state = 'submitted', ended_at = %s, token = %s, seconds = %s,
-               pay = %s, "right" = %s WHERE id = %s""",
-        [sql.moment(at), token, worked, earned, right, held.id],
-    )

@@ -1,0 +1,169 @@
+"""An answer as it comes in: checked against what was asked, and the rows that keep it.
+
+Nothing here writes: `submission` sends the statements, in one transaction with all that follows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from annotation import qualification, relevance_pages, sql
+from annotation.leases import Terms
+from annotation.protocol import questions as q
+from annotation.protocol.contents import corners
+from annotation.protocol.grading import is_right
+from annotation.protocol.questions import Answer, BadJudgment, Judgment
+from annotation.protocol.trust import ControlGraded, ItemDone
+
+
+class Held(NamedTuple):
+    """An assignment as it is handed in, with what is graded or folded."""
+
+    id: int
+    worker: int
+    state: str
+    role: str
+    kind: str
+    leased_at: Any
+    token: str
+    key: str
+    image_key: str
+    width: int
+    height: int
+
+
+#: The columns of Held, of an assignment `a` and its image `im`; the key is that of `{of}`.
+HELD = (
+    "a.id, a.worker_id, a.state, a.role, a.kind, a.leased_at, a.token, {of}.key, im.key, im.width, im.height"
+)
+
+
+def check(held: Held, answer: Answer) -> None:
+    """Raise BadJudgment unless the question takes this answer."""
+    q.check(Judgment("", held.key, "", answer.answer, answer.box, answer.flag))
+    boxes = [corners(answer.box)] if answer.box else []
+    boxes += [region["box"] for region in (answer.content or {}).get("regions", ())]
+    for xmin, ymin, xmax, ymax in boxes:
+        if held.width and held.height and (xmax > held.width or ymax > held.height):
+            raise BadJudgment(
+                f"box {[xmin, ymin, xmax, ymax]} leaves the picture, which has {held.width} x {held.height} "
+                "pixels"
+            )
+    # A sentence is written to a task, and what the test asks is whether one is written well.
+    asks_spelling = held.kind == q.CAPTION_WRITING and held.role == qualification.ROLE
+    if held.kind == q.CAPTION_WRITING and answer.answer and (answer.answer in q.SPELLING) != asks_spelling:
+        raise BadJudgment(f"answer {answer.answer!r} is none to this question of {held.kind}")
+
+
+class Content(NamedTuple):
+    """What an answer's judgment keeps beside its word, what it tells of known images, and their rows."""
+
+    kept: dict[str, Any] | None
+    events: list[Any]
+    graded: list[sql.Statement]
+
+
+def content_of(held: Held, terms: Terms, answer: Answer) -> Content:
+    """An answer's content as it is kept. Raises BadJudgment where it is not what was asked for."""
+    if held.kind == q.RELEVANCE:
+        return _ticked(held, terms, answer)
+    if answer.flag or answer.content is None:
+        return Content(None, [ItemDone()], [])
+    regions = answer.content.get("regions")
+    if regions is not None and len(regions) != terms.settings.answers.regions:
+        raise BadJudgment(f"{len(regions)} regions: expected {terms.settings.answers.regions}")
+    return Content(dict(answer.content), [ItemDone()], [])
+
+
+def _ticked(held: Held, terms: Terms, answer: Answer) -> Content:
+    """A page's ticks; each of its known images is graded, and each other one an item."""
+    page = relevance_pages.blocks(held.id, seed=terms.seed, settings=terms.settings)
+    ticks = None if answer.flag else relevance_pages.ticked(page, answer.content)
+    events: list[Any] = []
+    graded: list[sql.Statement] = []
+    for place, block in enumerate(page if held.role != qualification.ROLE else ()):
+        if block.control is None:
+            events.append(ItemDone())
+            continue
+        right = ticks is not None and is_right(held.kind, ticks[place], block.known, terms.settings.trust)
+        events.append(ControlGraded(right))
+        graded.append(
+            (
+                'UPDATE annotation_pagecontrol SET "right" = %s WHERE assignment_id = %s AND control_id = %s',
+                [right, held.id, block.control],
+            )
+        )
+    return Content(relevance_pages.stored(page, ticks), events, graded)
+
+
+def stored(
+    held: Held,
+    terms: Terms,
+    judgment: Judgment,
+    way: str,
+    content: Mapping[str, Any] | None,
+    image: int | None,
+    schema: int,
+    at: datetime,
+) -> list[sql.Statement]:
+    """The judgment's row."""
+    box = corners(judgment.box) if judgment.box else [None] * 4
+    values = [
+        terms.id,
+        image,
+        held.id,
+        held.worker,
+        held.kind,
+        held.key,
+        judgment.id,
+        judgment.role,
+        judgment.answer,
+        *box,
+        way,
+        None if content is None else json.dumps(content),
+        judgment.flag,
+        judgment.void,
+        schema,
+        terms.id,
+        held.kind,
+        sql.moment(at),
+    ]
+    return [
+        (
+            """INSERT INTO annotation_judgment
+                   (campaign_id, image_id, assignment_id, source, worker_id, kind, key, name, role, answer,
+                    x_min, y_min, x_max, y_max, way, content, flag, void, schema, instructions, created_at)
+               VALUES (%s, %s, %s, '', %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s,
+                   COALESCE((SELECT max(version) FROM annotation_instructions
+                             WHERE campaign_id = %s AND kind = %s), 0), %s)""",
+            values,
+        )
+    ]
+
+
+def flagged(held: Held, answer: Answer) -> list[sql.Statement]:
+    return [
+        (
+            """INSERT INTO annotation_flag (judgment_id, comment, resolved_at, resolved_by_id)
+               SELECT id, %s, NULL, NULL FROM annotation_judgment WHERE assignment_id = %s""",
+            [answer.comment, held.id],
+        )
+    ]
+
+
+def handed_in(
+    held: Held, terms: Terms, token: str, seconds: float | None, at: datetime, *, right: bool | None = None
+) -> sql.Statement:
+    """The assignment ends: how long it took, and what it earns."""
+    pay = terms.settings.pay
+    elapsed = max(0.0, (at - sql.moment_from(held.leased_at)).total_seconds())
+    worked = min(elapsed, pay.idle_after if seconds is None else max(0.0, seconds))
+    earned = 0 if held.role == qualification.ROLE else pay.amount(held.kind, worked)
+    return (
+        """UPDATE annotation_assignment SET state = 'submitted', ended_at = %s, token = %s, seconds = %s,
+               pay = %s, "right" = %s WHERE id = %s""",
+        [sql.moment(at), token, worked, earned, right, held.id],
+    )
