@@ -16,19 +16,26 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.models import Session
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 
 from annotation import leases, payments, sql
 from annotation.audit import record
-from annotation.models import Account, Assignment, Flag, Identity, RoleGrant, Worker
+from annotation.models import Account, Assignment, Flag, Identity, Judgment, RoleGrant, Worker
 from annotation.models.crowd import ANNOTATOR
+from annotation.protocol.questions import CAPTION_WRITING, REGION_DESCRIPTION
 from annotation.selectors.campaign.cost import money
 
 ERASURES = "erasures.txt"
+#: What a line of it ends with where the worker's own words were erased too.
+_TEXTS = "texts"
+#: Questions that are answered with one's own words.
+WRITTEN = (CAPTION_WRITING, REGION_DESCRIPTION)
 #: How pseudonyms begin, and no name that anybody chooses.
 PREFIX = "w-"
 #: Letters and digits of pseudonyms: none that is taken for another.
@@ -42,12 +49,14 @@ class CannotErase(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What erasing a worker deleted. `already`: they were erased before, and nothing was left to do."""
+    """What erasing a worker deleted; `texts` are answers whose words are gone. `already`: they were erased
+    before, and nothing was left to do."""
 
     pseudonym: str
     account: bool
     sessions: int
     comments: int
+    texts: int = 0
     already: bool = False
 
 
@@ -128,12 +137,13 @@ def worker_called(name: str) -> Worker:
     return found
 
 
-def erase(*, worker: Worker, actor: Account | None = None) -> Erased:
+def erase(*, worker: Worker, actor: Account | None = None, texts: bool = False) -> Erased:
     """Forget who a worker is. Refused while payment is due, and for accounts with a role of staff.
 
-    What they hold is returned first. Once erased, doing it again finds nothing to do.
+    With `texts` the captions and descriptions that they wrote go too; the answers stay, without words. What
+    they hold is returned first. Once erased, doing it again finds nothing to do.
     """
-    if worker.erased_at is not None and not _remains(worker):
+    if worker.erased_at is not None and not _remains(worker, texts):
         return Erased(worker.pseudonym, False, 0, 0, already=True)
     owed = payments.unpaid(worker=worker.pk)
     if owed:
@@ -151,7 +161,7 @@ def erase(*, worker: Worker, actor: Account | None = None) -> Erased:
             f"the account of worker {worker.pseudonym!r} has a role of staff, and what it did is on record; "
             "take its roles away first"
         )
-    return _erase(worker, actor, note=True)
+    return _erase(worker, actor, texts, note=True)
 
 
 def erase_again(*, actor: Account | None = None) -> list[Erased]:
@@ -159,25 +169,56 @@ def erase_again(*, actor: Account | None = None) -> list[Erased]:
 
     Payment that such a backup believes to be due was paid before they were erased.
     """
-    names = list(dict.fromkeys(erasures()))
-    back = [worker for worker in Worker.objects.filter(pseudonym__in=names) if _remains(worker)]
-    return [_erase(worker, actor, note=False) for worker in back]
+    listed: dict[str, bool] = {}
+    for name, texts in erasures():
+        listed[name] = listed.get(name, False) or texts
+    found = Worker.objects.filter(pseudonym__in=listed)
+    back = [(worker, listed[worker.pseudonym]) for worker in found]
+    return [_erase(worker, actor, texts, note=False) for worker, texts in back if _remains(worker, texts)]
 
 
-def erasures() -> Iterator[str]:
-    """The pseudonyms on the list of erasures, oldest first."""
+def erasures() -> Iterator[tuple[str, bool]]:
+    """The list of erasures, oldest first: pseudonyms, and whether what they wrote was erased with them."""
     path = erasures_file()
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
             if words := line.split():
-                yield words[0]
+                yield words[0], _TEXTS in words[1:]
 
 
 def erasures_file() -> Path:
     return Path(settings.DATA_DIR) / ERASURES
 
 
-def _erase(worker: Worker, actor: Account | None, *, note: bool) -> Erased:
+def wrote(worker: Worker) -> bool:
+    """Whether anything is stored that a worker wrote as an answer."""
+    return any(map(_texts, _written(worker)))
+
+
+def _written(worker: Worker) -> QuerySet[Judgment]:
+    return Judgment.objects.filter(worker=worker, kind__in=WRITTEN, content__isnull=False)
+
+
+def _texts(judgment: Judgment) -> list[dict[str, Any]]:
+    """The parts of an answer that hold words of the worker's own: a caption, the regions described."""
+    content = judgment.content or {}
+    return [part for part in (content, *content.get("regions", ())) if part.get("text")]
+
+
+def _erase_texts(worker: Worker) -> int:
+    """Take the words out of what a worker wrote; of how many answers."""
+    emptied = []
+    for judgment in _written(worker):
+        parts = _texts(judgment)
+        for part in parts:
+            part["text"] = ""
+        if parts:
+            emptied.append(judgment)
+    Judgment.objects.bulk_update(emptied, ["content"], batch_size=500)
+    return len(emptied)
+
+
+def _erase(worker: Worker, actor: Account | None, texts: bool, *, note: bool) -> Erased:
     for held in list(
         Assignment.objects.filter(worker=worker, state=Assignment.LEASED).values_list("pk", flat=True)
     ):
@@ -187,6 +228,7 @@ def _erase(worker: Worker, actor: Account | None, *, note: bool) -> Erased:
         account = identity.account if identity is not None else None
         sessions = _delete_sessions(account) if account is not None else 0
         comments = Flag.objects.filter(judgment__worker=worker).exclude(comment="").update(comment="")
+        written = _erase_texts(worker) if texts else 0
         if identity is not None:
             identity.delete()
         if account is not None:
@@ -196,14 +238,15 @@ def _erase(worker: Worker, actor: Account | None, *, note: bool) -> Erased:
         record(actor=actor, act="erase_worker", worker=worker.pseudonym, again=not note)
         if note:
             # Before the commit: noted in vain does no harm, erased without a note may come undone.
-            _note(worker)
-    return Erased(worker.pseudonym, account is not None, sessions, comments)
+            _note(worker, texts)
+    return Erased(worker.pseudonym, account is not None, sessions, comments, written)
 
 
-def _remains(worker: Worker) -> bool:
+def _remains(worker: Worker, texts: bool) -> bool:
     """Whether anything that erasing deletes is there."""
     return (
         worker.erased_at is None
+        or (texts and wrote(worker))
         or Identity.objects.filter(worker=worker).exists()
         or Flag.objects.filter(judgment__worker=worker).exclude(comment="").exists()
     )
@@ -221,13 +264,12 @@ def _delete_sessions(account: Account) -> int:
     return len(own)
 
 
-def _note(worker: Worker) -> None:
+def _note(worker: Worker, texts: bool) -> None:
     """Append the worker to the list of erasures, and see that it is on the disk."""
     path = erasures_file()
     path.parent.mkdir(parents=True, exist_ok=True)
-    line = (
-        f"{worker.pseudonym} {worker.erased_at.isoformat(timespec='seconds') if worker.erased_at else ''}\n"
-    )
+    when = worker.erased_at.isoformat(timespec="seconds") if worker.erased_at else ""
+    line = " ".join([worker.pseudonym, when, *([_TEXTS] if texts else [])]) + "\n"
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         os.write(handle, line.encode())

@@ -138,7 +138,7 @@ def erase_me(request: HttpRequest) -> HttpResponse:
             raise workers.CannotErase(
                 _("Your account has a role of staff: ask an admin to take it away first.")
             )
-        workers.erase(worker=worker, actor=None)
+        workers.erase(worker=worker, actor=None, texts=request.POST.get("texts") == "yes")
         gone = True
     if not gone:
         return redirect("account")
@@ -154,6 +154,7 @@ def _account(request: HttpRequest, form: MailForm, status: int = 200) -> HttpRes
         about |= {
             "shares": own_data.shares(worker),
             "consents": own_data.consents(worker),
+            "wrote": workers.wrote(worker),
             "comments": own_data.comments(worker),
             "owed": [
                 (campaign.name, money(amount, payments.currency_of(campaign)))

@@ -58,11 +58,11 @@ def _record(row: Mapping[str, Any]) -> dict[str, Any]:
         "schema": row["schema"],
         "instructions": row["instructions"],
         "at": at.isoformat(),
-        **_told(row["kind"], row["key"], row["content"] or {}),
+        **told(row["kind"], row["key"], row["content"] or {}),
     }
 
 
-def _told(kind: str, key: str, content: Mapping[str, Any]) -> dict[str, Any]:
+def told(kind: str, key: str, content: Mapping[str, Any]) -> dict[str, Any]:
     """What an answer says beside its word."""
     if kind == GRADED_RELEVANCE:
         return {"caption": key.split("|")[2]}

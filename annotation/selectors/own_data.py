@@ -15,6 +15,7 @@ from django.db.models import Count, Max, Min
 
 from annotation.models import Account, Consent, Flag, Identity, Judgment, Payout, Worker
 from annotation.protocol.work import MICROS
+from annotation.selectors.answers import told
 
 #: Answers read at once.
 PAGE = 500
@@ -109,7 +110,17 @@ def _answers(worker: Worker) -> Iterator[dict[str, Any]]:
             "seconds": row.assignment.seconds if row.assignment else None,
             "instructions": row.instructions,
             "at": row.created_at,
+            **_said(row),
         }
+
+
+def _said(row: Judgment) -> dict[str, Any]:
+    """What an answer says beside its word; of a page's pairs not what each was there for."""
+    said = told(row.kind, row.key, row.content or {})
+    pairs = [
+        {name: value for name, value in pair.items() if name != "role"} for pair in said.get("pairs", ())
+    ]
+    return {**said, "pairs": pairs} if pairs else said
 
 
 def _text(data: Any) -> str:

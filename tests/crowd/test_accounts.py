@@ -228,6 +228,24 @@ def test_one_is_erased_on_request_and_the_answers_stay(work: World):
     assert client.get(reverse("account")).status_code == 302
 
 
+def test_what_one_wrote_is_in_the_download_and_goes_on_request(work: World):
+    earn(work)
+    be_paid(work)
+    own = Judgment.objects.filter(worker=work.workers[0])
+    own.update(kind=q.CAPTION_WRITING, answer="written", content={"text": "My son on a beach ."})
+    assert downloaded()["answers"][0]["text"] == "My son on a beach ."
+    press(ann(), reverse("account"), "Erase me", sure="yes", texts="yes")
+    assert own.get().content == {"text": ""}
+
+
+def test_a_download_tells_what_was_ticked_on_a_page_but_not_what_was_checked(work: World):
+    earn(work)
+    caption = {"image": work.images()[0].image_id, "captions": [[work.images()[0].image_id, 0]]}
+    blocks = [{**caption, "roles": [2], "yes": [True]}]
+    Judgment.objects.update(kind=q.RELEVANCE, answer="judged", content={"blocks": blocks})
+    assert downloaded()["answers"][0]["pairs"] == [{"image": "1000", "caption": "1000#0", "yes": True}]
+
+
 def test_erasing_waits_for_the_pay(work: World):
     earn(work)
     client = ann()

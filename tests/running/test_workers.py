@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -160,7 +161,7 @@ def test_erasing_twice_finds_nothing_to_do():
     _, _, worker = at_work()
     workers.erase(worker=worker)
     assert workers.erase(worker=worker).already
-    assert list(workers.erasures()) == [worker.pseudonym]
+    assert list(workers.erasures()) == [(worker.pseudonym, False)]
 
 
 def test_a_restored_backup_is_run_against_the_list_of_erasures():
@@ -178,7 +179,43 @@ def test_a_restored_backup_is_run_against_the_list_of_erasures():
     bystander.refresh_from_db()
     assert worker.erased_at is not None and bystander.erased_at is None
     assert list(Account.objects.values_list("username", flat=True)) == ["ben"]
-    assert list(workers.erasures()) == [worker.pseudonym] and workers.erase_again() == []
+    assert list(workers.erasures()) == [(worker.pseudonym, False)] and workers.erase_again() == []
+
+
+def written(worker: Worker, kind: str, content: dict[str, Any]) -> Judgment:
+    """An answer of the worker's in their own words."""
+    judgment = Judgment.objects.filter(worker=worker).latest("pk")
+    Judgment.objects.filter(pk=judgment.pk).update(kind=kind, answer="written", content=content)
+    judgment.refresh_from_db()
+    return judgment
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "left"),
+    [
+        ("caption_writing", {"text": "My son on a beach ."}, {"text": ""}),
+        (
+            "region_description",
+            {"regions": [{"box": [1, 2, 30, 40], "text": "my son", "way": "drag"}]},
+            {"regions": [{"box": [1, 2, 30, 40], "text": "", "way": "drag"}]},
+        ),
+    ],
+)
+def test_what_somebody_wrote_goes_on_request_and_again_after_a_restored_backup(
+    kind: str, content: dict[str, Any], left: dict[str, Any]
+):
+    _, _, worker = at_work()
+    judgment = written(worker, kind, content)
+    assert workers.wrote(worker)
+    assert workers.erase(worker=worker).texts == 0
+    judgment.refresh_from_db()
+    assert judgment.content == content
+    assert workers.erase(worker=worker, texts=True).texts == 1
+    judgment.refresh_from_db()
+    assert judgment.content == left and not workers.wrote(worker)
+    written(worker, kind, content)
+    (done,) = workers.erase_again()
+    assert done.texts == 1 and workers.erase_again() == []
 
 
 def test_the_list_of_erasures_names_no_person():
@@ -192,7 +229,7 @@ def test_the_list_of_erasures_names_no_person():
 def test_the_list_is_written_before_the_person_is_gone(monkeypatch):
     _, account, worker = at_work()
 
-    def full(worker):
+    def full(worker, texts):
         raise OSError("No space left on device")
 
     monkeypatch.setattr(workers, "_note", full)

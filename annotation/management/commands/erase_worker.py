@@ -23,6 +23,7 @@ class Command(ReportCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("worker", nargs="?", help="By pseudonym, or by the name of the account")
+        parser.add_argument("--texts", action="store_true", help="Erase what they wrote as answers, too")
         parser.add_argument("--again", action="store_true", help="Apply the list of erasures once more")
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -31,7 +32,7 @@ class Command(ReportCommand):
         if options["again"]:
             done = workers.erase_again()
         else:
-            done = [workers.erase(worker=workers.worker_called(options["worker"]))]
+            done = [workers.erase(worker=workers.worker_called(options["worker"]), texts=options["texts"])]
         return {"erased": [asdict(one) for one in done], "list": str(workers.erasures_file())}
 
     def show(self, report: dict[str, Any]) -> str:
@@ -43,7 +44,7 @@ class Command(ReportCommand):
                 account = "account deleted" if one["account"] else "no account"
                 lines.append(
                     f"worker {one['pseudonym']} is erased: {account}, sessions {one['sessions']}, comments "
-                    f"{one['comments']}; the answers stay under the pseudonym"
+                    f"{one['comments']}, texts {one['texts']}; the answers stay under the pseudonym"
                 )
         if not lines:
             lines.append("nobody on the list of erasures is back")
