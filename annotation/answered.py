@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from annotation import qualification, relevance_pages, sql
-from annotation.leases import Terms
+from annotation.lease_terms import Terms
 from annotation.protocol import questions as q
 from annotation.protocol.contents import corners
 from annotation.protocol.grading import is_right

@@ -16,20 +16,26 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import connection
 from django.utils.translation import gettext as _
 
 from annotation import controls, hand_out, qualification, relevance_pages, sql, standings
-from annotation.campaign_settings import CampaignSettings, settings_from
+from annotation.campaign_settings import settings_from
 from annotation.hand_out import Holder, Nothing
+from annotation.lease_terms import (
+    HOLDER,
+    Terms,
+    holder_from,
+    refused_to,
+    terms_of,
+)
 from annotation.models import Assignment, Campaign
 from annotation.models import Standing as StandingRow
 from annotation.protocol import trust
 from annotation.protocol.controls import choose, due
 from annotation.protocol.questions import RELEVANCE
-from annotation.protocol.trust import QUALIFICATION, why_not
 
 __all__ = ["Lease", "Nothing", "expire", "give_back", "renew", "take"]
 
@@ -53,41 +59,6 @@ class Lease:
     expires_at: datetime
     task: int | None
     control: int | None
-
-
-class Terms(NamedTuple):
-    """What handing out needs of a campaign."""
-
-    id: int
-    state: str
-    reason: str
-    revision: int
-    seed: int
-    settings: CampaignSettings
-
-
-#: The columns of Terms, of a table called `c`.
-COLUMNS = "c.id, c.state, c.reason, c.revision, c.seed, c.settings"
-#: The columns of a Holder, of a standing `s` and its worker `w`.
-HOLDER = (
-    "s.id, s.campaign_id, s.worker_id, w.pseudonym, s.attempt, s.cursor, s.blocked, s.reason, "
-    "s.withdrawn_at IS NOT NULL, " + ", ".join(f's."{name}"' for name in standings.COLUMNS)
-)
-
-
-def terms_from(values: Sequence[Any]) -> Terms:
-    """Terms from their COLUMNS."""
-    campaign, state, reason, revision, seed, settings = values
-    return Terms(campaign, state, reason, revision, seed, settings_from(settings))
-
-
-def holder_from(values: Sequence[Any]) -> Holder:
-    """A Holder from its columns."""
-    row, campaign, worker, pseudonym, attempt, cursor, blocked, reason, withdrawn, *columns = values
-    standing = standings.from_values(columns)
-    return Holder(
-        row, campaign, worker, pseudonym, attempt, cursor, blocked, reason, bool(withdrawn), standing
-    )
 
 
 def take(*, worker: int, campaign: Campaign, kind: str, holding: Collection[int] = ()) -> Lease | Nothing:
@@ -116,11 +87,6 @@ def _holder(cursor: Any, campaign: int, worker: int, kind: str) -> Holder | None
     )
     row = cursor.fetchone()
     return holder_from(row) if row else None
-
-
-def terms_of(cursor: Any, campaign: int) -> Terms:
-    cursor.execute(f"SELECT {COLUMNS} FROM annotation_campaign c WHERE c.id = %s", [campaign])
-    return terms_from(cursor.fetchone())
 
 
 def following(
@@ -288,20 +254,6 @@ def _held(cursor: Any, terms: Terms, kind: str, row: Sequence[Any], at: datetime
     )
     image, content, key = cursor.fetchone()
     return _shown(Lease(assignment, kind, role, image, json.loads(content), key, expires, task, None), terms)
-
-
-def refused_to(holder: Holder, terms: Terms) -> Nothing | None:
-    """What keeps this worker from the kind."""
-    if holder.blocked:
-        return Nothing(
-            "blocked",
-            _("A researcher has taken you off this task%(why)s. Choose another task, or write to them.")
-            % {"why": f": {holder.reason}" if holder.reason else ""},
-        )
-    if holder.standing.state != QUALIFICATION and why_not(holder.standing, terms.settings.trust) is None:
-        return None
-    refusal = why_not(holder.standing, terms.settings.trust)
-    return Nothing(refusal.code, refusal.text) if refusal else None
 
 
 def _test(

@@ -17,7 +17,7 @@ from django.db.models import Count, Q, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation import hand_out, instructions, leases, qualification, sql, standings
+from annotation import hand_out, instructions, lease_terms, qualification, sql, standings
 from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.hand_out import Holder, Nothing
 from annotation.models import Assignment, Campaign, Identity, Worker
@@ -82,7 +82,7 @@ def offers(*, worker: Worker) -> list[Offer]:
     found = []
     for campaign in campaigns:
         settings = settings_of(campaign.settings)
-        terms = leases.Terms(
+        terms = lease_terms.Terms(
             campaign.pk, campaign.state, campaign.reason, campaign.revision, campaign.seed, settings
         )
         shut = hand_out.closed(terms) or no_consent(worker=worker.pk, campaign=campaign)
@@ -95,7 +95,7 @@ def offers(*, worker: Worker) -> list[Offer]:
                 waiting = _waiting(cursor, campaign.pk, kind, worker.pk)
                 nothing = (
                     shut
-                    or leases.refused_to(holder, terms)
+                    or lease_terms.refused_to(holder, terms)
                     or hand_out.ahead(cursor, holder, settings.trust, sql.now())
                 )
                 if nothing is None and not waiting and not in_hand:

@@ -22,10 +22,11 @@ from typing import Any, NamedTuple
 from django.db import IntegrityError, connection
 from django.utils.translation import gettext as _
 
-from annotation import answered, controls, leases, qualification, refold, sql, standings
+from annotation import answered, controls, lease_terms, leases, qualification, refold, sql, standings
 from annotation.answered import HELD, Content, Held
 from annotation.hand_out import Holder
-from annotation.leases import Lease, Nothing, Terms
+from annotation.lease_terms import Terms
+from annotation.leases import Lease, Nothing
 from annotation.models import Assignment, Campaign, Task
 from annotation.protocol import questions as q
 from annotation.protocol.controls import double_checked
@@ -122,7 +123,7 @@ def _task_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
     sql.execute(
         cursor,
         f"""SELECT {HELD.format(of="t")}, t.id, t.state, t.role, t.barred_id,
-                {refold.COLUMNS}, {leases.COLUMNS}
+                {refold.COLUMNS}, {lease_terms.COLUMNS}
             FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
             JOIN annotation_openimage o ON o.id = t.image_id
             JOIN annotation_image im ON im.id = o.image_id
@@ -137,7 +138,7 @@ def _task_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
 
 def _control_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
     cursor.execute(
-        f"""SELECT {HELD.format(of="k")}, k.known, {leases.COLUMNS}
+        f"""SELECT {HELD.format(of="k")}, k.known, {lease_terms.COLUMNS}
             FROM annotation_assignment a JOIN annotation_control k ON k.id = a.control_id
             JOIN annotation_image im ON im.id = k.image_id
             JOIN annotation_campaign c ON c.id = a.campaign_id
@@ -161,7 +162,7 @@ def _of_task(
 ) -> _Answered:
     """An answer on a task: stored, folded, paid."""
     task, task_state, task_role, barred = rest[:4]
-    image, terms = refold.row_from(rest[4:12]), leases.terms_from(rest[12:])
+    image, terms = refold.row_from(rest[4:12]), lease_terms.terms_from(rest[12:])
     drawer = barred if held.kind == q.BOX_QUALITY else None
     holder, drawn, votes = _holders(cursor, held, terms, drawer, image.id)
     content = answered.content_of(held, terms, answer)
@@ -266,7 +267,7 @@ def _of_control(
     at: datetime,
 ) -> _Answered:
     """An answer on a known item: graded, and paid unless it is of a test."""
-    terms = leases.terms_from(rest[1:])
+    terms = lease_terms.terms_from(rest[1:])
     holder = _holders(cursor, held, terms)[0]
     content = answered.content_of(held, terms, answer)
     right: bool | None = None
@@ -297,7 +298,7 @@ def _of_control(
 def _terms(cursor: Any, held: Held) -> tuple[Terms, Holder]:
     """What the next task needs, where nothing was stored."""
     cursor.execute("SELECT campaign_id FROM annotation_assignment WHERE id = %s", [held.id])
-    terms = leases.terms_of(cursor, cursor.fetchone()[0])
+    terms = lease_terms.terms_of(cursor, cursor.fetchone()[0])
     return terms, _holders(cursor, held, terms)[0]
 
 
@@ -310,7 +311,7 @@ def _holders(
     along = image is not None and sql.in_one_trip()
     sql.execute(
         cursor,
-        f"""SELECT {refold.VOTES if along else "NULL"}, {leases.HOLDER}
+        f"""SELECT {refold.VOTES if along else "NULL"}, {lease_terms.HOLDER}
             FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
             WHERE s.campaign_id = %s AND ((s.worker_id = %s AND s.kind = %s){also}) ORDER BY s.id"""
         + sql.locking("s"),
@@ -321,7 +322,7 @@ def _holders(
         ],
     )
     rows = cursor.fetchall()
-    found = [leases.holder_from(row[1:]) for row in rows]
+    found = [lease_terms.holder_from(row[1:]) for row in rows]
     own = next(h for h in found if h.worker == held.worker and h.standing.kind == held.kind)
     votes: list[refold.Vote] = []
     if image is not None:

@@ -1,0 +1,67 @@
+"""On what terms tasks are handed out: what leasing needs of a campaign and of a worker's standing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+
+from annotation import standings
+from annotation.campaign_settings import CampaignSettings, settings_from
+from annotation.hand_out import Holder, Nothing
+from annotation.protocol.trust import QUALIFICATION, why_not
+
+
+class Terms(NamedTuple):
+    """What handing out needs of a campaign."""
+
+    id: int
+    state: str
+    reason: str
+    revision: int
+    seed: int
+    settings: CampaignSettings
+
+
+#: The columns of Terms, of a table called `c`.
+COLUMNS = "c.id, c.state, c.reason, c.revision, c.seed, c.settings"
+#: The columns of a Holder, of a standing `s` and its worker `w`.
+HOLDER = (
+    "s.id, s.campaign_id, s.worker_id, w.pseudonym, s.attempt, s.cursor, s.blocked, s.reason, "
+    "s.withdrawn_at IS NOT NULL, " + ", ".join(f's."{name}"' for name in standings.COLUMNS)
+)
+
+
+def terms_from(values: Sequence[Any]) -> Terms:
+    """Terms from their COLUMNS."""
+    campaign, state, reason, revision, seed, settings = values
+    return Terms(campaign, state, reason, revision, seed, settings_from(settings))
+
+
+def holder_from(values: Sequence[Any]) -> Holder:
+    """A Holder from its columns."""
+    row, campaign, worker, pseudonym, attempt, cursor, blocked, reason, withdrawn, *columns = values
+    standing = standings.from_values(columns)
+    return Holder(
+        row, campaign, worker, pseudonym, attempt, cursor, blocked, reason, bool(withdrawn), standing
+    )
+
+
+def terms_of(cursor: Any, campaign: int) -> Terms:
+    cursor.execute(f"SELECT {COLUMNS} FROM annotation_campaign c WHERE c.id = %s", [campaign])
+    return terms_from(cursor.fetchone())
+
+
+def refused_to(holder: Holder, terms: Terms) -> Nothing | None:
+    """What keeps this worker from the kind."""
+    if holder.blocked:
+        return Nothing(
+            "blocked",
+            _("A researcher has taken you off this task%(why)s. Choose another task, or write to them.")
+            % {"why": f": {holder.reason}" if holder.reason else ""},
+        )
+    if holder.standing.state != QUALIFICATION and why_not(holder.standing, terms.settings.trust) is None:
+        return None
+    refusal = why_not(holder.standing, terms.settings.trust)
+    return Nothing(refusal.code, refusal.text) if refusal else None
