@@ -70,7 +70,12 @@ def invite(request: HttpRequest, token: str) -> HttpResponse:
     with translation.override(invitation.language):
         answer = _opened(request, invitation)
     answer.set_cookie(
-        settings.LANGUAGE_COOKIE_NAME, invitation.language, samesite="Lax", secure=settings.HTTPS
+        settings.LANGUAGE_COOKIE_NAME,
+        invitation.language,
+        max_age=settings.LANGUAGE_COOKIE_AGE,
+        secure=settings.LANGUAGE_COOKIE_SECURE,
+        httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
+        samesite=settings.LANGUAGE_COOKIE_SAMESITE,
     )
     return answer
 

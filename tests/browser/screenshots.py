@@ -90,6 +90,8 @@ def demonstration(folder: Path) -> Iterator[tuple[str, str]]:
 def walk(page: Page, password: str) -> Iterator[tuple[str, Callable[[], object]]]:
     """The pages in the order in which one meets them: (name, what leads there)."""
     yield "sign_in", lambda: page.goto("/sign-in/")
+    yield "forgotten", lambda: page.goto("/forgotten/")
+    yield "sign_in", lambda: page.goto("/sign-in/")
 
     def enter() -> None:
         page.get_by_label("User name").fill("demo")
@@ -123,12 +125,14 @@ def walk(page: Page, password: str) -> Iterator[tuple[str, Callable[[], object]]
     yield "image", lambda: page.locator("main a[href*='/images/']").first.click()
     yield "campaigns", lambda: page.goto("/campaigns/")
     yield "campaign", lambda: page.goto("/campaigns/people/")
+    yield "entry", lambda: page.goto("/campaigns/people/entry/")
     yield "workers", lambda: page.goto("/campaigns/people/workers/")
     yield "review", lambda: page.goto("/campaigns/people/review/")
     yield "known_items", lambda: page.goto("/campaigns/people/known/")
     yield "settings", lambda: page.goto("/campaigns/people/settings/")
     yield "texts", lambda: page.goto("/campaigns/people/texts/")
     yield "jobs", lambda: page.goto("/campaigns/people/jobs/")
+    yield "account", lambda: page.goto("/account/")
     yield "missing", lambda: page.goto("/corpora/no-such/")
 
 

@@ -279,9 +279,14 @@ def test_a_hit_is_worked_on_in_a_window_and_handed_in_from_its_frame(work: World
     window.get_by_role("button", name="I am finished").click()
     expect(window.get_by_text("press “Look again” there")).to_be_visible()
     for_everybody(window)
+    page.bring_to_front()
     frame.get_by_role("link", name="Look again").click()
     frame.get_by_role("button", name="Hand in the HIT").click()
     expect(frame.get_by_text("Handed in")).to_be_visible()
+    alone = open_page(390)
+    alone.goto(platform.turk_address())
+    expect(alone.get_by_role("button", name="Hand in the HIT")).to_be_visible()
+    for_everybody(alone)
     assert handed == [f"assignmentId={platform.TURK['assignmentId']}&code=well-done"]
 
 
