@@ -1,0 +1,33 @@
+"""A connection's plans follow tables that fill up."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from django.db import connection
+
+from annotation import sql
+
+FIND = "SELECT t.id FROM annotation_task t WHERE t.id = %s"
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL keeps plans")
+def test_a_young_connection_plans_anew_soon_and_then_ever_later(db: None, monkeypatch: pytest.MonkeyPatch):
+    clock = [1000.0]
+    monkeypatch.setattr(sql, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(sql, "_prepared", {})
+    anew = [clock[0]]
+
+    def noting(execute, text, params, many, context):
+        if text == "DISCARD PLANS":
+            anew.append(clock[0])
+        return execute(text, params, many, context)
+
+    with connection.execute_wrapper(noting), connection.cursor() as cursor:
+        for _ in range(700):
+            sql.execute(cursor, FIND, [1])
+            clock[0] += 0.1
+        cursor.execute(f"DEALLOCATE {sql._name_of(FIND)}")
+    waits = [later - earlier for earlier, later in pairwise(anew)]
+    assert waits == pytest.approx([1, 2, 4, 8, 16, 20], abs=0.2)
