@@ -19,7 +19,8 @@ from tests.browser.at_work import (
     take_time,
 )
 from tests.browser.conftest import Open, sign_in
-from tests.browser.test_pages import assert_accessible
+from tests.browser.test_pages import assert_accessible, overflow
+from tests.browser.test_staff import PAGES, walks  # noqa: F401
 from tests.browser.test_task_states import fits, for_everybody
 from tests.queue.world import TRUSTING, World
 from tests.web import desk, world
@@ -94,6 +95,20 @@ def test_a_question_in_german_fits_and_is_for_everybody(work: World, open_page: 
     page.locator("summary", has_text="Problem melden").click()
     for_everybody(page)
     fits(page)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.usefixtures("walks")
+def test_every_page_of_staff_fits_in_german(open_page: Open, width: int):
+    page = open_page(width)
+    sign_in(page, "boss")
+    page.goto("/")
+    page.get_by_role("button", name="Deutsch").click()
+    for address in PAGES:
+        page.goto(address)
+        expect(page.locator("html")).to_have_attribute("lang", "de")
+        assert overflow(page) <= 0, address
+        assert_accessible(page)
 
 
 def test_german_is_chosen_at_the_foot_by_keys_and_stays(work: World, open_page: Open):
