@@ -26,6 +26,7 @@ class CaptionWriting(TaskType):
     """
 
     key = CAPTION_WRITING
+    fewest, longest = FEWEST_WORDS, LONGEST
     title = gettext_lazy("Describe a picture")
     summary = gettext_lazy("A picture: write one sentence that says what it shows.")
     choices = (

@@ -1,0 +1,39 @@
+"""Which words look misspelt: asked by the page on which captions are written, before one is sent."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from annotation import spelling
+from annotation.api.problems import Problem
+from annotation.api.requests import for_workers, word_in
+from annotation.models import Campaign
+from annotation.tasktypes.caption_writing import LONGEST
+from annotation.throttle import Limit, Try, attempt
+
+#: Texts that a worker may have looked at in a minute; a sentence takes longer to write.
+LOOKS = Limit("spelling", 60, 60)
+
+
+@for_workers("POST")
+def check(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
+    """The unknown words of `text`, with suggestions; words of the `campaign`'s corpus count as known."""
+    text = word_in(data, "text")
+    if len(text) > LONGEST:
+        detail = _("“text” has %(length)d characters: %(most)d is the most.") % {
+            "length": len(text),
+            "most": LONGEST,
+        }
+        raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", detail, field="text")
+    if seconds := attempt(Try(LOOKS, str(worker))):
+        detail = _("That was asked too often. Ask again in %(seconds)d s.") % {"seconds": seconds}
+        headers = {"Retry-After": str(seconds)}
+        raise Problem(HTTPStatus.TOO_MANY_REQUESTS, "too_often", detail, headers=headers)
+    name = data.get("campaign")
+    found = Campaign.objects.filter(name=name) if isinstance(name, str) and "\0" not in name else []
+    corpus = next((campaign.corpus_id for campaign in found), None)
+    return {"unknown": [each._asdict() for each in spelling.check(text, corpus=corpus)]}

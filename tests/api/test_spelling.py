@@ -1,0 +1,101 @@
+"""Words that look misspelt, as the page of captions asks for them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.test import Client
+
+from annotation import spelling, throttle
+from annotation.api import spelling as api
+from annotation.controls.spelling import CORRECT
+from tests.api.conftest import Program
+from tests.factories import a_corpus, an_image
+from tests.web import world as web
+
+
+def words(text: str, **also: int) -> list[str]:
+    return [unknown.word for unknown in spelling.check(text, **also)]
+
+
+@pytest.mark.parametrize("sentence", CORRECT)
+def test_sentences_that_are_well_written_are_left_alone(sentence: str):
+    assert words(sentence) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("waitting", "waiting"),
+        ("helmit", "helmet"),
+        ("gutiar", "guitar"),
+        ("childern", "children"),
+        ("bycicle", "bicycle"),
+        ("tehre", "there"),
+    ],
+)
+def test_a_misspelt_word_comes_with_what_was_meant(written: str, meant: str):
+    (unknown,) = spelling.check(f"Somebody with a {written} .")
+    assert unknown.word == written
+    assert unknown.suggestions[0] == meant
+
+
+def test_a_capital_at_the_beginning_stays_and_within_a_sentence_is_a_name():
+    assert spelling.check("Childern play.")[0].suggestions[0] == "Children"
+    assert spelling.check("They sit. Childern play.")[0].word == "Childern"
+    assert words("A man in a Qwertex shirt, BMX 4x4 and a xyzzy2.") == []
+
+
+def test_each_word_is_named_once_and_possessives_and_hyphens_are_no_mistakes():
+    assert words("A gutiar beside a gutiar.") == ["gutiar"]
+    assert words("It isn't the dog’s well-worn T-shirt; it's the runner's.") == []
+
+
+def test_no_text_keeps_the_machine_busy():
+    """Words that are near nothing get no suggestions, and of many only the first ones get any."""
+    many = [f"gutiar{letter}qx" for letter in "abcdefghijkl"]
+    found = spelling.check(" ".join(many) + " " + "q" * 300)
+    assert [unknown.word for unknown in found] == [*many, "q" * 300]
+    assert not any(unknown.suggestions for unknown in found[spelling.SUGGESTED_WORDS :])
+
+
+@pytest.mark.django_db
+def test_words_that_a_corpus_often_has_are_known_there():
+    images = [
+        an_image(f"i{n}", "Boys play cornhole .", "A wakeboarder ." if n else "A boy .", layered=False)
+        for n in range(3)
+    ]
+    corpus = a_corpus("quay", images)
+    spelling.corpus_words.cache_clear()
+    assert words("A wakeboarder plays cornhole.") == ["wakeboarder", "cornhole"]
+    assert words("A wakeboarder plays cornhole.", corpus=corpus.pk) == ["wakeboarder"]
+
+
+def test_the_api_names_unknown_words_with_suggestions(ann: Program):
+    spelling.corpus_words.cache_clear()
+    status, said = ann.post("/api/spelling", {"text": "Two peopel walk.", "campaign": "quay"})
+    assert (status, said["unknown"][0]["word"]) == (200, "peopel")
+    assert "people" in said["unknown"][0]["suggestions"]
+    assert ann.post("/api/spelling", {"text": "Two people walk.", "campaign": "none\0such"})[1] == {
+        "unknown": []
+    }
+
+
+def test_the_api_takes_a_text_of_a_captions_length_from_annotators_only(ann: Program):
+    for wrong in ({}, {"text": 7}, {"text": "a" * 401}):
+        status, said = ann.post("/api/spelling", wrong)
+        assert (status, said["code"], said["field"]) == (400, "bad_request", "text")
+    assert ann.get("/api/spelling")[0] == 405
+    reader = Program(web.account("rita", "researcher"))
+    assert reader.post("/api/spelling", {"text": "Hello"})[0] == 403
+    answer = Client().post("/api/spelling", json.dumps({"text": "Hello"}), content_type="application/json")
+    assert answer.status_code == 401
+
+
+def test_who_asks_too_often_waits(ann: Program, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(api, "LOOKS", throttle.Limit("spelling", 2, 60))
+    for _ in range(2):
+        assert ann.post("/api/spelling", {"text": "Hello"})[0] == 200
+    status, said = ann.post("/api/spelling", {"text": "Hello"})
+    assert (status, said["code"]) == (429, "too_often")

@@ -1,0 +1,233 @@
+"""A sentence written about a picture, looked at for misspelt words before it is sent; and the test before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.controls import spelling
+from annotation.models import Campaign, Judgment
+from annotation.protocol import questions as q
+from tests.browser.at_work import WORKING, answered, at, eventually, in_hand, moved_on, shown, stored
+from tests.browser.conftest import Open
+from tests.browser.test_pages import LOOKS, assert_accessible, overflow
+from tests.web import counted_desk
+
+PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
+RIGHT = "Two people walk with two dogs."
+WRONG = "Two peopel walk with two doggs."
+
+
+@pytest.fixture
+def work(transactional_db: None, tmp_path: Path) -> Campaign:
+    return counted_desk.campaign(tmp_path / "drawn", "captions", images=4)
+
+
+def opened(page: Page) -> int:
+    """Wait until one may write and send; which assignment that is."""
+    at(page, q.CAPTION_WRITING)
+    shown(page)
+    page.wait_for_timeout(300)
+    return in_hand(page)
+
+
+def written() -> str:
+    content = Judgment.objects.get(worker__pseudonym="w-ann").content
+    assert content is not None
+    return str(content["text"])
+
+
+def field(page: Page) -> Any:
+    return page.get_by_label("Your sentence")
+
+
+def send(page: Page) -> None:
+    page.get_by_role("button", name="Send this sentence").click()
+
+
+def test_one_writes_at_once_and_sends_with_enter(work: Campaign, open_page: Open):
+    page = open_page()
+    held = opened(page)
+    expect(field(page)).to_be_focused()
+    page.keyboard.type(RIGHT)
+    expect(page.locator(".now")).to_have_text("Words: 6")
+    page.keyboard.press("Enter")
+    moved_on(page, held)
+    expect(field(page)).to_be_focused()
+    answered(page, q.CAPTION_WRITING, 1)
+    assert written() == RIGHT
+
+
+def test_a_sentence_is_sent_by_finger(work: Campaign, open_page: Open):
+    page = open_page(**PHONE)
+    held = opened(page)
+    field(page).tap()
+    page.keyboard.insert_text(RIGHT)
+    page.get_by_role("button", name="Send this sentence").tap()
+    moved_on(page, held)
+    answered(page, q.CAPTION_WRITING, 1)
+    assert written() == RIGHT
+
+
+def test_a_sentence_is_sent_without_scripts(work: Campaign, open_page: Open):
+    page = open_page(java_script_enabled=False)
+    at(page, q.CAPTION_WRITING)
+    field(page).fill(WRONG)
+    send(page)
+    answered(page, q.CAPTION_WRITING, 1)
+    assert written() == WRONG
+
+
+def test_misspelt_words_are_shown_and_put_right_by_mouse(work: Campaign, open_page: Open):
+    page = open_page()
+    held = opened(page)
+    field(page).fill(WRONG)
+    send(page)
+    odd = page.get_by_role("region", name="Are these words spelled right?")
+    expect(odd).to_be_focused()
+    assert odd.locator(".word").all_text_contents() == ["peopel", "doggs"]
+    assert stored(q.CAPTION_WRITING) == [] and in_hand(page) == held
+    page.get_by_role("button", name="Write “people” instead of “peopel”").click()
+    expect(field(page)).to_have_value("Two people walk with two doggs.")
+    page.get_by_role("button", name="Write “dogs” instead of “doggs”").click()
+    expect(odd).to_be_hidden()
+    expect(field(page)).to_have_value(RIGHT)
+    send(page)
+    moved_on(page, held)
+    answered(page, q.CAPTION_WRITING, 1)
+    assert written() == RIGHT
+
+
+def test_misspelt_words_are_put_right_by_keys_alone(work: Campaign, open_page: Open):
+    page = open_page()
+    held = opened(page)
+    page.keyboard.type("Two peopel walk home.")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-odd]")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(field(page)).to_have_value("Two people walk home.")
+    expect(page.get_by_role("button", name="Send this sentence")).to_be_focused()
+    page.keyboard.press("Enter")
+    moved_on(page, held)
+    answered(page, q.CAPTION_WRITING, 1)
+    assert written() == "Two people walk home."
+
+
+def test_a_sentence_goes_as_it_is_where_one_says_so(work: Campaign, open_page: Open):
+    page = open_page()
+    held = opened(page)
+    field(page).fill(WRONG)
+    send(page)
+    page.get_by_role("button", name="Send it as it is").click()
+    moved_on(page, held)
+    answered(page, q.CAPTION_WRITING, 1)
+    assert written() == WRONG
+
+
+def test_a_word_that_is_written_anew_is_not_pointed_at_any_more(work: Campaign, open_page: Open):
+    page = open_page()
+    opened(page)
+    field(page).fill(WRONG)
+    send(page)
+    expect(page.locator(".odd .word")).to_have_count(2)
+    field(page).fill("Two peopel walk with two dogs.")
+    expect(page.locator(".odd .word")).to_have_count(1)
+
+
+def test_too_few_words_are_said_before_anything_is_sent(work: Campaign, open_page: Open):
+    page = open_page()
+    held = opened(page)
+    field(page).fill("Two people")
+    send(page)
+    said = page.get_by_role("alert").filter(has_text="3 words at least")
+    expect(said).to_be_visible()
+    expect(field(page)).to_be_focused()
+    assert in_hand(page) == held
+    field(page).fill("Two people walk")
+    expect(said).to_be_hidden()
+
+
+@pytest.mark.parametrize("trouble", ["no network", "a failing server"])
+def test_what_cannot_be_looked_at_goes_as_it_is(work: Campaign, open_page: Open, trouble: str):
+    page = open_page(faults=True)
+    held = opened(page)
+    if trouble == "no network":
+        page.route("**/api/spelling", lambda route: route.abort())
+    else:
+        page.route("**/api/spelling", lambda route: route.fulfill(status=503))
+    field(page).fill(WRONG)
+    send(page)
+    moved_on(page, held)
+    answered(page, q.CAPTION_WRITING, 1)
+    assert written() == WRONG
+
+
+def test_what_one_wrote_is_there_after_a_reload_and_after_an_undo(work: Campaign, open_page: Open):
+    page = open_page()
+    held = opened(page)
+    field(page).fill(RIGHT)
+    page.wait_for_timeout(500)
+    page.reload()
+    shown(page)
+    expect(field(page)).to_have_value(RIGHT)
+    expect(page.locator(".now")).to_have_text("Words: 6")
+    page.wait_for_timeout(300)
+    send(page)
+    moved_on(page, held)
+    expect(field(page)).to_have_value("")
+    page.get_by_role("button", name="Undo last answer").click()
+    expect(field(page)).to_have_value(RIGHT)
+    expect(page.locator(".now")).to_have_text("Words: 6")
+
+
+@pytest.fixture
+def test_first(transactional_db: None, tmp_path: Path) -> Campaign:
+    """A campaign that lets nobody write before they have passed the test of spelling."""
+    made = counted_desk.campaign(tmp_path / "drawn", "captions", settings={}, images=4)
+    spelling.install(campaign=made)
+    return made
+
+
+def test_the_test_shows_a_sentence_with_two_choices_and_no_picture(test_first: Campaign, open_page: Open):
+    page = open_page()
+    at(page, q.CAPTION_WRITING)
+    page.get_by_role("button", name="Take the test").click()
+    page.get_by_role("button", name="I have read this: begin").click()
+    page.wait_for_selector("blockquote")
+    page.wait_for_function(WORKING)
+    sentences = {*spelling.CORRECT, *(sentence for sentence, _ in spelling.INCORRECT)}
+    assert page.locator("blockquote").text_content() in sentences
+    expect(page.locator(".stage, .writing")).to_have_count(0)
+    assert_accessible(page)
+    for number in range(3):
+        held = in_hand(page)
+        page.wait_for_timeout(300)
+        page.keyboard.press("1" if number % 2 else "2")
+        moved_on(page, held)
+        page.wait_for_function(WORKING)
+    eventually(page, lambda: stored(q.CAPTION_WRITING) == ["incorrect", "correct", "incorrect"])
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_the_page_is_accessible(work: Campaign, open_page: Open, width: int, scheme: str):
+    page = open_page(width, color_scheme=scheme)
+    opened(page)
+    assert_accessible(page)
+    field(page).fill("Two peopel walk with qxzvwkqpjz.")
+    send(page)
+    expect(page.locator(".odd .word")).to_have_count(2)
+    assert_accessible(page)
+
+
+@pytest.mark.parametrize("width", [320, 1024, 3840])
+def test_the_page_is_no_wider_than_the_window(work: Campaign, open_page: Open, width: int):
+    page = open_page(width, 900)
+    opened(page)
+    field(page).fill(WRONG)
+    send(page)
+    expect(page.locator(".odd .word")).to_have_count(2)
+    assert overflow(page) <= 0
