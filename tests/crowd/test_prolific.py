@@ -229,8 +229,11 @@ def test_some_answers_are_enough_where_nothing_is_left(work: World):
 
 def test_who_found_nothing_at_all_gets_the_other_code(work: World):
     Campaign.objects.update(state=Campaign.PAUSED)
-    page = words(come().get(reverse("visit")))
+    client = come()
+    page = words(client.get(reverse("visit")))
     assert "no work for you now" in page and "SCREEN0UT" in page and "C0MPLETE" not in page
+    client.post(reverse("finish_visit"))
+    assert "not passed" not in words(client.get(reverse("visit")))
 
 
 def suspend(kinds: Any = q.QUESTIONS) -> None:
