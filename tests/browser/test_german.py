@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.protocol import questions as q
 from tests.browser.at_work import (
+    WORKING,
     both_in_hand,
     eventually,
     in_hand,
@@ -23,7 +24,7 @@ from tests.browser.test_pages import assert_accessible, overflow
 from tests.browser.test_staff import PAGES, walks  # noqa: F401
 from tests.browser.test_task_states import fits, for_everybody
 from tests.queue.world import TRUSTING, World
-from tests.web import desk, world
+from tests.web import counted_desk, desk, world
 
 PHONE = {"width": 390, "height": 844, "locale": "de-DE"}
 PAY = {"basis": "item", "currency": "EUR", "per_item": {q.COREF_LINK: 0.025}}
@@ -91,6 +92,21 @@ def test_a_question_in_german_fits_and_is_for_everybody(work: World, open_page: 
     desk.bring_up(work, kind)
     page = open_page(**PHONE)
     begun(page, kind)
+    page.locator("summary", has_text="Anleitung").click()
+    page.locator("summary", has_text="Problem melden").click()
+    for_everybody(page)
+    fits(page)
+
+
+@pytest.mark.parametrize(("tasks", "kind"), [("relevance", q.RELEVANCE), ("graded", q.GRADED_RELEVANCE)])
+def test_a_counted_question_in_german_fits_and_is_for_everybody(
+    transactional_db: None, tmp_path: Path, open_page: Open, tasks: str, kind: str
+):
+    counted_desk.campaign(tmp_path / "drawn", tasks)
+    page = open_page(**PHONE)
+    signed_in(page, desk.address(kind))
+    page.get_by_role("button", name="Gelesen: beginnen").click()
+    page.wait_for_function(WORKING)
     page.locator("summary", has_text="Anleitung").click()
     page.locator("summary", has_text="Problem melden").click()
     for_everybody(page)
