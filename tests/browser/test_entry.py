@@ -300,3 +300,16 @@ def test_a_researcher_sets_up_studies_by_a_page_for_everybody(work: World, open_
     page.get_by_role("button", name="Keep the study").click()
     expect(page.get_by_role("status")).to_contain_text("The study is kept")
     for_everybody(page)
+
+
+def test_who_is_invited_in_german_goes_on_in_german(work: World, open_page: Open):
+    page = open_page(390)
+    page.goto(link(work, language="de"))
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    for_everybody(page)
+    page.locator("button[value=once]").click()
+    page.wait_for_url("**/begun/")
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    for_everybody(page)
+    page.goto("/account/")
+    for_everybody(page)
