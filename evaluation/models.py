@@ -209,3 +209,57 @@ class Ranking(models.Model):
 
     def __str__(self) -> str:
         return f"ranking {self.position} of run {self.run_id}"
+
+
+class Batch(models.Model):
+    """Judgments wanted: what was pooled from runs, and the campaign that asks about it.
+
+    `digest` is over what the pool was made from (corpus, runs, depth, filter, judges, seed), and
+    `numbers` what it came to. `reused` names judgments from files whose answers were not asked for
+    again. `judgments` is the newest set collected from it.
+    """
+
+    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="batches")
+    name = models.SlugField(max_length=100, unique=True)
+    campaign = models.OneToOneField("annotation.Campaign", on_delete=models.PROTECT, related_name="batch")
+    depth = models.PositiveIntegerField(help_text="How many items of each ranking were pooled")
+    threshold = models.FloatField(null=True, help_text="Of BLEU_pre; none: nothing was filtered out")
+    judges = models.PositiveSmallIntegerField(help_text="How many answers a pair wants")
+    seed = models.PositiveIntegerField()
+    reused = models.JSONField(default=list, blank=True)
+    digest = models.CharField(max_length=64)
+    numbers = models.JSONField(default=dict)
+    judgments = models.ForeignKey(
+        JudgmentSet, on_delete=models.PROTECT, null=True, blank=True, related_name="batches"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "batches"
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(condition=Q(depth__gte=1), name="batch_pools_something"),
+            models.CheckConstraint(condition=Q(judges__gte=1), name="batch_has_judges"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class BatchRun(models.Model):
+    """A run that a batch pooled; `digest` is that of its rankings then."""
+
+    batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="runs", db_index=False)
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="batches")
+    position = models.PositiveIntegerField(help_text="Order in which it was named, from 0")
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ["batch", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["batch", "run"], name="run_once_per_batch"),
+            models.UniqueConstraint(fields=["batch", "position"], name="batch_run_position_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} of batch {self.batch_id}"

@@ -59,12 +59,34 @@ def import_judgments(
     name = format if name is None else name
     check_name(name, "judgments")
     check_file(path, f"judgments in the format {format}")
+    return store_judgments(
+        corpus=corpus,
+        pairs=progress(reader.read(path)),
+        name=name,
+        format=format,
+        source=str(path),
+        began=began,
+    )
+
+
+def store_judgments(
+    *,
+    corpus: str,
+    pairs: Iterable[JudgedPair],
+    name: str,
+    format: str,
+    source: str,
+    began: float | None = None,
+) -> JudgmentsReport:
+    """Keep `pairs` as the judgments `name` of `corpus`, as `import_judgments` does those of a file."""
+    began = time.monotonic() if began is None else began
+    check_name(name, "judgments")
     names = names_of(corpus)
-    found = _Found(names, str(path), keywords=format in KEYWORD_FORMATS)
+    found = _Found(names, source, keywords=format in KEYWORD_FORMATS)
     with alone(f"judgments.{corpus}.{name}", "judgments", name):
         standing = JudgmentSet.objects.filter(corpus=corpus_named(corpus), name=name).first()
         unchanged = standing is not None and standing.published
-        rows = found.rows(progress(reader.read(path)))
+        rows = found.rows(pairs)
         if standing is not None and standing.published:
             for _ in rows:
                 pass
@@ -78,8 +100,16 @@ def import_judgments(
                 _sweep(standing)
             _write(rows, found, corpus, name, format)
     return JudgmentsReport(
-        corpus, name, str(path), unchanged, found.pairs, found.answers, found.digest, time.monotonic() - began
+        corpus, name, source, unchanged, found.pairs, found.answers, found.digest, time.monotonic() - began
     )
+
+
+def digest_of(*, corpus: str, pairs: Iterable[JudgedPair], source: str) -> str:
+    """The digest that `pairs` would have as judgments of `corpus`; raises as storing them does."""
+    found = _Found(names_of(corpus), source, keywords=False)
+    for _ in found.rows(pairs):
+        pass
+    return found.digest
 
 
 def _write(rows: Iterator[PairAnswers], found: _Found, corpus: str, name: str, format: str) -> None:

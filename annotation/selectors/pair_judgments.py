@@ -1,0 +1,103 @@
+"""What judges said about pairs of images and captions, pair by pair, and who of them counts.
+
+Of a campaign of pages each tick is one judgment (0 or 1), with the role that its pair had on the page;
+of one of graded pairs each grade is. Left out are withdrawn answers, reports, and known items.
+
+Who counts. Hodosh et al. 2013, section 4.3.2: "We only used workers who judged 70% of their control items
+correctly." So the answers of a judge are not used who is suspended by the rules, or of whose known
+items fewer than the bar were right; a judge who met none is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from annotation.models import Campaign, Caption, Image, Judgment, Standing
+from annotation.protocol.paging import CONTROL, ROLES, WANTED
+from annotation.protocol.questions import GRADED_RELEVANCE
+from annotation.protocol.trust import SUSPENDED, TrustSettings
+from annotation.selectors.campaign.cost import QUALIFICATION
+from annotation.selectors.campaign.sums import earned
+
+#: Answers read at once.
+PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class PairJudgment:
+    """What `judge` (a pseudonym) said of an image and a caption (ids of rows); `role` as in paging.ROLES."""
+
+    image: int
+    caption: int
+    judge: str
+    value: int
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """How a judge did on known items, and why their answers are not used ("" where they are)."""
+
+    known: int
+    right: int
+    unused: str = ""
+
+
+def judges(campaign: Campaign, trust: TrustSettings) -> dict[str, Judge]:
+    """Everybody who has a standing in a campaign of pairs, by pseudonym; `trust` are its settings."""
+    (kind,) = campaign.kinds
+    bar = trust.bar_of(kind)
+    found = {}
+    rows = Standing.objects.filter(campaign=campaign, kind=kind).order_by("worker__pseudonym")
+    for name, state, known, right in rows.values_list("worker__pseudonym", "state", "known", "right"):
+        unused = "suspended" if state == SUSPENDED else ""
+        if not unused and right < bar * known:
+            unused = f"{right} of {known} known items right"
+        found[name] = Judge(known, right, unused)
+    return found
+
+
+def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
+    """All judgments of a campaign of pairs that stand, in the order in which they came, of whomever."""
+    captions = _Captions(campaign)
+    rows = Judgment.objects.filter(campaign=campaign, void=False, flag="", image__isnull=False)
+    graded = campaign.kinds == (GRADED_RELEVANCE,)
+    columns = ("id", "worker__pseudonym", "image__image", "key", "answer", "content")
+    after = 0
+    while page := list(rows.filter(id__gt=after).order_by("id").values_list(*columns)[:PAGE]):
+        after = page[-1][0]
+        for _, judge, image, key, answer, content in page:
+            if graded:
+                yield PairJudgment(image, captions.named(key.split("|", 2)[2]), judge, int(answer), WANTED)
+                continue
+            for block in content["blocks"]:
+                for caption, number, yes in zip(block["captions"], block["roles"], block["yes"], strict=True):
+                    if ROLES[number] != CONTROL:
+                        shown = captions.at(*caption)
+                        yield PairJudgment(block["image"], shown, judge, int(yes), ROLES[number])
+
+
+def seconds_an_answer(campaign: Campaign) -> float | None:
+    """How long an answer took on average, those of the test left out; None where nobody answered."""
+    lines = [line for line in earned(campaign) if line.role != QUALIFICATION]
+    answers = sum(line.answers for line in lines)
+    return sum(line.seconds for line in lines) / answers if answers else None
+
+
+class _Captions:
+    """The captions of a corpus by their image and their place among its captions."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        rows = Caption.objects.filter(image__corpus=campaign.corpus_id).order_by("image", "number")
+        self._of: dict[int, list[int]] = {}
+        for image, pk in rows.values_list("image", "pk"):
+            self._of.setdefault(image, []).append(pk)
+        self._keys = dict(Image.objects.filter(corpus=campaign.corpus_id).values_list("key", "pk"))
+
+    def at(self, image: int, place: int) -> int:
+        return self._of[image][place]
+
+    def named(self, name: str) -> int:
+        key, _, place = name.rpartition("#")
+        return self.at(self._keys[key], int(place))

@@ -1,0 +1,62 @@
+"""`manage.py batch_status BATCH [--omissions]`: how far a batch is, and how far it can be trusted.
+
+What is open, what was judged by as many as wanted, who does not count, what it has cost; what the filter
+loses, from the fillers' judgments; and with --omissions what each run would lose had it not been pooled.
+Nothing is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.management.base import ReportCommand, table
+from evaluation.management.commands.collect_judgments import unused_text
+from evaluation.metrics.table import UnknownMeasure
+from evaluation.pooling.pools import BadPool
+from evaluation.services.collecting import state
+from evaluation.services.stored_answers import BatchRefused
+
+
+class Command(ReportCommand):
+    help = "Say how a batch stands, what its filter loses, and what its pool would lose without each run."
+    refusals = (*ReportCommand.refusals, BatchRefused, BadPool, UnknownMeasure)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("batch")
+        parser.add_argument("--omissions", action="store_true", help="Leave each run out of the pool in turn")
+        parser.add_argument(
+            "--measure", default="R-precision", help="Under which measure (default R-precision)"
+        )
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        return asdict(state(options["batch"], omissions=options["omissions"], measure=options["measure"]))
+
+    def show(self, report: dict[str, Any]) -> str:
+        counts = f"{report['judged']} of {report['numbers']['asked']} pairs have {report['judges']} answers"
+        lines = [
+            f"batch {report['batch']!r} of corpus {report['corpus']!r}, {report['tasks']}, {report['state']}",
+            f"{report['open']} tasks open; {counts}; {report['answers']} answers, {report['earned']}",
+            *unused_text(report["unused"], report["batch"]),
+            *([_loss(report["loss"])] if report["loss"] else []),
+        ]
+        if report["left_out"] is not None:
+            head = ["run left out", "direction", "alone", "relevant", "score", "without", "place", "then"]
+            keys = ("run", "direction", "own", "relevant", "score", "score_without", "place", "place_without")
+            lines += ["", table(head, [[one[key] for key in keys] for one in report["left_out"]])]
+        return "\n".join(lines)
+
+
+def _loss(loss: dict[str, Any]) -> str:
+    by_image = loss["by_image"]
+    drawn = "" if by_image["low"] is None else f"; by images {by_image['low']:.2%} to {by_image['high']:.2%}"
+    share = loss["relevant"] / loss["judged"]
+    return (
+        f"filter: {loss['relevant']} of {loss['judged']} judged fillers are relevant ({share:.2%}, Wilson "
+        f"{loss['low']:.2%} to {loss['high']:.2%}{drawn}), {loss['some_yes']} were ticked by somebody; "
+        f"of {loss['filtered']} filtered pairs about {loss['expected']:.0f} are lost "
+        f"({loss['at_least']:.0f} to {loss['at_most']:.0f})"
+    )

@@ -1,0 +1,52 @@
+"""`manage.py collect_judgments BATCH`: what a batch's judges said, as judgments that can be frozen.
+
+    python manage.py collect_judgments first
+    python manage.py freeze_qrels pooled --corpus flickr8k --judgments first
+
+The judgments hold what was asked for in this batch and in those before it, and the files it reused.
+Collected again, nothing changes unless more was answered, or withdrawn; then the next set is made, NAME-2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.exclusive import Busy
+from annotation.management.base import ReportCommand
+from evaluation.services.collecting import collect
+from evaluation.services.stored_answers import BatchRefused
+from evaluation.services.writing import ImportRefused
+
+
+def unused_text(unused: dict[str, str], campaign: str) -> list[str]:
+    """A line for each judge whose answers do not count."""
+    return [
+        f"not used: {judge} ({why}); discard_worker {campaign} {judge} has their pages asked again"
+        for judge, why in unused.items()
+    ]
+
+
+class Command(ReportCommand):
+    help = "Collect what was answered in a batch as judgments, which freeze_qrels freezes."
+    refusals = (*ReportCommand.refusals, BatchRefused, ImportRefused, Busy)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("batch")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        return asdict(collect(options["batch"]))
+
+    def show(self, report: dict[str, Any]) -> str:
+        end = "stand already, nothing changed" if report["unchanged"] else "collected"
+        counts = f"{report['answers']} answers about {report['pairs']} pairs, {report['new']} of them new"
+        lines = [
+            f"judgments {report['judgments']!r} {end}: {counts}",
+            f"{report['short']} pairs that were asked for have fewer answers than wanted",
+            *unused_text(report["unused"], report["batch"]),
+            f"digest {report['digest']}",
+        ]
+        return "\n".join(lines)

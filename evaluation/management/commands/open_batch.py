@@ -1,0 +1,137 @@
+"""`manage.py open_batch NAME --corpus C --runs R R ... [--dry-run]`: ask people about what runs found.
+
+    python manage.py open_batch first --corpus flickr8k --runs nn-a nn-s kcca-a kcca-s --dry-run
+    python manage.py open_batch first --corpus flickr8k --runs nn-a nn-s kcca-a kcca-s --known-from dev
+
+The top of each run's rankings is pooled, in both directions; originals, unlikely pairs and pairs that were
+judged before are left out, and the others become a campaign of pages (or of graded pairs). With --dry-run
+nothing is written: the table says what it would come to.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.campaigns import OF_PAIRS, CampaignError
+from annotation.controls import BadItem
+from annotation.exclusive import Busy
+from annotation.management.base import ReportCommand, table
+from annotation.rebuild import LayerError
+from evaluation.pooling.pools import BadPool
+from evaluation.pooling.unlikely import THRESHOLD
+from evaluation.services.batches import DEPTH, launch, plan
+from evaluation.services.stored_answers import BatchRefused
+from evaluation.services.writing import ImportRefused
+
+
+class Command(ReportCommand):
+    help = "Open a batch: a campaign that asks people about the pool of chosen runs, or its price."
+    refusals = (
+        *ReportCommand.refusals,
+        *(BadItem, BadPool, BatchRefused, Busy, CampaignError, ImportRefused, LayerError, OSError),
+        *(tomllib.TOMLDecodeError, UnicodeDecodeError),
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("name", help="What the batch, and its campaign, shall be called")
+        parser.add_argument("--corpus", required=True)
+        parser.add_argument("--runs", nargs="+", required=True, metavar="RUN")
+        parser.add_argument("--tasks", default="relevance", help=f"One of: {', '.join(OF_PAIRS)}")
+        parser.add_argument(
+            "--depth", type=int, default=DEPTH, help=f"Items pooled of each ranking (default {DEPTH})"
+        )
+        parser.add_argument(
+            "--threshold",
+            type=float,
+            help=f"Least BLEU_pre of a pair that is asked about (default {THRESHOLD}; for grades: none)",
+        )
+        parser.add_argument("--no-filter", action="store_true", help="Ask about unlikely pairs too")
+        parser.add_argument("--judges", type=int, help="Answers a pair (default: as the settings say, 3)")
+        parser.add_argument("--config", type=Path, metavar="FILE.toml", help="Settings of the campaign")
+        parser.add_argument(
+            "--reuse",
+            nargs="*",
+            metavar="JUDGMENTS",
+            help="Judgments from files that are not asked for again (default: those of Flickr8k's formats)",
+        )
+        parser.add_argument("--seconds", type=float, help="What an answer is taken to last, for the price")
+        parser.add_argument("--known-from", metavar="SPLIT", help="Make known items of this split's images")
+        parser.add_argument("--draft", action="store_true", help="Open the campaign's pairs, let nobody in")
+        parser.add_argument("--dry-run", action="store_true", help="Say what it comes to; write nothing")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        config: Path | None = options["config"]
+        threshold = options["threshold"]
+        if options["no_filter"] and threshold is not None:
+            raise BatchRefused("--no-filter and --threshold: choose one")
+        if threshold is None and not options["no_filter"] and options["tasks"] == "relevance":
+            threshold = THRESHOLD
+        made = plan(
+            corpus=options["corpus"],
+            runs=options["runs"],
+            tasks=options["tasks"],
+            depth=options["depth"],
+            threshold=threshold,
+            judges=options["judges"],
+            settings=tomllib.loads(config.read_text(encoding="utf-8")) if config else {},
+            reuse=options["reuse"],
+            seconds=options["seconds"],
+        )
+        report = {
+            "batch": options["name"],
+            "corpus": made.corpus,
+            "tasks": made.tasks,
+            "depth": made.depth,
+            "threshold": made.threshold,
+            "judges": made.judges,
+            "reused": list(made.reused),
+            "digest": made.digest,
+            **made.numbers(),
+            "launched": False,
+            "unchanged": False,
+            "state": "",
+        }
+        if options["dry_run"]:
+            return report
+        done = launch(made, options["name"], known_from=options["known_from"], begin=not options["draft"])
+        return {
+            **report,
+            **done.batch.numbers,
+            "launched": True,
+            "unchanged": done.unchanged,
+            "state": done.batch.campaign.state,
+        }
+
+    def show(self, report: dict[str, Any]) -> str:
+        runs = [[r["run"], r["direction"], r["pairs"], r["alone"], r["unjudged"]] for r in report["runs"]]
+        cut = "no filter" if report["threshold"] is None else f"BLEU_pre under {report['threshold']:g}"
+        word = "pages" if report["tasks"] == "relevance" else "graded pairs"
+        took = f"as in batch {report['measured_on']!r}" if report["measured_on"] else "assumed"
+        rows = [
+            [f"pairs in the top {report['depth']}", report["pooled"]],
+            ["originals, relevant unasked", report["originals"]],
+            [f"filtered out ({cut})", report["filtered"]],
+            ["judged before", report["known"]],
+            ["to be asked", report["asked"]],
+            [f"{word} that ask them", report["task_count"]],
+            ["filtered pairs that fill pages up", report["fillers"]],
+            [f"answers to {word}, {report['judges']} each", report["answers"]],
+            ["judgments of the pairs asked", report["judgments"]],
+        ]
+        work = f"{report['hours']:.1f} hours of work at {report['seconds_an_answer']:.0f} seconds an answer"
+        lines = [
+            table(["run", "direction", "pairs", "alone", "unjudged"], runs),
+            "",
+            table(["what", "number"], rows),
+            "",
+            f"{work} ({took}), {report['price']}",
+            "besides: pages of known images alone, and what is asked again where a judge is discarded",
+        ]
+        end = "stands already, nothing changed" if report["unchanged"] else f"opened, {report['state']}"
+        told = f"batch {report['batch']!r} {end}" if report["launched"] else "nothing was written"
+        return "\n".join([*lines, told])

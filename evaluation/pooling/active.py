@@ -1,0 +1,254 @@
+"""Active pooling: the pairs of a pool in an order that finds what matters early, and when to stop.
+
+Strategies say which unjudged pair to ask about next, seeing what was answered so far:
+
+- `depth`: by rank, the first of every list before the second; a pool cut short;
+- `move_to_front`: the list (a run's ranking of one query) whose last pairs were relevant goes on, and
+  one irrelevant pair puts it behind the others. Cormack, Palmer and Clarke 1998, section 4 (global).
+- `thompson`: a bandit whose arms are the runs; each time one is drawn by Thompson sampling from the
+  Beta posteriors of "its next pair is relevant", and its best unjudged pair is asked about.
+  Losada, Parapar and Barreiro 2017, section 4 (there an arm plays one topic; here all queries).
+- `spread`: at random, the same for all; what the others must beat.
+
+Scores while judging are precision at the pool's depth over all lists, unjudged pairs counted as
+irrelevant, originals as relevant. Runs are ranked within their direction. Judging stops once these
+rankings have not moved for a while: Kendall's tau-b with each of the last `patience` ones is at least
+`stable`; of two directions the smaller tau counts.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.stats import kendalltau
+
+from annotation.registry import Registry
+from evaluation.pooling.pools import ANNOTATION, BadPool, Integers, Pool, Shortlist, among
+
+#: Asks about pairs (their places among those to judge) and is sent whether each is relevant.
+Order = Generator[Integers, NDArray[np.bool_], None]
+#: (lists, how many to judge, how many at a time, dice) -> an order of all of them.
+Strategy = Callable[["Lists", int, int, np.random.Generator], Order]
+
+STRATEGIES: Registry[Strategy] = Registry("pooling strategy")
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The runs' lists as places of pairs to judge, -1 for an original or an end: shape (lists, depth).
+
+    `run`, shape (lists,), numbers each list's run.
+    """
+
+    run: Integers
+    places: Integers
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When the ranking counts as stable; `step` is the share of the pool judged between two looks."""
+
+    step: float = 0.02
+    stable: float = 0.95
+    patience: int = 4
+    at_least: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not (
+            0 < self.step <= 1 and 0 < self.stable <= 1 and self.patience >= 1 and 0 <= self.at_least <= 1
+        ):
+            raise ValueError(f"{self}: expected shares over 0 and at most 1, and a patience of 1 or more")
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How a pool was judged: `judged` of `pool` pairs until the ranking was `stable`, `relevant` of them.
+
+    `scores` are the runs' values then, and `tau` is Kendall's tau-b with their ranking by the full pool,
+    the smaller one of two directions.
+    """
+
+    strategy: str
+    pool: int
+    judged: int
+    relevant: int
+    stable: bool
+    scores: NDArray[np.float64]
+    tau: float
+
+    @property
+    def share(self) -> float:
+        return self.judged / self.pool if self.pool else 0.0
+
+
+def judge(
+    shortlists: Sequence[Shortlist],
+    pool: Pool,
+    relevant: Integers,
+    *,
+    strategy: str,
+    stop: Stop | None = None,
+    seed: int = 0,
+) -> Judging:
+    """Judge a pool actively; `relevant` are the pairs, sorted, that judges would call so.
+
+    Raises UnknownName for a strategy nobody knows, BadPool where no direction has two runs.
+    """
+    by_direction: dict[str, list[int]] = {}
+    for number, one in enumerate(shortlists):
+        by_direction.setdefault(one.direction, []).append(number)
+    sides = [numbers for numbers in by_direction.values() if len(numbers) > 1]
+    if not sides:
+        raise BadPool("one run of a direction has no ranking; pool two or more of it")
+
+    def agreement(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+        return min(tau_b(first[side], second[side]) for side in sides)
+
+    stop = stop or Stop()
+    asked = pool.to_judge
+    truth = among(asked, relevant)
+    lists, weights, given = _laid_out(shortlists, pool, asked)
+    full = given + weights @ truth.astype(np.float64)
+    step = max(1, round(stop.step * len(asked)))
+    order = STRATEGIES.get(strategy)(lists, len(asked), step, np.random.default_rng(seed))
+    known = np.zeros(len(asked))
+    rankings = [given]
+    done, stable = 0, False
+    places = next(order, None)
+    while places is not None and not stable:
+        known[places] = truth[places]
+        done += len(places)
+        rankings.append(given + weights @ known)
+        if done >= stop.at_least * len(asked) and len(rankings) > stop.patience:
+            last = rankings[-1 - stop.patience : -1]
+            stable = min(agreement(rankings[-1], before) for before in last) >= stop.stable
+        try:
+            places = order.send(truth[places])
+        except StopIteration:
+            break
+    return Judging(
+        strategy, len(asked), done, int(known.sum()), stable, rankings[-1], agreement(rankings[-1], full)
+    )
+
+
+def tau_b(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Kendall's tau-b of two rankings; 0 where one has no order, 1 where neither has."""
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
+        return float(np.ptp(first) == np.ptp(second))
+    return float(kendalltau(first, second).statistic)
+
+
+def _laid_out(
+    shortlists: Sequence[Shortlist], pool: Pool, asked: Integers
+) -> tuple[Lists, sparse.csr_array, NDArray[np.float64]]:
+    """The lists; what each pair adds to each run's precision, (runs, pairs); and what originals add."""
+    runs, places, given = [], [], np.zeros(len(shortlists))
+    weights = []
+    for number, one in enumerate(shortlists):
+        lists = one.lists[:, : pool.depth]
+        filled = lists >= 0
+        images, captions = (
+            (one.queries[:, None], lists) if one.direction == ANNOTATION else (lists, one.queries[:, None])
+        )
+        pairs = pool.space.pairs(*np.broadcast_arrays(np.maximum(images, 0), np.maximum(captions, 0)))
+        own = filled & pool.space.original(pairs)
+        ask = filled & ~own
+        found = np.full(lists.shape, -1, dtype=np.int64)
+        found[ask] = np.searchsorted(asked, pairs[ask])
+        each = 1 / max(1, len(lists) * pool.depth)
+        given[number] = own.sum() * each
+        row = np.bincount(found[ask], minlength=len(asked)) * each
+        weights.append(sparse.csr_array(row[None, :]))
+        wide = np.full((len(lists), pool.depth), -1, dtype=np.int64)
+        wide[:, : lists.shape[1]] = found
+        runs.append(np.full(len(lists), number, dtype=np.int64))
+        places.append(wide)
+    return Lists(np.concatenate(runs), np.concatenate(places)), sparse.vstack(weights).tocsr(), given
+
+
+def _depth(lists: Lists, number: int, step: int, dice: np.random.Generator) -> Order:
+    best = np.full(number, lists.places.shape[1])
+    for rank in reversed(range(lists.places.shape[1])):
+        column = lists.places[:, rank]
+        best[column[column >= 0]] = rank
+    order = np.lexsort((dice.random(number), best))
+    for start in range(0, number, step):
+        yield order[start : start + step]
+
+
+def _spread(lists: Lists, number: int, step: int, dice: np.random.Generator) -> Order:
+    order = dice.permutation(number)
+    for start in range(0, number, step):
+        yield order[start : start + step]
+
+
+def _move_to_front(lists: Lists, number: int, step: int, dice: np.random.Generator) -> Order:
+    """One pair at a time within a list, `step` answers looked at together."""
+    rows = [row[row >= 0].tolist() for row in lists.places]
+    at = [0] * len(rows)
+    fresh = np.ones(number, dtype=bool)
+    # The lists in hand, best first: how often each was put behind, then by chance.
+    queue = [(0, float(chance), row) for row, chance in enumerate(dice.random(len(rows)))]
+    heapq.heapify(queue)
+    while queue:
+        chosen: list[int] = []
+        owners: list[tuple[int, float, int]] = []
+        while queue and len(chosen) < step:
+            behind, chance, row = heapq.heappop(queue)
+            while at[row] < len(rows[row]) and not fresh[rows[row][at[row]]]:
+                at[row] += 1
+            if at[row] == len(rows[row]):
+                continue
+            place = rows[row][at[row]]
+            fresh[place] = False
+            chosen.append(place)
+            owners.append((behind, chance, row))
+        if chosen:
+            answers = yield np.array(chosen, dtype=np.int64)
+            for (behind, chance, row), yes in zip(owners, answers.tolist(), strict=True):
+                heapq.heappush(queue, (behind + (not yes), chance, row))
+
+
+def _thompson(lists: Lists, number: int, step: int, dice: np.random.Generator) -> Order:
+    runs = int(lists.run.max(initial=-1)) + 1
+    # Each run's pairs, best ranks first, queries of one rank at random.
+    stock = []
+    for run in range(runs):
+        places = lists.places[lists.run == run]
+        ranks = np.broadcast_to(np.arange(places.shape[1]), places.shape)
+        order = np.lexsort((dice.random(places.size), ranks.ravel()))
+        stock.append(places.ravel()[order][places.ravel()[order] >= 0])
+    at = np.zeros(runs, dtype=np.int64)
+    fresh = np.ones(number, dtype=bool)
+    yes, no = np.ones(runs), np.ones(runs)
+    while fresh.any():
+        chosen: list[int] = []
+        owners: list[int] = []
+        drawn = dice.beta(yes, no, size=(step, runs))
+        for chances in drawn:
+            for run in np.argsort(-chances).tolist():
+                own = stock[run]
+                while at[run] < len(own) and not fresh[own[at[run]]]:
+                    at[run] += 1
+                if at[run] < len(own):
+                    break
+            else:
+                break
+            place = int(own[at[run]])
+            fresh[place] = False
+            chosen.append(place)
+            owners.append(run)
+        answers = yield np.array(chosen, dtype=np.int64)
+        yes += np.bincount(owners, weights=answers, minlength=runs)
+        no += np.bincount(owners, weights=~answers, minlength=runs)
+
+
+STRATEGIES.register("depth", _depth)
+STRATEGIES.register("spread", _spread)
+STRATEGIES.register("move_to_front", _move_to_front)
+STRATEGIES.register("thompson", _thompson)

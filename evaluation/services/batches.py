@@ -1,0 +1,339 @@
+"""Batches: from runs to a campaign that asks people about their pool.
+
+`plan` writes nothing and says what a batch would come to; `launch` opens the campaign and keeps the
+batch, in one transaction. A pair is asked about that is no original, that the filter leaves, and that
+has fewer answers in store than wanted. One with some answers, but too few, is asked about anew by as
+many judges as any other, since a page has one number of judges; all its answers count.
+
+Source: Hodosh et al. 2013, section 4.3.2.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from annotation import campaigns, controls, sql
+from annotation.campaign_settings import CampaignSettings, settings_of
+from annotation.campaigns import OF_PAIRS, OpenedPairs
+from annotation.protocol.questions import RELEVANCE
+from annotation.selectors.campaign import money
+from annotation.selectors.corpora import check_split, corpus_named
+from annotation.selectors.pair_judgments import seconds_an_answer
+from evaluation.models import Batch, BatchRun, Run
+from evaluation.pooling.omissions import unjudged
+from evaluation.pooling.pools import Integers, among, pool
+from evaluation.pooling.pricing import Price, pages_of, price
+from evaluation.pooling.unlikely import THRESHOLD
+from evaluation.selectors import run_named
+from evaluation.services.pooled import Pooled, pooled
+from evaluation.services.stored_answers import Answers, BatchRefused, earlier, reusable, stored
+from evaluation.services.writing import alone, check_name
+
+#: Raised where what a batch's digest covers changes.
+DEFINITION = 1
+#: As in the paper.
+DEPTH = 10
+#: How long an answer is taken to last where no batch of the corpus was answered yet. Decided.
+SECONDS = {"relevance": 90.0, "graded": 10.0}
+
+
+@dataclass(frozen=True, slots=True)
+class RunPart:
+    """What a run has to do with a batch: its `pairs`, those `alone` its, and those nobody judged yet."""
+
+    run: str
+    system: str
+    direction: str
+    digest: str
+    pairs: int
+    alone: int
+    unjudged: int
+    unjudged_share: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A batch before it is launched. `asked` and `fillers` are pairs of `pooled`'s space.
+
+    Of the `pooled_pairs`, `originals` need no judge, `filtered` are unlikely, `known` have enough answers
+    (`begun`: some, but too few), and the rest is `asked`. `seconds` an answer takes, as measured or
+    assumed (`measured` is the batch it was measured on, else "").
+    """
+
+    corpus: str
+    tasks: str
+    runs: tuple[RunPart, ...]
+    depth: int
+    threshold: float | None
+    settings: CampaignSettings
+    reused: tuple[str, ...]
+    digest: str
+    pooled: Pooled
+    asked: Integers
+    fillers: Integers
+    pooled_pairs: int
+    originals: int
+    filtered: int
+    known: int
+    begun: int
+    price: Price
+    seconds: float
+    measured: str
+
+    @property
+    def judges(self) -> int:
+        return _judges(self.settings, self.tasks)
+
+    def numbers(self) -> dict[str, Any]:
+        """What it comes to, as plain data."""
+        return {
+            "pooled": self.pooled_pairs,
+            "originals": self.originals,
+            "filtered": self.filtered,
+            "known": self.known,
+            "begun": self.begun,
+            "asked": len(self.asked),
+            "task_count": self.price.tasks,
+            "fillers": self.price.fillers,
+            "answers": self.price.answers,
+            "judgments": self.price.judgments,
+            "seconds_an_answer": self.seconds,
+            "measured_on": self.measured,
+            "hours": self.price.seconds / 3600,
+            "amount": self.price.amount,
+            "price": money(self.price.amount, self.settings.pay.currency),
+            "runs": [asdict(part) for part in self.runs],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A batch as it stands. `unchanged`: it stood already, made from the same."""
+
+    batch: Batch
+    unchanged: bool
+    opened: OpenedPairs | None
+
+
+def plan(
+    *,
+    corpus: str,
+    runs: Sequence[str],
+    tasks: str = "relevance",
+    depth: int = DEPTH,
+    threshold: float | None = THRESHOLD,
+    judges: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    reuse: Sequence[str] | None = None,
+    seconds: float | None = None,
+) -> Plan:
+    """What a batch of the top `depth` of `runs` would ask, and cost; nothing is written.
+
+    `threshold`: of BLEU_pre; None leaves all pairs in. `judges` a pair (default: as the campaign's
+    `settings` say). `reuse` names judgments from files (default: those certain to be on the scale of
+    `tasks`); batches of the corpus are always reused. `seconds` an answer (default: as in the last batch
+    that was answered). Raises UnknownName, BadPool, CampaignError, BatchRefused.
+    """
+    if tasks not in OF_PAIRS:
+        raise BatchRefused(f"tasks {tasks!r}: expected one of {', '.join(OF_PAIRS)}")
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise BatchRefused(f"threshold {threshold}: expected a share of words, 0 to 1, or none")
+    target, kind = corpus_named(corpus), OF_PAIRS[tasks]
+    wanted = {**(settings or {})}
+    if judges is not None:
+        wanted["answers"] = {**wanted.get("answers", {}), kind: judges}
+    frozen = settings_of(wanted)
+    chosen = [run_named(name) for name in runs]
+    found = pooled(corpus, chosen, width=max(1, depth))
+    whole = pool(found.shortlists, found.space, depth=depth)
+    before = earlier(corpus, tasks)
+    names = tuple(reusable(corpus, tasks) if reuse is None else reuse)
+    answers, _ = stored(corpus=corpus, tasks=tasks, reuse=names, batches=before)
+    enough, some = _known(found, answers, _judges(frozen, tasks))
+
+    candidates = whole.to_judge
+    open_ = candidates[~among(candidates, enough)]
+    if threshold is None:
+        filtered, fillers, asked = 0, open_[:0], open_
+    else:
+        likely = found.likely(candidates, threshold)
+        filtered = int((~likely).sum())
+        unlikely = candidates[~likely]
+        asked = np.setdiff1d(open_, unlikely)
+        fillers = np.setdiff1d(unlikely, some)
+    seconds, measured = _seconds(before, tasks) if seconds is None else (seconds, "")
+    if seconds <= 0:
+        raise BatchRefused(f"{seconds} seconds an answer: expected more than 0")
+    return Plan(
+        corpus=corpus,
+        tasks=tasks,
+        runs=tuple(
+            RunPart(
+                run.name,
+                run.system,
+                run.direction,
+                run.digest,
+                len(whole.of_run[run.name]),
+                len(np.setdiff1d(whole.of_run[run.name], whole.without([run.name]))),
+                *_unjudged(found, number, some, depth),
+            )
+            for number, run in enumerate(chosen)
+        ),
+        depth=depth,
+        threshold=threshold,
+        settings=frozen,
+        reused=names,
+        digest=_digest(target.digest, chosen, tasks, depth, threshold, frozen, names),
+        pooled=found,
+        asked=asked,
+        fillers=fillers,
+        pooled_pairs=len(whole.pairs),
+        originals=len(whole.pairs) - len(candidates),
+        filtered=filtered,
+        known=len(candidates) - filtered - len(asked),
+        begun=int(among(asked, some).sum()),
+        price=_price(found, asked, len(fillers), tasks, frozen, seconds),
+        seconds=seconds,
+        measured=measured,
+    )
+
+
+def launch(plan: Plan, name: str, *, known_from: str | None = None, begin: bool = True) -> Launched:
+    """Open the campaign `name` that asks about what is planned, and keep the batch: both or nothing.
+
+    `known_from` is a split whose images become known items. Unless it is to `begin`, the campaign stays a
+    draft. Where the batch stands, made from the same, nothing changes. Raises BatchRefused, CampaignError,
+    BadItem, UnknownName, Busy.
+    """
+    check_name(name, "batch")
+    with alone(f"batch.{name}", "batch", name):
+        standing = Batch.objects.filter(name=name).first()
+        if standing is not None:
+            if standing.digest != plan.digest:
+                raise BatchRefused(
+                    f"batch {name!r} stands already, made from other runs or settings; choose another name"
+                )
+            return Launched(standing, True, None)
+        if not len(plan.asked):
+            raise BatchRefused(
+                f"there is nothing to ask: of {plan.pooled_pairs} pairs {plan.originals} are originals, "
+                f"{plan.filtered} are filtered out and {plan.known} are judged; freeze those"
+            )
+        if known_from is not None:
+            _check_known(plan, known_from)
+        fillers: dict[str, list[str]] = {}
+        for image, caption in plan.pooled.called(plan.fillers):
+            fillers.setdefault(image, []).append(caption)
+        with sql.writing():
+            campaign = campaigns.create(
+                name=name, corpus=plan.corpus, tasks=plan.tasks, settings=plan.settings.as_dict()
+            )
+            opened = campaigns.open_pairs(
+                campaign=campaign, pairs=plan.pooled.called(plan.asked), fillers=fillers
+            )
+            if known_from is not None:
+                controls.from_split(campaign=campaign, split=known_from)
+            if begin:
+                campaigns.begin(campaign=campaign)
+            batch = Batch.objects.create(
+                corpus=campaign.corpus,
+                name=name,
+                campaign=campaign,
+                depth=plan.depth,
+                threshold=plan.threshold,
+                judges=plan.judges,
+                seed=campaign.seed,
+                reused=list(plan.reused),
+                digest=plan.digest,
+                numbers={**plan.numbers(), "task_count": opened.tasks, "fillers": opened.fillers},
+            )
+            BatchRun.objects.bulk_create(
+                BatchRun(batch=batch, run=run_named(part.run), position=position, digest=part.digest)
+                for position, part in enumerate(plan.runs)
+            )
+    return Launched(batch, False, opened)
+
+
+def _check_known(plan: Plan, split: str) -> None:
+    """Known items must be of images that nobody is asked about: their answers would be wanted too."""
+    corpus = corpus_named(plan.corpus)
+    check_split(corpus, split)
+    there = set(corpus.images.filter(split=split).values_list("pk", flat=True))
+    asked = [set(plan.pooled.ids(pairs)[0].tolist()) for pairs in (plan.asked, plan.fillers)]
+    if both := there & (asked[0] | asked[1]):
+        raise BatchRefused(
+            f"split {split!r} holds {len(both)} images that the batch asks about; make known items of another"
+        )
+
+
+def _judges(settings: CampaignSettings, tasks: str) -> int:
+    return settings.answers.wanted(OF_PAIRS[tasks])
+
+
+def _known(found: Pooled, answers: Answers, judges: int) -> tuple[Integers, Integers]:
+    """The pairs with enough answers, and those with any; both sorted."""
+    images, captions, counts, _ = answers.arrays()
+    pairs, ours = found.numbers(images, captions)
+    return np.sort(pairs[counts[ours] >= judges]), np.sort(pairs)
+
+
+def _unjudged(found: Pooled, number: int, known: Integers, depth: int) -> tuple[int, float]:
+    one = unjudged(found.shortlists[number], found.space, known, depth=depth)
+    return one.unjudged, one.share
+
+
+def _seconds(before: Sequence[Batch], tasks: str) -> tuple[float, str]:
+    """How long an answer takes, and the batch that says so: the newest that was answered."""
+    for batch in reversed(before):
+        seconds = seconds_an_answer(batch.campaign)
+        if seconds:
+            return seconds, batch.name
+    return SECONDS[tasks], ""
+
+
+def _price(
+    found: Pooled, asked: Integers, fillers: int, tasks: str, settings: CampaignSettings, seconds: float
+) -> Price:
+    kind, page = OF_PAIRS[tasks], settings.page
+    number = places = len(asked)
+    if kind == RELEVANCE:
+        blocks = page.images - page.controls
+        number = pages_of(asked, found.space, captions=page.captions, blocks=blocks)
+        places = min(number * blocks * page.captions, len(asked) + fillers)
+    return price(
+        pairs=len(asked),
+        tasks=number,
+        places=places,
+        judges=_judges(settings, tasks),
+        seconds=seconds,
+        pay=lambda lasted: settings.pay.amount(kind, lasted),
+    )
+
+
+def _digest(
+    corpus: str,
+    runs: Sequence[Run],
+    tasks: str,
+    depth: int,
+    threshold: float | None,
+    settings: CampaignSettings,
+    reused: Sequence[str],
+) -> str:
+    """SHA-256 over what a batch is made from, in hexadecimal."""
+    made_from = {
+        "definition": DEFINITION,
+        "corpus": corpus,
+        "runs": [[run.name, run.direction, run.digest] for run in runs],
+        "tasks": tasks,
+        "depth": depth,
+        "threshold": threshold,
+        "settings": settings.as_dict(),
+        "reused": list(reused),
+    }
+    return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()

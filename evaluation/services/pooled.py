@@ -1,0 +1,137 @@
+"""Stored runs as the pooling rooms have them: images and captions numbered, lists cut to a depth.
+
+Those images take part that a run asks about or ranks, or whose caption it does; and of their captions
+those of the numbers that occur. So a run that ranks one of five captions is not held against the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.campaigns.counted import caption_name
+from annotation.protocol.paging import Pair
+from annotation.selectors.corpora import corpus_named
+from evaluation.models import Run
+from evaluation.pooling.pools import ANNOTATION, BadPool, Integers, Shortlist, Space
+from evaluation.pooling.unlikely import bleu_pre
+from evaluation.selectors import Names, names_of, rankings_of
+
+#: How many items of a ranking are read at most: no image has more relevant ones to be looked for.
+WIDEST = 100
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Runs of one corpus: their shortlists, and what their numbers mean.
+
+    `image` and `caption`, ascending, are the ids of rows that the numbers of `space` stand for.
+    """
+
+    names: Names
+    space: Space
+    image: Integers
+    caption: Integers
+    shortlists: tuple[Shortlist, ...]
+
+    def numbers(self, images: Integers, captions: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+        """The pairs of ids of rows, and which of the given ones are pairs of this space."""
+        ours = np.isin(images, self.image) & np.isin(captions, self.caption)
+        return self.space.pairs(
+            np.searchsorted(self.image, images[ours]), np.searchsorted(self.caption, captions[ours])
+        ), ours
+
+    def ids(self, pairs: Integers) -> tuple[Integers, Integers]:
+        """The ids of the rows of pairs."""
+        images, captions = self.space.parts(pairs)
+        return self.image[images], self.caption[captions]
+
+    def likely(self, pairs: Integers, threshold: float) -> NDArray[np.bool_]:
+        """Which pairs the filter leaves: BLEU_pre is at least `threshold`."""
+        rows = corpus_named(self.names.corpus).images.filter(captions__isnull=False)
+        texts: dict[int, str] = {}
+        own: dict[int, list[str]] = {}
+        wanted = set(self.image.tolist())
+        found = rows.order_by("position", "captions__number")
+        for image, caption, text in found.values_list("pk", "captions__pk", "captions__text").iterator(5_000):
+            if image in wanted:
+                texts[caption] = text
+                own.setdefault(image, []).append(text)
+        return np.asarray(
+            bleu_pre(
+                [texts[caption] for caption in self.caption.tolist()],
+                [own.get(image, []) for image in self.image.tolist()],
+                self.space,
+                pairs,
+            )
+            >= threshold
+        )
+
+    def called(self, pairs: Integers) -> list[Pair]:
+        """The pairs as campaigns name them: the image's key, and its caption's as KEY#PLACE."""
+        corpus = corpus_named(self.names.corpus)
+        key = dict(corpus.images.values_list("pk", "key"))
+        place: dict[int, int] = {}
+        seen: dict[int, int] = {}
+        for caption, owner in self.names.owner.items():  # an image's captions come in their order
+            place[caption] = seen.get(owner, 0)
+            seen[owner] = place[caption] + 1
+        images, captions = self.ids(pairs)
+        return [
+            Pair(key[image], caption_name(key[self.names.owner[caption]], place[caption]))
+            for image, caption in zip(images.tolist(), captions.tolist(), strict=True)
+        ]
+
+
+def pooled(corpus: str, runs: Sequence[Run], *, width: int = WIDEST) -> Pooled:
+    """The best `width` items of `runs`; raises BadPool for none, or one of another corpus, or cut short."""
+    if not runs:
+        raise BadPool("no run to pool; name at least one")
+    names = names_of(corpus)
+    lists: list[tuple[Run, list[int], list[Integers]]] = []
+    for run in runs:
+        if run.corpus.name != corpus:
+            raise BadPool(f"run {run.name!r} is of corpus {run.corpus.name!r}, not {corpus!r}; leave it out")
+        queries, items = [], []
+        for query, ranked, _ in rankings_of(run):
+            queries.append(query)
+            items.append(ranked[:width])
+        if not queries:
+            raise BadPool(f"run {run.name!r} ranks nothing; leave it out")
+        lists.append((run, queries, items))
+    image, caption, owner = _taking_part(names, lists)
+    space = Space(len(image), owner)
+    shortlists = tuple(_shortlist(run, queries, items, image, caption) for run, queries, items in lists)
+    return Pooled(names, space, image, caption, shortlists)
+
+
+def _taking_part(
+    names: Names, lists: Sequence[tuple[Run, list[int], list[Integers]]]
+) -> tuple[Integers, Integers, Integers]:
+    """Ids of images and captions, both ascending, and the number of each caption's image."""
+    images: set[int] = set()
+    captions: set[int] = set()
+    for run, queries, items in lists:
+        ranked = np.unique(np.concatenate(items)).tolist()
+        asks, answers = (images, captions) if run.direction == ANNOTATION else (captions, images)
+        asks.update(queries)
+        answers.update(ranked)
+    numbers = {names.number[caption] for caption in captions}
+    images |= {names.owner[caption] for caption in captions}
+    chosen = sorted(c for c, owner in names.owner.items() if owner in images and names.number[c] in numbers)
+    image, caption = np.array(sorted(images), np.int64), np.array(chosen, np.int64)
+    owner = np.searchsorted(image, np.array([names.owner[c] for c in chosen], np.int64))
+    return image, caption, owner
+
+
+def _shortlist(
+    run: Run, queries: list[int], items: list[Integers], image: Integers, caption: Integers
+) -> Shortlist:
+    asks, ranked = (image, caption) if run.direction == ANNOTATION else (caption, image)
+    filled = np.full((len(items), max(map(len, items))), -1, dtype=np.int64)
+    for line, own in enumerate(items):
+        filled[line, : len(own)] = np.searchsorted(ranked, own)
+    return Shortlist(run.name, run.direction, np.searchsorted(asks, queries), filled, run.system)

@@ -1,0 +1,114 @@
+"""Every answer about pairs that is in store: of batches' campaigns, and of judgments from files.
+
+A judge counts once for a pair, with their first answer; those who give no name count each. Answers of
+one scale go together: yes or no, or grades from 1 to 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from annotation.campaign_settings import settings_of
+from annotation.protocol.grading import GRADES
+from annotation.protocol.paging import FILLER
+from annotation.selectors.pair_judgments import Judge, judges, pair_judgments
+from evaluation.formats.base import JudgedPair
+from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
+from evaluation.models import Batch, JudgmentSet, PairAnswers
+from evaluation.pooling.pools import Integers
+from evaluation.selectors import Names, judgment_set
+
+#: What a campaign of pairs asks -> the scale of its answers.
+SCALES: dict[str, tuple[int, ...]] = {"relevance": (0, 1), "graded": GRADES}
+#: Formats of files that are of this scale for certain; others are reused where they are named.
+FORMATS = {"relevance": Flickr8kCrowd.key, "graded": Flickr8kExpert.key}
+
+
+class BatchRefused(ValueError):
+    """A batch that cannot be opened or collected; one line with the remedy."""
+
+
+@dataclass
+class Answers:
+    """(image, caption), ids of rows -> what was answered, by judge: a name, or a number for each nameless.
+
+    `wanted` are the pairs that each batch asked for, `fillers` those that only filled pages up.
+    """
+
+    of: dict[tuple[int, int], dict[str | int, float]] = field(default_factory=dict)
+    wanted: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
+    fillers: set[tuple[int, int]] = field(default_factory=set)
+
+    def add(self, pair: tuple[int, int], judge: str | int, value: float) -> None:
+        self.of.setdefault(pair, {}).setdefault(judge, value)
+
+    def arrays(self) -> tuple[Integers, Integers, Integers, list[list[float]]]:
+        """Images, captions, how many answers, and the answers of each pair."""
+        pairs = np.array(list(self.of), dtype=np.int64).reshape(-1, 2)
+        values = [list(given.values()) for given in self.of.values()]
+        return pairs[:, 0], pairs[:, 1], np.array([len(v) for v in values], dtype=np.int64), values
+
+    def judged_pairs(self, names: Names) -> Iterator[JudgedPair]:
+        """The pairs by their names, in the order of these; judges are named where all of a pair are."""
+        rows = ((names.image_name[i], names.caption_name[c], given) for (i, c), given in self.of.items())
+        for image, caption, given in sorted(rows, key=lambda row: row[:2]):
+            named = tuple(judge for judge in given if isinstance(judge, str))
+            yield JudgedPair(image, caption, tuple(given.values()), named if len(named) == len(given) else ())
+
+
+def stored(
+    *, corpus: str, tasks: str, reuse: Sequence[str], batches: Iterable[Batch]
+) -> tuple[Answers, dict[str, dict[str, Judge]]]:
+    """All answers of `batches` and of the judgments `reuse`, and the judges of each batch.
+
+    Answers of judges who do not count are left out. Raises UnknownName, and BatchRefused for judgments
+    of another scale.
+    """
+    found = Answers()
+    for name in reuse:
+        _from_file(found, judgment_set(corpus, name), SCALES[tasks])
+    who: dict[str, dict[str, Judge]] = {}
+    for batch in batches:
+        trust = settings_of(batch.campaign.settings).trust
+        who[batch.name] = asked = judges(batch.campaign, trust)
+        wanted = found.wanted.setdefault(batch.name, set())
+        for one in pair_judgments(batch.campaign):
+            if one.judge in asked and not asked[one.judge].unused:
+                pair = (one.image, one.caption)
+                found.add(pair, one.judge, one.value)
+                (found.fillers if one.role == FILLER else wanted).add(pair)
+    return found, who
+
+
+def reusable(corpus: str, tasks: str) -> list[str]:
+    """The judgments of a corpus that are certain to be on the scale of `tasks`, by name."""
+    sets = JudgmentSet.objects.filter(corpus__name=corpus, published=True, format=FORMATS[tasks])
+    return list(sets.order_by("name").values_list("name", flat=True))
+
+
+def earlier(corpus: str, tasks: str, *, until: Batch | None = None) -> list[Batch]:
+    """The batches of a corpus that ask the same, oldest first; `until` is the last of them."""
+    batches = Batch.objects.filter(corpus__name=corpus, campaign__tasks=tasks).select_related(
+        "campaign__corpus"
+    )
+    return list((batches.filter(pk__lte=until.pk) if until is not None else batches).order_by("pk"))
+
+
+def _from_file(found: Answers, judgments: JudgmentSet, scale: Sequence[int]) -> None:
+    rows = PairAnswers.objects.filter(judgments=judgments).order_by("position")
+    nobody = 0
+    for image, caption, grades, named in rows.values_list("image", "caption", "grades", "judges").iterator(
+        5_000
+    ):
+        if image is None or not set(grades) <= set(scale):
+            raise BatchRefused(
+                f"judgments {judgments.name!r} hold "
+                f"{'keywords' if image is None else f'the answers {grades}'}; expected images and captions, "
+                f"answered by {', '.join(map(str, scale))}: leave them out"
+            )
+        for number, grade in enumerate(grades):
+            nobody += 1
+            found.add((image, caption), named[number] if named else nobody, grade)

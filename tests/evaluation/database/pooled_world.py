@@ -1,0 +1,63 @@
+"""A corpus whose scenes three images share each, runs of it that see scenes through noise, and a crowd.
+
+The captions of one scene are the same sentences, so they fit each image of the scene: that is
+what the simulated judges know. Other scenes share words, so that the filter leaves some wrong pairs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from annotation.models import Campaign, Corpus
+from annotation.rehearsal import rehearse
+from annotation.simulation.visits import Conduct
+from evaluation.services.runs import import_run
+from tests.evaluation.database.conftest import matrix_file
+from tests.factories import a_corpus, an_image
+
+ASKED, OTHERS, PER_SCENE, ACTS = 30, 40, 3, 7
+UNTESTED: dict[str, Any] = {"trust": {"qualification": False}}
+ORDERLY = Conduct(clicked_twice=0, answered_twice=0, returned=0)
+
+
+def a_world() -> Corpus:
+    """30 images of the split `test`, 40 of `dev`; five captions each."""
+    return a_corpus(
+        "quay",
+        [
+            an_image(
+                f"i{n}",
+                *(f"thing{n // PER_SCENE} act{(n // PER_SCENE + k) % ACTS} ." for k in range(5)),
+                layered=False,
+                split="test" if n < ASKED else "dev",
+            )
+            for n in range(ASKED + OTHERS)
+        ],
+    )
+
+
+def runs(folder: Path, name: str, *, noise: float, seed: int) -> list[str]:
+    """Two runs of a system over the first caption of each image of `test`."""
+    scene = np.arange(ASKED) // PER_SCENE
+    dice = np.random.default_rng(seed)
+    scores = (scene[:, None] == scene[None, :]) + noise * dice.standard_normal((ASKED, ASKED))
+    images = [f"i{n}.jpg" for n in range(ASKED)]
+    file = matrix_file(folder, name, scores, images, [f"{image}#0" for image in images])
+    for direction in ("annotation", "search"):
+        import_run(
+            name=f"{name}-{direction}",
+            corpus="quay",
+            path=file,
+            format="scores",
+            direction=direction,
+            system=name,
+        )
+    return [f"{name}-annotation", f"{name}-search"]
+
+
+def crowd(campaign: Campaign, mix: dict[str, int], *, seed: int = 1) -> Any:
+    """A simulated crowd answers until nothing is left for it."""
+    return rehearse(campaign=campaign, mix=mix, seed=seed, conduct=ORDERLY, patience=0)

@@ -1,0 +1,103 @@
+"""Active pooling: every strategy judges a pool whole, and the good ones order systems early."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from annotation.registry import UnknownName
+from benchmarks.batches_problem import flickr8k, generated
+from evaluation.pooling.active import STRATEGIES, Judging, Lists, Stop, judge, tau_b
+from evaluation.pooling.pools import BadPool, pool
+
+ACTIVE = ("move_to_front", "thompson")
+SEEDS = range(5)
+
+
+@pytest.fixture(scope="module")
+def small() -> tuple:
+    lists, space, relevant = generated(12, 200)
+    return lists, pool(lists, space, depth=10), relevant
+
+
+@pytest.fixture(scope="module")
+def crowd(real_data: Path) -> tuple:
+    lists, space, relevant = flickr8k(real_data / "flickr8k")
+    return lists, pool(lists, space, depth=10), relevant
+
+
+def judged(world: tuple, strategy: str, **also) -> Judging:
+    lists, whole, relevant = world
+    return judge(lists, whole, relevant, strategy=strategy, **also)
+
+
+@pytest.mark.parametrize("strategy", [*STRATEGIES.keys()])
+def test_without_a_stop_each_pair_is_judged_once_and_the_ranking_is_the_full_pools(
+    small: tuple, strategy: str
+) -> None:
+    never = Stop(at_least=1.0, patience=100)
+    found = judged(small, strategy, stop=never)
+    assert (found.judged, found.share) == (found.pool, 1)
+    assert found.tau == pytest.approx(1)
+    assert found.relevant == judged(small, "depth", stop=never).relevant > 0
+
+
+@pytest.mark.parametrize("strategy", [*STRATEGIES.keys()])
+def test_an_order_follows_from_the_seed(small: tuple, strategy: str) -> None:
+    first, again, other = (judged(small, strategy, seed=seed).scores.tolist() for seed in (1, 1, 2))
+    assert first == again != other
+
+
+@pytest.mark.parametrize("strategy", ACTIVE)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_half_the_judgments_order_generated_systems(small: tuple, strategy: str, seed: int) -> None:
+    found = judged(small, strategy, seed=seed)
+    assert found.stable and found.share <= 0.5
+    assert found.tau >= 0.9
+    assert (
+        found.relevant
+        > 2 * found.share * judged(small, "depth", stop=Stop(at_least=1.0, patience=100)).relevant
+    )
+
+
+@pytest.mark.parametrize("strategy", ACTIVE)
+def test_half_the_judgments_order_systems_on_the_crowd_of_flickr8k(crowd: tuple, strategy: str) -> None:
+    found = [judged(crowd, strategy, seed=seed) for seed in SEEDS]
+    assert all(one.stable for one in found)
+    assert np.mean([one.share for one in found]) <= 0.5
+    assert np.mean([one.tau for one in found]) >= 0.9
+
+
+def test_a_list_whose_items_are_relevant_is_gone_through_at_once() -> None:
+    """Nine lists of five, one of them of relevant items, one answer at a time."""
+    lists = np.arange(45).reshape(9, 5)
+    asks = STRATEGIES.get("move_to_front")(
+        Lists(np.zeros(9, np.int64), lists), 45, 1, np.random.default_rng(0)
+    )
+    seen = [next(asks)[0]]
+    while len(seen) < 45:
+        seen.append(asks.send(np.array([seen[-1] // 5 == 3]))[0])
+    first = next(place for place, item in enumerate(seen) if item // 5 == 3)
+    assert seen[first : first + 5] == [15, 16, 17, 18, 19]
+    assert sorted(seen) == list(range(45))
+
+
+def test_one_run_has_no_ranking_and_unknown_strategies_are_named() -> None:
+    lists, space, relevant = generated(1, 20)
+    with pytest.raises(BadPool, match="two or more"):
+        judge(lists, pool(lists, space, depth=2), relevant, strategy="depth")
+    lists, space, relevant = generated(2, 20)
+    with pytest.raises(UnknownName, match="thompson"):
+        judge(lists, pool(lists, space, depth=2), relevant, strategy="bandit")
+
+
+def test_settings_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ValueError, match="patience"):
+        Stop(patience=0)
+
+
+def test_tau_of_rankings_without_order() -> None:
+    flat, rising = np.zeros(3), np.arange(3.0)
+    assert [tau_b(flat, flat), tau_b(flat, rising), tau_b(rising, rising)] == pytest.approx([1, 0, 1])
