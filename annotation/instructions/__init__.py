@@ -67,6 +67,15 @@ def built_in(kind: str) -> Text:
     return Text(kind, 0, _built_in(_known(kind)))
 
 
+def is_built_in(text: Text, language: str | None) -> bool:
+    """Whether these are our own words, or ours in `language`: another text might mean something else."""
+    return (
+        text.text == _built_in(text.kind)
+        or bool(language)
+        and text.text == _translated(text.kind, language or "")
+    )
+
+
 def current(*, campaign: Campaign, kind: str) -> Text:
     """The newest text of a kind."""
     row = _newest(campaign, kind)

@@ -16,11 +16,13 @@ from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
 from django.core.signing import BadSignature, TimestampSigner, b62_encode
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from annotation.pictures import picture_path
+from annotation.practice.scenes import PICTURES as EXAMPLES
 from annotation.web.thumbnails import thumbnail
 
 #: Seconds that an address is good for, at most; and the step in which its time is told.
@@ -50,7 +52,12 @@ def _signer(request: HttpRequest) -> TimestampSigner:
 
 
 def picture_address(request: HttpRequest, name: str, size: str = FULL) -> str:
-    """The address under which the sender of `request` may fetch picture `name` (of `Image.picture`)."""
+    """The address under which the sender of `request` may fetch picture `name` (of `Image.picture`).
+
+    A picture of examples and practice is a static file, which anybody may see.
+    """
+    if name.startswith(EXAMPLES):
+        return static(name)
     return reverse("picture", args=[_signer(request).sign(f"{size}-{name}")])
 
 

@@ -144,7 +144,7 @@ def desk(
         captions,
         phrases,
         frame,
-        _boxes(page, frame) if frame else [],
+        boxes_of(page, frame) if frame else [],
         keyed(page.choices),
         text,
         test,
@@ -196,7 +196,7 @@ def as_printed(text: str) -> str:
     return POINT.sub(lambda point: point[0].lstrip(), text)
 
 
-def _boxes(page: Page, frame: Frame) -> list[DrawnBox]:
+def boxes_of(page: Page, frame: Frame) -> list[DrawnBox]:
     """The boxes accepted so far, 1 or 1a, 1b, ..., and the one in question."""
     several = len(page.boxes) > 1
     tagged: list[tuple[Any, list[Tag]]] = [

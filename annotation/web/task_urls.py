@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from annotation.web.practice import practice
 from annotation.web.tasks import consent, instructions_page, task, tasks, test
 
 urlpatterns = [
@@ -9,5 +10,6 @@ urlpatterns = [
     path("<slug:name>/consent/", consent, name="task_consent"),
     path("<slug:name>/<slug:kind>/", task, name="task"),
     path("<slug:name>/<slug:kind>/instructions/", instructions_page, name="task_instructions"),
+    path("<slug:name>/<slug:kind>/practice/", practice, name="task_practice"),
     path("<slug:name>/<slug:kind>/test/", test, name="task_test"),
 ]

@@ -95,7 +95,7 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     name in `holding` (ids, with commas between). Where there is none, or something else comes first, that is
     told by its code, as JSON; the whole page then says the rest.
     """
-    place = _place(request, name, kind)
+    place = place_of(request, name, kind)
     if request.method == "POST":
         return _handed_in(request, place)
     part = request.GET.get("part") == "desk"
@@ -112,7 +112,7 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
         if visit is not None and not part and visits.progress(visit).may_end:
             return SeeOther(reverse("visit"))
         return JsonResponse({"nothing": found.code}) if part else _nothing(request, place, found)
-    text = _text(campaign=place.campaign, kind=kind)
+    text = text_of(campaign=place.campaign, kind=kind)
     if not _has_read(request, place, text):
         unread = reverse("task_instructions", args=[name, kind])
         return JsonResponse({"nothing": "instructions"}) if part else SeeOther(unread)
@@ -125,8 +125,8 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 @for_roles(ANNOTATOR)
 def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """What this task asks of one; POST says that it was read, and goes on to the work."""
-    place = _place(request, name, kind)
-    text = _text(campaign=place.campaign, kind=kind)
+    place = place_of(request, name, kind)
+    text = text_of(campaign=place.campaign, kind=kind)
     if request.method == "POST":
         request.session[READ] = {**request.session.get(READ, {}), _mark(place): text.version}
         return SeeOther(place.address)
@@ -150,7 +150,7 @@ def consent(request: HttpRequest, name: str) -> HttpResponse:
             messages.warning(request, str(error))
             return SeeOther(request.get_full_path())
         return SeeOther(then)
-    text = _text(campaign=campaign, kind=CONSENT)
+    text = text_of(campaign=campaign, kind=CONSENT)
     asked = instructions.needs_consent(worker=worker.pk, campaign=campaign)
     return render(
         request,
@@ -163,7 +163,7 @@ def consent(request: HttpRequest, name: str) -> HttpResponse:
 @for_roles(ANNOTATOR)
 def test(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """Begin the qualification test, or go on with it."""
-    place = _place(request, name, kind)
+    place = place_of(request, name, kind)
     if no_consent(worker=place.worker.pk, campaign=place.campaign) is None:
         begun = qualification.begin(worker=place.worker.pk, campaign=place.campaign, kind=kind)
         if isinstance(begun, Refusal):
@@ -220,7 +220,7 @@ def _again(request: HttpRequest, place: Place, assignment: int, error: ValueErro
     if not isinstance(found, Lease) or found.id != assignment:
         messages.warning(request, _("That was not stored: %(why)s") % {"why": error})
         return SeeOther(place.address)
-    text = _text(campaign=place.campaign, kind=place.kind)
+    text = text_of(campaign=place.campaign, kind=place.kind)
     shown = _desk(place, found, text, request=request, error=error)
     about = {"desk": shown, "around": WHOLE}
     return render(request, place.type.template, about, status=HTTPStatus.UNPROCESSABLE_ENTITY.value)
@@ -233,7 +233,7 @@ def _nothing(request: HttpRequest, place: Place, found: Nothing) -> HttpResponse
     if found.code in qualification.NEED_A_TEST:
         row = Standing.objects.get(worker=place.worker, campaign=place.campaign, kind=place.kind)
         test = qualification.progress(row)
-        text = _text(campaign=place.campaign, kind=place.kind)
+        text = text_of(campaign=place.campaign, kind=place.kind)
     else:
         instead = [line(offer) for offer in offers(worker=place.worker) if _open(offer)][:ELSEWHERE]
     about = {
@@ -287,7 +287,7 @@ def _desk(
     )
 
 
-def _text(*, campaign: Campaign, kind: str) -> Text:
+def text_of(*, campaign: Campaign, kind: str) -> Text:
     """What workers read of a kind, in the language of the page where it says the same in that."""
     return instructions.in_language(instructions.current(campaign=campaign, kind=kind), get_language())
 
@@ -305,7 +305,7 @@ def _mark(place: Place) -> str:
     return f"{place.campaign.pk}:{place.kind}"
 
 
-def _place(request: HttpRequest, name: str, kind: str) -> Place:
+def place_of(request: HttpRequest, name: str, kind: str) -> Place:
     campaign = _campaign(name)
     if kind not in kinds_of(campaign):
         said = _("Campaign “%(name)s” has no task “%(kind)s”.") % {"name": name, "kind": kind}

@@ -227,6 +227,7 @@ def test_a_test_is_taken_and_leads_to_the_work(tested: World):
     assert "Take the test" in rows(ann)[LINK]
     before = ann.get(desk.address())
     assert "Take the test" in text_of(before) and "Look at the photograph first" in text_of(before)
+    assert f'href="{desk.address()}practice/"' in before.content.decode()
     page = ann.post(desk.address() + "test/", follow=True)
     assert "Test: question 1 of 2" in text_of(page)
     assert "Test: 0 of 2" in rows(ann)[LINK]

@@ -1,0 +1,75 @@
+"""`manage.py make_examples`: the scenes of examples and practice, made from the sample corpus."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from annotation.management.base import ReportCommand
+from annotation.practice.scenes import CHOSEN, PICTURES, SEED, TOLD
+from annotation.protocol.terms import ImageRecord
+from annotation.sample.generate import scene
+
+#: WebP's quality, from 0 to 100: flat drawings need little.
+QUALITY = 60
+
+
+class Command(ReportCommand):
+    help = (
+        "Make the scenes that examples and practice show, from the sample corpus: their captions and gold, "
+        "and their pictures among the static files. They are committed; run it after a change of the sample "
+        "corpus, or of which scenes are chosen (annotation/practice/scenes.py)."
+    )
+    refusals = (OSError,)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--pictures", type=Path, help="Folder of the pictures (default: the static files)"
+        )
+        parser.add_argument("--told", type=Path, default=TOLD, help="File of captions and gold")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        folder = options["pictures"] or settings.BASE_DIR / "static" / PICTURES
+        folder.mkdir(parents=True, exist_ok=True)
+        told, size = {}, 0
+        for name, index in CHOSEN.items():
+            record, picture = scene(index, seed=SEED)
+            told[name] = tell(record)
+            path = folder / f"{name}.webp"
+            picture.save(path, "WEBP", quality=QUALITY, method=6)
+            size += path.stat().st_size
+        options["told"].write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        return {"scenes": len(told), "pictures": str(folder), "bytes": size}
+
+    def show(self, report: dict[str, Any]) -> str:
+        return (
+            f"{report['scenes']} scenes, {report['bytes'] / 1000:.0f} kB of pictures in {report['pictures']}"
+        )
+
+
+def tell(record: ImageRecord) -> dict[str, Any]:
+    """A scene as plain data: size, captions, and for each chain its mentions and its boxes."""
+    assert record.layer is not None
+    boxes: dict[str, list[list[int]]] = {}
+    for each in record.layer.objects:
+        if each.box is not None:
+            for chain in each.chains:
+                corners = [each.box.xmin, each.box.ymin, each.box.xmax, each.box.ymax]
+                boxes.setdefault(chain, []).append(corners)
+    return {
+        "width": record.width,
+        "height": record.height,
+        "captions": [caption.text for caption in record.captions],
+        "chains": [
+            {
+                "mentions": [f"{m.caption}:{m.start}-{m.end}" for m in chain.mentions],
+                "boxes": boxes.get(chain.id, []),
+            }
+            for chain in record.layer.chains
+        ],
+    }

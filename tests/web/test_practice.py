@@ -1,0 +1,185 @@
+"""Practice: every answer is told at once whether it is right, and why; nothing is stored."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import translation
+
+from annotation import instructions
+from annotation.models import Assignment, AuditEntry, Campaign, Control, Judgment, Standing
+from annotation.practice import ITEMS, Item, scene
+from annotation.protocol import questions as q
+from tests.web import counted_desk, desk, world
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+#: How the campaign is opened in which a kind can be practised.
+TASKS = {
+    q.RELEVANCE: "relevance",
+    q.GRADED_RELEVANCE: "graded",
+    q.CAPTION_WRITING: "captions",
+    q.REGION_DESCRIPTION: "regions",
+}
+
+
+@pytest.fixture(params=q.KINDS)
+def kind(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Each kind of question, in a campaign that asks it."""
+    asked: str = request.param
+    if asked in TASKS:
+        counted_desk.campaign(tmp_path / "drawn", TASKS[asked])
+    else:
+        desk.campaign(tmp_path / "drawn")
+    return asked
+
+
+def ann() -> Client:
+    client = Client()
+    assert client.login(username="ann", password=world.PASSWORD)
+    return client
+
+
+def address(kind: str, number: int = 1, right: int = 0) -> str:
+    return f"{desk.address(kind)}practice/?n={number}&right={right}"
+
+
+def answer(kind: str, item: Item, *, right: bool = True) -> dict[str, Any]:
+    """What a form sends that answers an item rightly, or wrongly where it can be graded."""
+    if kind == q.BOX_DRAWING:
+        taken = set(item.boxes)
+        left = [box for box in scene(item.scene).boxes(item.mentions[0]) if tuple_of(box) not in taken]
+        if not (left and right):
+            return {"answer": "none" if right or left else "drawn", **edges((1, 1, 50, 50))}
+        return {"answer": "drawn", **edges(tuple_of(left[0]))}
+    if kind == q.RELEVANCE:
+        ticks = {
+            f"tick-{place}-{number}": "on"
+            for place, (_name, sentences) in enumerate(item.blocks)
+            for number, (_text, fits) in enumerate(sentences)
+            if fits == right
+        }
+        sizes = ",".join(str(len(sentences)) for _name, sentences in item.blocks)
+        return {"answer": "judged", "sizes": sizes, **ticks}
+    if kind == q.REGION_DESCRIPTION:
+        regions: dict[str, Any] = {"answer": "described"}
+        for place, (corners, words) in enumerate(item.regions):
+            regions[f"region-{place}-text"] = f"my {words}"
+            regions |= {f"region-{place}-{edge}": value for edge, value in edges(corners).items()}
+        return regions
+    if item.models:
+        return {"answer": "written", "text": "A boy plays with his dog in the field."}
+    wrong = [word for word in q.answers_to(kind) if word not in (item.right, "written")]
+    return {"answer": item.right if right else wrong[0]}
+
+
+def tuple_of(box: Any) -> tuple[int, int, int, int]:
+    return (box.xmin, box.ymin, box.xmax, box.ymax)
+
+
+def edges(corners: tuple[int, int, int, int]) -> dict[str, int]:
+    return dict(zip(("xmin", "ymin", "xmax", "ymax"), corners, strict=True))
+
+
+def stored() -> list[int]:
+    """How much there is of all that practice must not touch."""
+    return [each.objects.count() for each in (Assignment, Judgment, Standing, Control, AuditEntry)]
+
+
+def text_of(page: Any) -> str:
+    """A page's words, without markup."""
+    plain = re.sub(r"<[^>]+>", " ", page.content.decode())
+    return " ".join(plain.replace("&#x27;", "'").replace("&quot;", '"').split())
+
+
+def test_all_items_can_be_answered_rightly_and_nothing_is_stored(kind: str):
+    client, before = ann(), stored()
+    right = 0
+    for number, item in enumerate(ITEMS[kind], 1):
+        shown = client.get(address(kind, number, right))
+        assert f"Practice, {number} of {len(ITEMS[kind])}" in text_of(shown)
+        assert str(item.why) not in text_of(shown)
+        page = client.post(address(kind, number, right), answer(kind, item))
+        assert page.status_code == 200
+        verdict = "That is right" if item.right else "An answer that would do"
+        assert f">{verdict}</h2>" in page.content.decode()
+        assert " ".join(str(item.why).split()) in text_of(page)
+        right += bool(item.right)
+        assert f"?n={number + 1}&amp;right={right}" in page.content.decode()
+    over = text_of(client.get(address(kind, len(ITEMS[kind]) + 1, right)))
+    assert f"{right} of {right} were right." in over if right else "what a good answer looks like" in over
+    assert stored() == before
+
+
+def test_a_wrong_answer_is_told_what_is_right_and_why(kind: str):
+    if kind == q.REGION_DESCRIPTION:
+        return  # nothing of it can be wrong
+    client, item = ann(), ITEMS[kind][0]
+    page = client.post(address(kind), answer(kind, item, right=False))
+    assert ">That is not right</h2>" in page.content.decode()
+    assert " ".join(str(item.why).split()) in text_of(page)
+    assert "?n=2&amp;right=0" in page.content.decode()
+
+
+def test_instructions_lead_to_practice_and_show_a_good_and_a_bad_picture(kind: str):
+    page = ann().get(f"{desk.address(kind)}instructions/").content.decode()
+    assert f'href="{desk.address(kind)}practice/"' in page
+    shown = re.findall(
+        r'<figure class="example (good|bad)">\s*<div class="frame"><img[^>]* alt="([^"]+)"', page
+    )
+    assert {sort for sort, _alt in shown} == {"good", "bad"}
+
+
+@pytest.fixture
+def links(tmp_path: Path) -> Campaign:
+    return desk.campaign(tmp_path / "drawn").campaign
+
+
+def test_what_says_nothing_is_asked_again(links: Campaign):
+    page = ann().post(address(q.COREF_LINK), {"answer": "perhaps"})
+    assert page.status_code == 422
+    assert "is no answer to this question" in text_of(page)
+    assert "Practice, 1 of 5" in text_of(page)
+
+
+def test_what_was_entered_is_there_again(links: Campaign):
+    page = ann().post(address(q.BOX_DRAWING), {"answer": "drawn", **edges((7, 8, 9, 9))})
+    assert page.status_code == 422 and "too small to be meant" in text_of(page)
+    assert 'name="xmin" value="7"' in page.content.decode()
+
+
+@pytest.mark.parametrize("query", ["n=0", "n=-1", "n=x", "n=&right=7", "right=%F0%9F%98%80", ""])
+def test_an_address_that_cannot_be_is_the_first_item(query: str, links: Campaign):
+    page = ann().get(f"{desk.address()}practice/?{query}")
+    assert "Practice, 1 of 5" in text_of(page)
+
+
+def test_nobody_can_have_had_more_right_than_there_are(links: Campaign):
+    page = ann().get(address(q.COREF_LINK, 99, 99))
+    assert "5 of 5 were right." in text_of(page)
+
+
+def test_practice_ends_at_the_work(links: Campaign):
+    client = ann()
+    over = client.get(address(q.COREF_LINK, 6, 4)).content.decode()
+    assert "4 of 5 were right." in over
+    begun = client.post(f"{desk.address()}instructions/", follow=True)
+    assert f'action="{desk.address()}instructions/"' in over
+    assert begun.redirect_chain[-1][0] == desk.address() and "data-answer" in begun.content.decode()
+
+
+def test_beside_a_text_of_ones_own_no_picture_of_ours_may_contradict_it(links: Campaign):
+    instructions.publish(campaign=links, kind=q.COREF_LINK, text="Say yes whenever you feel like it.")
+    page = ann().get(f"{desk.address()}instructions/").content.decode()
+    assert "whenever you feel like it" in page and "<figure" not in page
+
+
+def test_pictures_stand_beside_the_text_in_every_language(links: Campaign):
+    with translation.override("en"):  # the request leaves its language behind in this thread
+        answer = ann().get(f"{desk.address()}instructions/", headers={"Accept-Language": "de"})
+    page = answer.content.decode()
+    assert '<html lang="de">' in page and page.count("<figure") == 2
