@@ -115,7 +115,12 @@ def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
         judged_desk = replace(shown, boxes=_boxes(kind, item, page, told.verdict, answer))
         parts = replace(parts, picture=_parts(request, place, judged_desk).picture)
         about["told"] = told
-    about |= {"desk": shown, "parts": parts, "onward": "?" + urlencode({"n": number + 1, "right": right})}
+    about |= {
+        "sentence": item.sentence,
+        "desk": shown,
+        "parts": parts,
+        "onward": "?" + urlencode({"n": number + 1, "right": right}),
+    }
     return render(request, "annotation/tasks/practice.html", about, status=status.value)
 
 
