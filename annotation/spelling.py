@@ -20,7 +20,9 @@ from spellchecker import SpellChecker
 from annotation.models import Caption
 
 #: Suggestions for a word, and unknown words of a text that get any.
-SUGGESTIONS, SUGGESTED_WORDS = 4, 6
+SUGGESTIONS, SUGGESTED_WORDS = 3, 6
+#: Of the likeliest suggestion's frequency, what others have at least.
+LIKELY = 0.01
 #: Edits between a word and what may have been meant.
 MOST_EDITS = 2
 #: Longer ones are no words.
@@ -103,7 +105,9 @@ def _suggestions(word: str) -> tuple[str, ...]:
                 edits = _edits(folded, one)
                 if edits <= MOST_EDITS:
                     near.append((edits, -speller[one], one))
-    likely = [one for edits, _, one in sorted(near) if edits == min(near)[0]][:SUGGESTIONS]
+    near.sort()
+    likely = [one for edits, less, one in near if edits == near[0][0] and less <= LIKELY * near[0][1]]
+    likely = likely[:SUGGESTIONS]
     return tuple(one.capitalize() if word[0].isupper() else one for one in likely)
 
 

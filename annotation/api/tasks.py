@@ -24,10 +24,14 @@ from annotation.api.requests import (
 from annotation.hand_out import Nothing
 from annotation.models import Campaign, Worker
 from annotation.offers import kinds_of, no_consent, offers
+from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.protocol.trust import Refusal
 from annotation.tasktypes import TASK_TYPES
 from annotation.tasktypes.base import answer_in
+
+#: Answers that are more than a word, and the kinds that read the rest.
+WITH_MORE = {"judged": q.RELEVANCE, "written": q.CAPTION_WRITING, "described": q.REGION_DESCRIPTION}
 
 
 @for_workers("GET")
@@ -111,7 +115,9 @@ def _given(data: dict[str, Any]) -> tuple[Answer, int]:
     """The answer, and the version of its form; it is said outright, or by a page's `form` of a `kind`."""
     form = data.get("form")
     if form is None:
-        return answer_in(data), 1
+        given = answer_in(data)
+        with_more = WITH_MORE.get(given.answer)
+        return (TASK_TYPES.get(with_more).parse(data) if with_more else given), 1
     kind = word_in(data, "kind")
     if kind not in TASK_TYPES:
         raise _unknown(_("There is no task “%(kind)s”.") % {"kind": kind})

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from annotation.web.desk import ASKED, MARK, Bit, as_printed
+from annotation.tasktypes.box_drawing import EDGES
+from annotation.tasktypes.region_description import LONGEST, field_of
+from annotation.web.desk import ASKED, MARK, Bit, Desk, as_printed
+from annotation.web.palette import hue
 
 register = template.Library()
 register.filter(as_printed)
@@ -29,3 +34,47 @@ def phrase(bit: Bit) -> SafeString:
 def asked_box() -> SafeString:
     """The name that the box in question bears in the picture, in its colour."""
     return format_html('<b class="chip hue-{}">{}</b>', ASKED, MARK)
+
+
+class RegionRow(NamedTuple):
+    """One region of a form: its place from 0, what its fields' names begin with, what was entered; of each
+    edge its name, its value and the most it can be."""
+
+    place: int
+    name: str
+    text: str
+    way: str
+    edges: tuple[tuple[str, str, int | None], ...]
+
+    @property
+    def number(self) -> int:
+        return self.place + 1
+
+    @property
+    def hue(self) -> int:
+        return hue(self.number)
+
+    @property
+    def longest(self) -> int:
+        return LONGEST
+
+
+@register.simple_tag(takes_context=True)
+def region_rows(context: dict[str, Any]) -> list[RegionRow]:
+    """A row for each region that the desk asks for."""
+    desk: Desk = context["desk"]
+    most = {"xmin": desk.image.width, "xmax": desk.image.width}
+
+    def entered(place: int, name: str) -> str:
+        return desk.entered.get(field_of(place, name), "")
+
+    return [
+        RegionRow(
+            place,
+            f"region-{place}",
+            entered(place, "text"),
+            entered(place, "way"),
+            tuple((e, entered(place, e), most.get(e, desk.image.height) or None) for e in EDGES),
+        )
+        for place in range(desk.page.about)
+    ]

@@ -1,6 +1,7 @@
-// The box editor: one box, drawn over the picture, moved and resized by pointer, by finger and by keys.
+// The box editor: one box, drawn over the picture, moved and resized by pointer, by finger and by keys. Where
+// [data-editor] has several regions, the one in hand is that box.
 //
-// Where [data-editor] is on a page, its four number fields are the truth about the box, and the form's; they
+// Where [data-editor] is on a page, its number fields, four to a box, are the truth about it, and the form's; they
 // hold pixels of the picture, 1-based and inclusive. All that is made beside them is taken away again by what
 // `mount` returns, so that a page may go on to its next task without being loaded anew.
 
@@ -11,6 +12,7 @@ import { makeKeys } from "./boxes/keys.js";
 import { makeList } from "./boxes/list.js";
 import { makeLoupe } from "./boxes/loupe.js";
 import { listen } from "./boxes/pointer.js";
+import { makeRegions } from "./boxes/regions.js";
 import { makeSheet } from "./boxes/sheet.js";
 import { makeView } from "./boxes/view.js";
 import { makeWays } from "./boxes/ways.js";
@@ -41,7 +43,7 @@ function start(editor, frame) {
   const stop = new AbortController();
   const { signal } = stop;
 
-  const form = makeFields(editor, size, smallest);
+  const form = ("regions" in editor.dataset ? makeRegions : makeFields)(editor, size, smallest);
   const sheet = makeSheet(frame, size);
   const loupe = makeLoupe(frame, size);
   let points = [];
@@ -71,7 +73,8 @@ function start(editor, frame) {
     const box = form.box();
     form.check(missing());
     sheet.show(box, points);
-    clear.hidden = !box && !points.length;
+    form.draw?.(sheet);
+    if (clear) clear.hidden = !box && !points.length;
   };
   const words = () => {
     const box = form.box();
@@ -119,7 +122,7 @@ function start(editor, frame) {
   };
 
   const board = {
-    sheet, view, loupe, size, smallest, state, restore, commit, put,
+    sheet, view, loupe, size, smallest, state, restore, commit, put, show,
     box: form.box,
     points: () => points,
     way: () => ways.way,
@@ -128,11 +131,16 @@ function start(editor, frame) {
     clear: wipe,
     undo: () => travel(past.undo()),
     redo: () => travel(past.redo()),
+    // A box is about to be drawn anew; a drawn one is there.
+    begin: () => form.begin?.(),
+    finish: () => form.finish?.(),
     // The fourth point makes the box; the one after it begins another.
     point(place) {
-      const marks = points.length < EXTREMES ? [...points, place] : [place];
+      const marks = points.length % EXTREMES ? [...points, place] : [place];
+      if (marks.length === 1) board.begin();
       put(marks.length === EXTREMES ? hull(marks) : null, "extreme", marks);
       commit();
+      if (marks.length === EXTREMES) board.finish();
     },
     // Where the pointer is over the picture, for zooming by keys.
     seen: (event) => { over = event && [event.clientX, event.clientY]; },
@@ -149,6 +157,7 @@ function start(editor, frame) {
   }, signal);
   const pointer = listen(frame, board, signal);
   makeKeys(board, pointer, signal);
+  form.attach?.(board, frame, signal);
   const list = makeList(find("taken"), { light: sheet.halo, show: view.show }, signal);
 
   const acts = {
@@ -159,12 +168,10 @@ function start(editor, frame) {
     fit: view.fit,
   };
   for (const [name, act] of Object.entries(acts)) tool(name)?.addEventListener("click", act, { signal });
-  clear.addEventListener("click", wipe, { signal });
+  clear?.addEventListener("click", wipe, { signal });
   editor.addEventListener("input", (event) => {
     if (event.target.name === "way") return;
-    points = [];
-    if (!form.box() && form.held.every((edge) => edge === "")) form.way = "";
-    else if (form.box() && !form.way) form.way = "fields";
+    if (form.typed(event.target)) points = [];
     show();
     commit(`typed ${typed}`);
   }, { signal });

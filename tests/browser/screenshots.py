@@ -36,6 +36,14 @@ KINDS = (
     "box_coverage",
 )
 
+#: Campaigns of questions that are only counted, opened beside the demonstration's.
+COUNTED = {
+    "relevance": "relevance",
+    "graded": "graded_relevance",
+    "captions": "caption_writing",
+    "regions": "region_description",
+}
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -77,6 +85,11 @@ def demonstration(folder: Path) -> Iterator[tuple[str, str]]:
     made = subprocess.run([*manage, "demo"], env=environment, check=True, capture_output=True, text=True)
     password = re.search(r"password[:\s]+(\S+)", made.stdout)
     assert password is not None, made.stdout
+    untested = folder / "untested.toml"
+    untested.write_text("[trust]\nqualification = false\n")
+    for tasks in COUNTED:
+        opened = [tasks, "--corpus", "sample", "--tasks", tasks, "--config", str(untested)]
+        subprocess.run([*manage, "open_campaign", *opened], env=environment, check=True, capture_output=True)
     port = services.free_port()
     server = subprocess.Popen([*manage, "serve", "--port", str(port)], env=environment)
     try:
@@ -102,17 +115,18 @@ def walk(page: Page, password: str) -> Iterator[tuple[str, Callable[[], object]]
     yield "home", enter
     yield "consent", lambda: page.goto("/tasks/people/consent/")
 
-    def agree() -> None:
+    def agree(then: str = "/tasks/") -> None:
         button = page.get_by_role("button", name="I agree")
         if button.count():
             button.click()
             page.wait_for_url(lambda address: "consent" not in address)
-        page.goto("/tasks/")
+        page.goto(then)
 
     yield "tasks", agree
 
-    def work(kind: str) -> None:
-        page.goto(f"/tasks/people/{kind}/")
+    def work(kind: str, campaign: str = "people") -> None:
+        page.goto(f"/tasks/{campaign}/consent/")
+        agree(f"/tasks/{campaign}/{kind}/")
         begin = page.get_by_role("button", name="I have read this: begin")
         if begin.count():
             begin.click()
@@ -121,6 +135,8 @@ def walk(page: Page, password: str) -> Iterator[tuple[str, Callable[[], object]]
     yield "instructions", lambda: page.goto("/tasks/people/coref_link/instructions/")
     for kind in KINDS:
         yield f"task_{kind}", partial(work, kind)
+    for campaign, kind in COUNTED.items():
+        yield f"task_{kind}", partial(work, kind, campaign)
     yield "corpus", lambda: page.goto("/corpora/sample/")
     yield "image", lambda: page.locator("main a[href*='/images/']").first.click()
     yield "campaigns", lambda: page.goto("/campaigns/")

@@ -31,16 +31,22 @@ export function listen(frame, board, signal) {
 
   const dragging = (event) => {
     const from = sheet.at(event);
+    board.begin();
     const before = board.state();
+    let drawn = false;
     return {
       aims: true,
       move(next) {
         const box = dragged(from, sheet.at(next));
         // What is hardly moved was a click.
-        if (Math.min(...measure(box)) >= smallest) board.put(box, "drag");
+        drawn = Math.min(...measure(box)) >= smallest;
+        if (drawn) board.put(box, "drag");
         else board.restore(before);
       },
-      end: () => board.commit(),
+      end() {
+        board.commit();
+        if (drawn) board.finish();
+      },
       drop: () => board.restore(before),
     };
   };

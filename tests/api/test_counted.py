@@ -1,0 +1,93 @@
+"""The questions that are only counted, through the API: told, and answered outright or by a page's form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation.models import Account, Judgment
+from annotation.protocol import questions as q
+from tests.api.conftest import Program
+from tests.web import counted_desk
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+REGIONS = [{"box": [n, 2, 60 + n, 90], "text": f"part {n}", "way": "drag"} for n in range(1, 6)]
+
+
+def of_a_page(task: Any) -> dict[str, Any]:
+    return {
+        "answer": "judged",
+        "ticked": [[n == 2 for n in range(len(b["captions"]))] for b in task["blocks"]],
+    }
+
+
+def form_of_a_page(task: Any) -> dict[str, Any]:
+    sizes = [len(block["captions"]) for block in task["blocks"]]
+    ticks = {f"tick-{number}-2": "on" for number in range(len(sizes))}
+    return {"answer": "judged", "sizes": ",".join(map(str, sizes)), **ticks}
+
+
+def form_of_regions(task: Any) -> dict[str, Any]:
+    form = {"answer": "described"}
+    for number, region in enumerate(REGIONS):
+        edges = dict(zip(("xmin", "ymin", "xmax", "ymax"), map(str, region["box"]), strict=True))  # type: ignore[call-overload]
+        form |= {
+            f"region-{number}-{k}": str(v)
+            for k, v in {**edges, "text": region["text"], "way": "drag"}.items()
+        }
+    return form
+
+
+Given = Callable[[Any], dict[str, Any]]
+ANSWERS: dict[str, tuple[str, Given, Given]] = {
+    "relevance": (q.RELEVANCE, of_a_page, form_of_a_page),
+    "graded": (q.GRADED_RELEVANCE, lambda task: {"answer": "3"}, lambda task: {"answer": "3"}),
+    "captions": (
+        q.CAPTION_WRITING,
+        lambda task: {"answer": "written", "text": "Two people walk."},
+        lambda task: {"answer": "written", "text": "Two people walk."},
+    ),
+    "regions": (
+        q.REGION_DESCRIPTION,
+        lambda task: {"answer": "described", "regions": REGIONS},
+        form_of_regions,
+    ),
+}
+
+
+@pytest.mark.parametrize("by_form", [False, True])
+@pytest.mark.parametrize("tasks", ANSWERS)
+def test_every_kind_is_told_and_answered(tmp_path: Path, tasks: str, by_form: bool):
+    kind, outright, form = ANSWERS[tasks]
+    counted_desk.campaign(tmp_path, tasks)
+    ann = Program(Account.objects.get(username="ann"))
+    task = ann.take(kind)
+    given = {"kind": kind, "form": form(task)} if by_form else outright(task)
+    status, said = ann.answer(task, **given)
+    assert (status, said.get("counted")) == (200, True), said
+    kept = Judgment.objects.get()
+    if tasks == "relevance":
+        assert kept.content is not None
+        assert all(block["yes"] == [n == 2 for n in range(10)] for block in kept.content["blocks"])
+    else:
+        expected = {
+            "graded": ("3", None),
+            "captions": ("written", {"text": "Two people walk."}),
+            "regions": ("described", {"regions": REGIONS}),
+        }
+        assert (kept.answer, kept.content or None) == expected[tasks]
+
+
+@pytest.mark.parametrize("tasks", ["relevance", "captions", "regions"])
+def test_a_word_alone_is_no_answer_where_more_is_asked(tmp_path: Path, tasks: str):
+    kind, outright, _ = ANSWERS[tasks]
+    counted_desk.campaign(tmp_path, tasks)
+    ann = Program(Account.objects.get(username="ann"))
+    task = ann.take(kind)
+    status, said = ann.answer(task, answer=outright(task)["answer"])
+    assert (status, said["code"]) == (422, "bad_answer")
+    assert not Judgment.objects.exists()
