@@ -133,6 +133,9 @@ def walk(page: Page, password: str) -> Iterator[tuple[str, Callable[[], object]]
             page.wait_for_url(lambda address: "instructions" not in address)
 
     yield "instructions", lambda: page.goto("/tasks/people/coref_link/instructions/")
+    yield "practice", lambda: page.goto("/tasks/people/box_coverage/practice/?n=2")
+    yield "verdict", lambda: page.get_by_role("button", name="All have a box").click()
+    yield "practised", lambda: page.goto("/tasks/people/box_coverage/practice/?n=9&right=4")
     for kind in KINDS:
         yield f"task_{kind}", partial(work, kind)
     for campaign, kind in COUNTED.items():
