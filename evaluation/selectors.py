@@ -155,11 +155,13 @@ def run_named(name: str) -> Run:
 
 def rankings_of(run: Run) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float32]]]:
     """(query, items best first, their scores) in the order of the source; ids are those of rows."""
-    for ranking in Ranking.objects.filter(run=run).order_by("position").iterator(200):
-        query = ranking.image_id or ranking.caption_id
+    rows = Ranking.objects.filter(run=run).order_by("position")
+    columns = ("image", "caption", "items", "scores")
+    for image, caption, items, scores in rows.values_list(*columns).iterator(200):
+        query = image or caption
         assert query is not None  # ranking_asks_of_image_or_caption
         yield (
             query,
-            np.frombuffer(bytes(ranking.items), dtype="<i8"),
-            np.frombuffer(bytes(ranking.scores), dtype="<f4"),
+            np.frombuffer(bytes(items), dtype="<i8"),
+            np.frombuffer(bytes(scores), dtype="<f4"),
         )

@@ -73,8 +73,7 @@ def leave_out(
     whole = scores(shortlists, pool.space, known, relevant, measure=measure)
     for run in shortlists:
         together = [one.name for one in shortlists if one.of == run.of]
-        theirs = np.unique(np.concatenate([pool.of_run[name] for name in together]))
-        mine = among(known, theirs) & ~among(known, pool.without(together))
+        mine = among(known, pool.pairs) & ~among(known, pool.without(together))
         mine &= ~pool.space.original(known)
         less = scores(shortlists, pool.space, known[~mine], relevant[~mine], measure=measure)
         rivals = [one.name for one in shortlists if one.direction == run.direction]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,8 +100,18 @@ class Pool:
 
     def without(self, runs: Sequence[str]) -> Integers:
         """The pairs that others than `runs` contribute."""
-        others = [pairs for name, pairs in self.of_run.items() if name not in runs]
-        return np.unique(np.concatenate(others)) if others else np.empty(0, np.int64)
+        return self.pairs[self._times > self._counted(runs)]
+
+    @cached_property
+    def _times(self) -> Integers:
+        return self._counted(list(self.of_run))
+
+    def _counted(self, runs: Sequence[str]) -> Integers:
+        """How many of `runs` contribute each pair, shape (pairs,)."""
+        counts = np.zeros(len(self.pairs), dtype=np.int64)
+        for name in runs:
+            counts[np.searchsorted(self.pairs, self.of_run[name])] += 1
+        return counts
 
 
 def pool(shortlists: Sequence[Shortlist], space: Space, *, depth: int) -> Pool:

@@ -180,7 +180,7 @@ def plan(
                 run.direction,
                 run.digest,
                 len(whole.of_run[run.name]),
-                len(np.setdiff1d(whole.of_run[run.name], whole.without([run.name]))),
+                len(whole.pairs) - len(whole.without([run.name])),
                 *_unjudged(found, number, some, depth),
             )
             for number, run in enumerate(chosen)

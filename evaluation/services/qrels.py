@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from annotation.rebuild import chunks, delete_in_pages
 from annotation.selectors.corpora import check_split, corpus_named
@@ -19,6 +20,13 @@ from evaluation.services.judgments import KEYWORD_FORMATS
 from evaluation.services.writing import CHUNK, ImportRefused, alone, check_name
 
 Pairs = Sequence[tuple[str, str]]
+
+#: Rows are plain, and there are many: written as SQL, they take half the time of `bulk_create`.
+_ROW = "(%s, %s, %s, %s, %s, %s)"
+_INSERT = (
+    f"INSERT INTO {QrelsRow._meta.db_table} "
+    "(snapshot_id, image_id, keyword, caption_id, relevance, judged) VALUES "
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,18 +176,15 @@ def _originals(pairs: list[JudgedPair], names: Names, asking: Mapping[str, int])
 def _write(made: Qrels, snapshot: QrelsSnapshot, names: Names, asking: Mapping[str, int]) -> None:
     try:
         for chunk in chunks(made.rows, CHUNK):
-            with transaction.atomic():
-                QrelsRow.objects.bulk_create(
-                    QrelsRow(
-                        snapshot=snapshot,
-                        image_id=asking.get(row.query),
-                        keyword="" if row.query in asking else row.query,
-                        caption_id=names.caption[row.document],
-                        relevance=row.relevance,
-                        judged=row.judged,
-                    )
-                    for row in chunk
+            values = (
+                (
+                    *(snapshot.pk, asking.get(row.query), "" if row.query in asking else row.query),
+                    *(names.caption[row.document], row.relevance, row.judged),
                 )
+                for row in chunk
+            )
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute(_INSERT + ", ".join([_ROW] * len(chunk)), list(chain.from_iterable(values)))
         QrelsSnapshot.objects.filter(pk=snapshot.pk).update(published=True)
     except BaseException:
         _sweep(snapshot)
