@@ -29,7 +29,7 @@ def second(transactional_db: None, tmp_path: Path, open_page: Open) -> tuple[Pag
     desk.bring_up_a_second_box(work)
     page = open_page()
     at(page, q.BOX_DRAWING)
-    while not page.locator(".overlay").count():
+    while not page.locator(".stage .overlay").count():
         moved_on(page, answer_next(page, "Return this one"))
     shown(page)
     told = page.locator("[data-box]").get_attribute("data-box") or ""

@@ -70,7 +70,7 @@ def test_a_box_is_drawn_inside_one_that_is_accepted(work: World, open_page: Open
     (accepted,) = desk.bring_up_a_second_box(work)
     page = open_page()
     at(page, q.BOX_DRAWING)
-    while not page.locator(".overlay").count():
+    while not page.locator(".stage .overlay").count():
         moved_on(page, answer_next(page, "Return this one"))
     shown(page)
     drag(page, (accepted.xmin + 9, accepted.ymin + 9), (accepted.xmax - 10, accepted.ymax - 10))
