@@ -34,7 +34,7 @@ def form_of_a_page(task: Any) -> dict[str, Any]:
 def form_of_regions(task: Any) -> dict[str, Any]:
     form = {"answer": "described"}
     for number, region in enumerate(REGIONS):
-        edges = dict(zip(("xmin", "ymin", "xmax", "ymax"), map(str, region["box"]), strict=True))  # type: ignore[call-overload]
+        edges = dict(zip(("xmin", "ymin", "xmax", "ymax"), map(str, region["box"]), strict=True))
         form |= {
             f"region-{number}-{k}": str(v)
             for k, v in {**edges, "text": region["text"], "way": "drag"}.items()
