@@ -4,10 +4,10 @@ Strategies say which unjudged pair to ask about next, seeing what was answered s
 
 - `depth`: by rank, the first of every list before the second; a pool cut short;
 - `move_to_front`: the list (a run's ranking of one query) whose last pairs were relevant goes on, and
-  one irrelevant pair puts it behind the others. Cormack, Palmer and Clarke 1998, section 4 (global).
+  one irrelevant pair puts it behind the others. Cormack, Palmer and Clarke 1998 (global move-to-front).
 - `thompson`: a bandit whose arms are the runs; each time one is drawn by Thompson sampling from the
   Beta posteriors of "its next pair is relevant", and its best unjudged pair is asked about.
-  Losada, Parapar and Barreiro 2017, section 4 (there an arm plays one topic; here all queries).
+  After Losada, Parapar and Barreiro 2017 (there an arm plays one topic; here all queries).
 - `spread`: at random, the same for all; what the others must beat.
 
 Scores while judging are precision at the pool's depth over all lists, unjudged pairs counted as
@@ -55,7 +55,7 @@ class Stop:
 
     step: float = 0.02
     stable: float = 0.95
-    patience: int = 4
+    patience: int = 6
     at_least: float = 0.1
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 Leaving a run out. The pairs that nobody else contributes are taken out of the judgments, and all runs
 are scored again: what the run loses, in value and place, is what a system as different as it would
 lose that comes after the pool was judged. Originals stay relevant.
-Source: Zobel 1998, section 4; Buckley, Dimmick, Soboroff and Voorhees 2007.
+Source: Zobel 1998; Buckley, Dimmick, Soboroff and Voorhees 2007.
 """
 
 from __future__ import annotations

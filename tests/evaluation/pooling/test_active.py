@@ -63,11 +63,13 @@ def test_half_the_judgments_order_generated_systems(small: tuple, strategy: str,
 
 
 @pytest.mark.parametrize("strategy", ACTIVE)
-def test_half_the_judgments_order_systems_on_the_crowd_of_flickr8k(crowd: tuple, strategy: str) -> None:
-    found = [judged(crowd, strategy, seed=seed) for seed in SEEDS]
-    assert all(one.stable for one in found)
-    assert np.mean([one.share for one in found]) <= 0.5
-    assert np.mean([one.tau for one in found]) >= 0.9
+@pytest.mark.parametrize("seed", SEEDS)
+def test_half_the_judgments_order_systems_on_the_crowd_of_flickr8k(
+    crowd: tuple, strategy: str, seed: int
+) -> None:
+    found = judged(crowd, strategy, seed=seed)
+    assert found.stable and found.share <= 0.5
+    assert found.tau >= 0.9
 
 
 def test_a_list_whose_items_are_relevant_is_gone_through_at_once() -> None:
