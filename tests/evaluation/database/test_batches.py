@@ -19,7 +19,7 @@ from evaluation.services.batches import Plan, launch, plan
 from evaluation.services.collecting import collect, state
 from evaluation.services.judgments import import_judgments
 from evaluation.services.qrels import freeze_qrels
-from evaluation.services.stored_answers import BatchRefused
+from evaluation.services.stored_answers import Answers, BatchRefused
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import ASKED, PER_SCENE, UNTESTED, a_world, crowd, runs
 
@@ -196,6 +196,27 @@ def test_collected_again_nothing_changes_until_something_is_withdrawn(pooled_run
     assert less.judgments == "first-2" and less.answers < first.answers and less.short > 0
     discard.restore(campaign=batch.campaign, worker=worker)
     assert collect("first").digest == first.digest
+
+
+def test_judges_below_the_bar_are_not_used_though_nobody_suspended_them(pooled_runs: list[str]) -> None:
+    batch = launch(planned(pooled_runs), "first").batch
+    crowd(batch.campaign, {"perfect": 5})
+    whole = collect("first")
+    standing = Standing.objects.filter(items__gt=0)[0]
+    Standing.objects.filter(pk=standing.pk).update(known=10, right=7)
+    assert collect("first").unchanged
+    Standing.objects.filter(pk=standing.pk).update(known=10, right=6)
+    less = collect("first")
+    assert less.unused == {standing.worker.pseudonym: "6 of 10 known items right"}
+    assert less.answers < whole.answers and less.short > 0
+
+
+def test_a_judge_counts_once_for_a_pair_and_the_nameless_count_each() -> None:
+    found = Answers()
+    for judge, value in (("ann", 1), ("ann", 0), (1, 0), (2, 0)):
+        found.add((7, 8), judge, value)
+    _, _, counts, values = found.arrays()
+    assert (counts.tolist(), values) == ([3], [[1, 0, 0]])
 
 
 def test_a_pair_with_too_few_answers_is_asked_anew(pooled_runs: list[str]) -> None:
