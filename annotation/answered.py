@@ -19,6 +19,10 @@ from annotation.protocol.questions import Answer, BadJudgment, Judgment
 from annotation.protocol.trust import ControlGraded, ItemDone
 
 
+#: Answers whose word says nothing by itself.
+WITH_CONTENT = ("judged", "written", "described")
+
+
 class Held(NamedTuple):
     """An assignment as it is handed in, with what is graded or folded."""
 
@@ -52,6 +56,8 @@ def check(held: Held, answer: Answer) -> None:
                 f"box {[xmin, ymin, xmax, ymax]} leaves the picture, which has {held.width} x {held.height} "
                 "pixels"
             )
+    if answer.answer in WITH_CONTENT and not answer.content:
+        raise BadJudgment(f"answer {answer.answer!r} to {held.kind} says nothing; expected what it is about")
     # A sentence is written to a task, and what the test asks is whether one is written well.
     asks_spelling = held.kind == q.CAPTION_WRITING and held.role == qualification.ROLE
     if held.kind == q.CAPTION_WRITING and answer.answer and (answer.answer in q.SPELLING) != asks_spelling:
@@ -72,9 +78,10 @@ def content_of(held: Held, terms: Terms, answer: Answer) -> Content:
         return _ticked(held, terms, answer)
     if answer.flag or answer.content is None:
         return Content(None, [ItemDone()], [])
-    regions = answer.content.get("regions")
-    if regions is not None and len(regions) != terms.settings.answers.regions:
-        raise BadJudgment(f"{len(regions)} regions: expected {terms.settings.answers.regions}")
+    if held.kind == q.REGION_DESCRIPTION:
+        regions = answer.content.get("regions", ())
+        if len(regions) != terms.settings.answers.regions:
+            raise BadJudgment(f"{len(regions)} regions: expected {terms.settings.answers.regions}")
     return Content(dict(answer.content), [ItemDone()], [])
 
 

@@ -141,6 +141,18 @@ def test_regions_are_as_many_as_asked_for_and_lie_in_the_picture():
     assert Judgment.objects.get().content == REGIONS
 
 
+@pytest.mark.parametrize(
+    ("tasks", "word"), [("captions", "written"), ("regions", "described"), ("relevance", "judged")]
+)
+def test_a_word_without_what_it_stands_for_is_refused(tasks: str, word: str):
+    campaign = opened(tasks, 1 if tasks != "relevance" else 4)
+    (worker,) = workers(1)
+    lease = held(campaign, worker)
+    with pytest.raises(BadJudgment, match="says nothing"):
+        submit(worker, lease, Answer(word))
+    assert not Judgment.objects.exists()
+
+
 def test_a_caption_is_no_answer_to_the_test_nor_the_other_way_round():
     campaign = opened("captions", 1)
     (worker,) = workers(1)
