@@ -18,7 +18,6 @@ from annotation.protocol.grading import is_right
 from annotation.protocol.questions import Answer, BadJudgment, Judgment
 from annotation.protocol.trust import ControlGraded, ItemDone
 
-
 #: Answers whose word says nothing by itself.
 WITH_CONTENT = ("judged", "written", "described")
 
