@@ -88,9 +88,10 @@ def submit(
         raise BadJudgment(f"the token has {len(token)} characters: expected 1 to {LONGEST_TOKEN}")
     try:
         with sql.writing(), connection.cursor() as cursor:
-            at = sql.now()
             done = _of_task if (row := _task_row(cursor, assignment)) else _of_control
             row = row or _control_row(cursor, assignment)
+            # Once the locks are held: an answer whose lease ran out while it waited for them came after that.
+            at = sql.now()
             if row is None or row[1] != worker:
                 raise NotYours(_("There is no such task in your hands: open your list of tasks."))
             held = Held(*row[:11])
