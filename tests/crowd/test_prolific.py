@@ -1,27 +1,20 @@
-"""Participants of Prolific: they come by an address, work, and go back with a code; what Prolific tells."""
+"""Participants of Prolific: they come by an address, work, and go back with a code."""
 
 from __future__ import annotations
 
-import json
-import time
-from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
 from annotation import instructions, standings, visits, workers
 from annotation.campaign_settings import settings_of
-from annotation.crowd.prolific import signature
 from annotation.models import Account, Assignment, Campaign, Consent, Identity, Standing, Study, Visit, Worker
 from annotation.protocol import questions as q
-from annotation.visits import VisitError
 from annotation.web import limits
 from tests.crowd import platform
-from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, come, tell, visit, work_as
-from tests.factories import some_images
+from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, come, visit, work_as
 from tests.queue.world import World
 from tests.trust.test_qualification import examining, take_test
 from tests.web import world as people
@@ -29,15 +22,6 @@ from tests.web.staff import press, said, words
 
 pytestmark = pytest.mark.django_db
 BACK = "Back to Prolific, with the code"
-
-
-@pytest.fixture
-def work(settings: Any) -> World:
-    settings.PROLIFIC_WEBHOOK_SECRET = platform.SECRET
-    world = World(some_images(4))
-    instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="")
-    platform.prolific_study(world)
-    return world
 
 
 # Coming in
@@ -318,168 +302,3 @@ def test_erasing_a_worker_erases_what_the_platform_knows_them_by(work: World):
     come()
     workers.erase(worker=visit().identity.worker)
     assert not Visit.objects.exists() and not Identity.objects.exists()
-
-
-# What Prolific tells
-
-
-@pytest.mark.parametrize("status", visits.ENDED)
-def test_a_submission_that_has_ended_gives_back_what_was_in_hand(work: World, status: str):
-    come()
-    work_as(work, answers=1)
-    held = work.held(-1)
-    assert tell(status).json() == {"changed": True}
-    assert Assignment.objects.get(pk=held.id).state == Assignment.RETURNED
-    assert visit().reported == status
-
-
-def test_other_news_takes_nothing_away(work: World):
-    come()
-    work_as(work, answers=1)
-    held = work.held(-1)
-    tell("AWAITING REVIEW")
-    assert Assignment.objects.get(pk=held.id).state == Assignment.LEASED
-    assert visit().reported == "AWAITING REVIEW"
-
-
-def test_a_submission_that_has_ended_is_not_worked_on(work: World):
-    client = come()
-    tell("RETURNED")
-    task = reverse("task", args=["quay", q.COREF_LINK])
-    assert client.get(task)["Location"] == reverse("visit")
-    assert "This submission has ended" in words(client.get(reverse("visit")))
-    assert Client().get(platform.address()).status_code == 403
-
-
-def test_told_twice_is_told_once(work: World):
-    come()
-    tell("RETURNED")
-    come(submission=SECOND)
-    work_as(work, SECOND, answers=1)
-    held = work.held(-1)
-    assert tell("RETURNED").json() == {"changed": False}
-    assert Assignment.objects.get(pk=held.id).state == Assignment.LEASED
-
-
-def test_what_is_held_for_another_submission_stays(work: World):
-    come()
-    come(submission=SECOND)
-    work_as(work, SECOND, answers=1)
-    held = work.held(-1)
-    assert tell("TIMED-OUT").json() == {"changed": True}
-    assert Assignment.objects.get(pk=held.id).state == Assignment.LEASED
-
-
-def test_old_news_that_comes_late_changes_nothing(work: World):
-    come()
-    now = time.time()
-    tell("APPROVED", happened=now - 10)
-    assert tell("AWAITING REVIEW", happened=now - 60).json() == {"changed": False}
-    assert visit().reported == "APPROVED"
-
-
-@pytest.mark.parametrize("about", [{"submission": SECOND}, {"who": BOB}, {"event": "study.status.change"}])
-def test_news_of_what_we_do_not_know_is_taken_and_changes_nothing(work: World, about: dict[str, str]):
-    come()
-    answer = tell("RETURNED", **about)  # type: ignore[arg-type]
-    assert (answer.status_code, answer.json()) == (200, {"changed": False})
-    assert visit().reported == ""
-
-
-@pytest.mark.parametrize(
-    "forged",
-    [{"secret": "guessed"}, {"sent": time.time() - 3600}, {"sent": time.time() + 3600}, {"sent": 0}],
-)
-def test_what_prolific_did_not_sign_just_now_is_refused(work: World, forged: dict[str, Any]):
-    come()
-    assert tell("RETURNED", **forged).status_code == 401
-    assert visit().reported == ""
-
-
-def test_a_body_changed_on_the_way_is_refused(work: World):
-    come()
-    answer = Client().post(
-        reverse("prolific_webhook"),
-        b'{"event_type": "submission.status.change"}',
-        content_type="application/json",
-        headers={
-            "X-Prolific-Request-Signature": "bm90IHRoZWlycw==",
-            "X-Prolific-Request-Timestamp": str(int(time.time())),
-        },
-    )
-    assert answer.status_code == 401
-
-
-def test_without_a_secret_nothing_is_taken(work: World, settings: Any):
-    come()
-    settings.PROLIFIC_WEBHOOK_SECRET = ""
-    assert tell("RETURNED", secret="").status_code == 401
-
-
-@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b"\xff", b'{"event_type": "submission.status.change"}'])
-def test_a_signed_body_that_is_no_event_is_said_to_be_none(work: World, body: bytes):
-    assert tell("", body=body).status_code == 400
-
-
-def test_the_signature_is_as_prolific_computes_it():
-    """By hand: openssl dgst -sha256 -hmac secret -binary | base64, of 1700000000{"a":1}."""
-    assert signature("secret", "1700000000", b'{"a":1}') == "86FWgFUUlefScwLE0Z5MvtxlDxn6W0A3PADL6lKmRAY="
-
-
-# Researchers
-
-
-def test_a_researcher_sets_up_a_study_and_copies_its_address(work: World):
-    ada = people.signed_in("ada", "researcher")
-    page = press(
-        ada, reverse("entry", args=["quay"]), "Keep the study", study=BOB, wanted="30", completion="XY"
-    )
-    assert Study.objects.get(external_id=BOB).wanted == 30
-    assert "/prolific/quay/?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}" in words(page)
-
-
-@pytest.mark.parametrize(
-    ("about", "told"),
-    [
-        ({"provider": "prolific", "wanted": 5}, "has an id"),
-        ({"provider": "mturk", "wanted": 5, "external_id": "x"}, "has no id"),
-        ({"provider": "prolific", "wanted": 0, "external_id": "x"}, "cannot be asked"),
-        ({"provider": "nothing", "wanted": 5}, "no platform"),
-    ],
-)
-def test_what_cannot_be_a_study_is_refused(work: World, about: dict[str, Any], told: str):
-    with pytest.raises(VisitError, match=told):
-        visits.save_study(campaign=work.campaign, **about)
-
-
-def test_a_study_belongs_to_one_campaign(work: World):
-    other = World(name="other")
-    with pytest.raises(VisitError, match="of campaign “quay” already"):
-        platform.prolific_study(other)
-
-
-def command(*arguments: str) -> dict[str, Any]:
-    out = StringIO()
-    call_command("study", *arguments, "--json", stdout=out)
-    found: dict[str, Any] = json.loads(out.getvalue())
-    return found
-
-
-def test_the_command_sets_up_studies_and_lists_their_visits(work: World):
-    come()
-    work_as(work, answers=2)
-    visits.finish(visit())
-    (row,) = command("quay", "--visits")["visits"]
-    assert (row["submission"], row["answered"], row["outcome"]) == (FIRST, 2, "complete")
-    found = command("quay", "--set", "mturk", "--wanted", "3", "--complete", "thanks")["studies"]
-    assert [one["platform"] for one in found] == ["prolific", "mturk"]
-    with pytest.raises(CommandError, match="has an id"):
-        command("quay", "--set", "prolific")
-
-
-def test_the_command_prints_tables(work: World):
-    out = StringIO()
-    call_command("study", "quay", stdout=out)
-    assert "C0MPLETE" in out.getvalue()
-    call_command("study", "quay", "--visits", stdout=out)
-    assert "has no visits" in out.getvalue()

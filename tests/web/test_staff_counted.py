@@ -9,8 +9,9 @@ from django.test import Client
 from annotation import campaigns
 from annotation.models import Control, Judgment, OpenImage
 from annotation.rehearsal import rehearse
-from annotation.simulation.visits import Conduct
+from annotation.submission import Answer
 from tests.factories import a_corpus, some_images
+from tests.queue.test_counted import held, submit, workers
 from tests.web import world as people
 from tests.web.staff import words
 
@@ -30,8 +31,10 @@ def test_every_page_of_such_a_campaign_can_be_read(ada: Client, tasks: str):
     campaign = campaigns.open_campaign(
         name="work", corpus="quay", tasks=tasks, settings={"trust": {"qualification": False}}
     )
-    rehearse(campaign=campaign, mix={"careful": 10}, seed=1, patience=0, conduct=Conduct(flagged=0.5))
-    image = Judgment.objects.exclude(flag="").values_list("image__image__key", flat=True)[0]
+    (worker,) = workers(1)
+    submit(worker, held(campaign, worker), Answer(flag="offensive"), then=False)
+    image = Judgment.objects.values_list("image__image__key", flat=True).get()
+    rehearse(campaign=campaign, mix={"careful": 10}, seed=1, patience=0)
     cache.clear()
     for page in (*PAGES, f"texts/{campaign.kinds[0]}/", f"images/{image}/"):
         response = ada.get(f"/campaigns/work/{page}")
