@@ -6,15 +6,19 @@ Beside `refold` and `task_rows` the only writer of open images, tasks and items.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, TypeVar
 
 from annotation import refold, sql, task_rows
 from annotation.models import Campaign, Image, Item, OpenImage, Task
 from annotation.protocol.contents import content_of, plain_mention
 from annotation.protocol.counted import Asked, plain_questions
 from annotation.protocol.image import Fold
+from annotation.protocol.questions import Question
 from annotation.protocol.state import Settings
 from annotation.protocol.terms import Mention
+
+T = TypeVar("T")
 
 
 def open_images(
@@ -29,12 +33,7 @@ def open_images(
     chunk = list(images)
     with sql.writing():
         at = sql.now()
-        there = set(
-            OpenImage.objects.filter(
-                campaign=campaign, image__in=[image.pk for image, _ in chunk]
-            ).values_list("image_id", flat=True)
-        )
-        new = [(image, mentions) for image, mentions in chunk if image.pk not in there]
+        new = _not_open(campaign, chunk)
         states = [Fold(mentions, settings)(()) for _, mentions in new]
         rows = OpenImage.objects.bulk_create(
             OpenImage(
@@ -48,19 +47,10 @@ def open_images(
             )
             for image, mentions in new
         )
-        tasks = Task.objects.bulk_create(
-            Task(
-                campaign=campaign,
-                image=row,
-                kind=question.kind,
-                key=question.key,
-                wanted=question.wanted,
-                rank=task_rows.rank_of(priority=row.priority, place=row.place),
-                created_at=at,
-            )
-            for row, state in zip(rows, states, strict=True)
-            for question in state.questions
+        asked = (
+            (row, question) for row, state in zip(rows, states, strict=True) for question in state.questions
         )
+        tasks = _tasks(campaign, asked, at)
         contents = [content_of(question) for state in states for question in state.questions]
         Item.objects.bulk_create(
             Item(task=task, content=content) for task, content in zip(tasks, contents, strict=True)
@@ -92,12 +82,7 @@ def open_counted(
     """
     with sql.writing():
         at = sql.now()
-        there = set(
-            OpenImage.objects.filter(
-                campaign=campaign, image__in=[image.pk for image, _ in images]
-            ).values_list("image_id", flat=True)
-        )
-        new = [(image, questions) for image, questions in images if image.pk not in there]
+        new = _not_open(campaign, images)
         rows = OpenImage.objects.bulk_create(
             OpenImage(
                 campaign=campaign,
@@ -117,24 +102,38 @@ def open_counted(
             for image, questions in new
         )
         told = [(row, *each) for row, (_, questions) in zip(rows, new, strict=True) for each in questions]
-        tasks = Task.objects.bulk_create(
-            Task(
-                campaign=campaign,
-                image=row,
-                kind=asked.kind,
-                key=asked.key,
-                wanted=asked.wanted,
-                rank=task_rows.rank_of(priority=row.priority, place=row.place),
-                created_at=at,
-            )
-            for row, asked, _ in told
-        )
+        tasks = _tasks(campaign, ((row, asked) for row, asked, _ in told), at)
         Item.objects.bulk_create(
             Item(task=task, position=position, content=content)
             for task, (_, _, contents) in zip(tasks, told, strict=True)
             for position, content in enumerate(contents)
         )
     return len(new)
+
+
+def _not_open(campaign: Campaign, images: Sequence[tuple[Image, T]]) -> list[tuple[Image, T]]:
+    """Those of `images` that the campaign has not opened yet."""
+    opened = OpenImage.objects.filter(campaign=campaign, image__in=[image.pk for image, _ in images])
+    there = set(opened.values_list("image_id", flat=True))
+    return [(image, about) for image, about in images if image.pk not in there]
+
+
+def _tasks(
+    campaign: Campaign, asked: Iterable[tuple[OpenImage, Question | Asked]], at: datetime
+) -> list[Task]:
+    """Open tasks for the first questions of images."""
+    return Task.objects.bulk_create(
+        Task(
+            campaign=campaign,
+            image=row,
+            kind=question.kind,
+            key=question.key,
+            wanted=question.wanted,
+            rank=task_rows.rank_of(priority=row.priority, place=row.place),
+            created_at=at,
+        )
+        for row, question in asked
+    )
 
 
 def prioritise(*, campaign: Campaign, images: Sequence[int], priority: int) -> int:

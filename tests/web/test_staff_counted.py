@@ -29,7 +29,7 @@ def ada() -> Client:
 def test_every_page_of_such_a_campaign_can_be_read(ada: Client, tasks: str):
     a_corpus("quay", some_images(4))
     campaign = campaigns.open_campaign(
-        name="work", corpus="quay", tasks=tasks, settings={"trust": {"qualification": False}}
+        name="judging", corpus="quay", tasks=tasks, settings={"trust": {"qualification": False}}
     )
     (worker,) = workers(1)
     submit(worker, held(campaign, worker), Answer(flag="offensive"), then=False)
@@ -37,13 +37,13 @@ def test_every_page_of_such_a_campaign_can_be_read(ada: Client, tasks: str):
     rehearse(campaign=campaign, mix={"careful": 10}, seed=1, patience=0)
     cache.clear()
     for page in (*PAGES, f"texts/{campaign.kinds[0]}/", f"images/{image}/"):
-        response = ada.get(f"/campaigns/work/{page}")
+        response = ada.get(f"/campaigns/judging/{page}")
         assert response.status_code == 200, page
         # All settings are told, also of what is not asked.
         assert page == "settings/" or "verification" not in words(response), page
-    assert image in words(ada.get("/campaigns/work/review/"))
-    assert ada.get("/campaigns/work/texts/coref_link/").status_code == 404
-    home = words(ada.get("/campaigns/work/"))
+    assert image in words(ada.get("/campaigns/judging/review/"))
+    assert ada.get("/campaigns/judging/texts/coref_link/").status_code == 404
+    home = words(ada.get("/campaigns/judging/"))
     # A page stands with its first image.
     number = OpenImage.objects.count()
     assert f"images complete {number} of {number} 100 %" in home
@@ -53,19 +53,19 @@ def test_every_page_of_such_a_campaign_can_be_read(ada: Client, tasks: str):
 def test_known_items_are_made_of_captions_by_page_and_shown(ada: Client, tasks: str):
     settings = {"trust": {"qualification": False}, "page": {"images": 3, "captions": 4}}
     a_corpus("quay", some_images(60))
-    campaigns.open_campaign(name="work", corpus="quay", tasks=tasks, settings=settings, split="test")
-    page = ada.get("/campaigns/work/known/")
+    campaigns.open_campaign(name="judging", corpus="quay", tasks=tasks, settings=settings, split="test")
+    page = ada.get("/campaigns/judging/known/")
     assert "From captions" in words(page) and "From a layer that is right" not in words(page)
-    said = ada.post("/campaigns/work/known/add/", {"act": "captions", "split": "train"}, follow=True)
+    said = ada.post("/campaigns/judging/known/add/", {"act": "captions", "split": "train"}, follow=True)
     found = Control.objects.count()
     assert found and f"{found} known items are added" in words(said)
     assert set(Control.objects.values_list("image__split", flat=True)) == {"train"}
-    refused = ada.post("/campaigns/work/known/add/", {"act": "captions", "split": "moon"}, follow=True)
+    refused = ada.post("/campaigns/judging/known/add/", {"act": "captions", "split": "moon"}, follow=True)
     assert "unknown split" in words(refused) and Control.objects.count() == found
 
 
 def test_the_sentences_of_the_test_of_spelling_are_listed(ada: Client):
     a_corpus("quay", some_images(2))
-    campaigns.open_campaign(name="work", corpus="quay", tasks="captions")
-    page = words(ada.get("/campaigns/work/known/"))
+    campaigns.open_campaign(name="judging", corpus="quay", tasks="captions")
+    page = words(ada.get("/campaigns/judging/known/"))
     assert "A small boat is tied to the pier." in page and "well written 18" in page
