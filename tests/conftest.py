@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -38,6 +39,9 @@ django.setup()
 # Machines differ and are shared; how long an example takes is no property of the code.
 hypothesis.settings.register_profile("phrasebox", deadline=None)
 hypothesis.settings.load_profile("phrasebox")
+
+#: How much of a failure's message is told at the very end of a run, in characters.
+SAID = 300
 
 #: A test may be left out for want of these files, which cannot be installed; for nothing else.
 REAL_DATA = "real data"
@@ -79,6 +83,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help=f"Fail where a test was skipped for any reason but absent {REAL_DATA}",
     )
+    parser.addoption("--tell", type=Path, metavar="FILE", help="Write there which tests failed, and how")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -97,6 +102,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.section("left out, and must not be")
         for test, reason in unexcused:
             terminalreporter.line(f"{test}: {reason}")
+    if config.getoption("--tell"):
+        config.getoption("--tell").write_text("".join(_failures(terminalreporter)))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
@@ -120,6 +127,16 @@ def _unexcused(reporter: Any) -> list[tuple[str, str]]:
     """(test, reason) of every skipped test, save those that lack real data."""
     skipped = [(report.nodeid, str(report.longrepr[2])) for report in reporter.stats.get("skipped", ())]
     return [(test, reason) for test, reason in skipped if REAL_DATA not in reason.lower()]
+
+
+def _failures(reporter: Any) -> Iterator[str]:
+    """A line or two of each test that failed: its name, when, and what it came to."""
+    for kind in ("failed", "error"):
+        for report in reporter.stats.get(kind, ()):
+            crash = getattr(report.longrepr, "reprcrash", None)
+            said = crash.message if crash else str(report.longrepr)
+            at = f" at {crash.path}:{crash.lineno}" if crash else ""
+            yield f"{report.nodeid} ({report.when}{at})\n{textwrap.indent(said[:SAID].strip(), '    ')}\n"
 
 
 def need(key: str) -> Path:

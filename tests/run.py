@@ -5,8 +5,9 @@
 Everything runs once on the embedded SQLite; what touches the database runs once more on a
 PostgreSQL that is started for it and stopped after it. What a browser does within a page is the same on
 both: where there is a PostgreSQL, that runs there alone. The two run side by side; what PostgreSQL's
-tests print is shown when SQLite's are over. Exit status 0 means that all ran and passed, save what
-was announced as left out; `--nothing-left-out` allows no such thing.
+tests print is shown when SQLite's are over, and at the end once more which tests failed. Exit
+status 0 means that all ran and passed, save what was announced as left out; `--nothing-left-out`
+allows no such thing.
 """
 
 from __future__ import annotations
@@ -59,17 +60,21 @@ def main() -> int:
     ended: dict[str, int] = {}
     try:
         with contextlib.ExitStack() as stack:
+            told = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-told-")))
             beside = None
             if binaries is not None:
                 url = stack.enter_context(services.postgres(binaries))
                 shown = stack.enter_context(tempfile.TemporaryFile())
-                beside = stack.enter_context(_running([*chosen, "--only-database"], url, into=shown))
+                there = [*chosen, "--tell", str(told / "PostgreSQL"), "--only-database"]
+                beside = stack.enter_context(_running(there, url, into=shown))
             print("== on SQLite ==", flush=True)
-            with _running([*chosen, *(["--browser-elsewhere"] if beside else [])], None) as tests:
+            here = [*chosen, "--tell", str(told / "SQLite"), *(["--browser-elsewhere"] if beside else [])]
+            with _running(here, None) as tests:
                 ended["SQLite"] = tests.wait()
             if beside is not None:
                 print("== on PostgreSQL, what uses the database ==", flush=True)
                 ended["PostgreSQL"] = _shown(beside, shown)
+            _tell(told)
     except KeyboardInterrupt:
         return INTERRUPTED
     for database, status in ended.items():
@@ -117,6 +122,13 @@ def _shown(child: subprocess.Popen[bytes], written: IO[bytes]) -> int:
             if ended is not None:
                 return ended
             time.sleep(0.5)
+
+
+def _tell(folder: Path) -> None:
+    """Print once more what failed: of two long lists, the end of the second is all that one sees."""
+    for file in sorted(folder.iterdir()):
+        if failures := file.read_text():
+            print(f"== failed on {file.name} ==\n{failures}", end="")
 
 
 class Terminated(KeyboardInterrupt):

@@ -190,6 +190,28 @@ def test_the_second_run_takes_what_uses_the_database(tmp_path: Path) -> None:
     assert sorted(names) == ["test_fixture", "test_marked", "test_server"]
 
 
+FAILS = """
+import pytest
+@pytest.fixture
+def broken(): raise OSError("no such server")
+def test_counts(): assert 1 + 1 == 3
+def test_asks(broken): pass
+def test_holds(): pass
+"""
+
+
+def test_a_run_tells_at_its_end_what_failed_and_how(tmp_path: Path) -> None:
+    (tmp_path / "test_fails.py").write_text(FAILS)
+    told = tmp_path / "told"
+    assert pytest_on(tmp_path, f"--tell={told}").wait(timeout=60) == 1
+    failures = told.read_text()
+    assert "test_counts (call at" in failures and "assert (1 + 1) == 3" in failures
+    assert "test_asks (setup at" in failures and "no such server" in failures
+    assert "test_holds" not in failures
+    assert pytest_on(tmp_path, f"--tell={told}", "-k", "holds").wait(timeout=60) == 0
+    assert told.read_text() == ""
+
+
 def pytest_on(folder: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
     """pytest with our conftest, on the tests in `folder`."""
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider"]
