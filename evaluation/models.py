@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 #: Who asks: an image, or a keyword. Exactly one is there.
 ONE_QUERY = Q(image__isnull=False, keyword="") | (Q(image__isnull=True) & ~Q(keyword=""))
@@ -144,11 +145,45 @@ class QrelsRow(models.Model):
         return f"{self.image_id or self.keyword} with {self.caption_id}: {self.relevance}"
 
 
+class System(models.Model):
+    """What ranks, and where it comes from: trained here by a recipe, or brought by somebody.
+
+    `origin` is one of `evaluation.origins`. `settings` is what it was made with, whole; `sources` maps each
+    file that was read to its SHA-256, `versions` each package to its version. `digest` is the SHA-256 of
+    the arrays kept under DATA_DIR/systems, and empty where nothing is kept but runs.
+    """
+
+    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="systems")
+    name = models.SlugField(max_length=100, unique=True)
+    origin = models.CharField(max_length=40)
+    recipe = models.CharField(max_length=100, blank=True, help_text="By which it was trained")
+    settings = models.JSONField(default=dict, blank=True)
+    seed = models.PositiveBigIntegerField(null=True, blank=True)
+    sources = models.JSONField(default=dict, blank=True)
+    versions = models.JSONField(default=dict, blank=True)
+    digest = models.CharField(max_length=64, blank=True)
+    job = models.ForeignKey(
+        "annotation.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_by = models.ForeignKey(
+        "annotation.Account", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Run(models.Model):
     """The rankings that one system made of one corpus, in one direction.
 
     `source_digest` is the SHA-256 of the file it came from, `digest` that over its rankings. `depth`
-    is how many items of each ranking were kept at most; 0 is all.
+    is how many items of each ranking were kept at most; 0 is all. `made_by` is the system where it is
+    registered, and `system` what its maker calls it. `split`, `protocol`, `seed` and `system_digest` say
+    how one of ours was made, and with which state of the system.
     """
 
     ANNOTATION = "annotation"
@@ -158,6 +193,11 @@ class Run(models.Model):
     name = models.SlugField(max_length=100, unique=True)
     direction = models.CharField(max_length=20, help_text="annotation: images ask; search: captions ask")
     system = models.CharField(max_length=200, blank=True, help_text="The tag by which its maker calls it")
+    made_by = models.ForeignKey(System, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
+    split = models.TextField(blank=True)
+    protocol = models.CharField(max_length=40, blank=True)
+    seed = models.PositiveBigIntegerField(null=True, blank=True)
+    system_digest = models.CharField(max_length=64, blank=True)
     format = models.CharField(max_length=40)
     source = models.TextField(help_text="Where it was read from")
     source_digest = models.CharField(max_length=64, blank=True)
