@@ -10,4 +10,5 @@ urlpatterns = [
     path("api/", include("annotation.api.urls")),
     path("", include("annotation.crowd.urls")),
     path("", include("annotation.web.urls")),
+    path("evaluation/", include("evaluation.web.urls")),
 ]

@@ -2,6 +2,7 @@
 
 from django.apps import AppConfig
 from django.conf import settings
+from django.utils.translation import gettext_lazy as _
 
 from evaluation.metrics import meteor
 
@@ -12,4 +13,9 @@ class EvaluationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from annotation.web import access, parts  # its rows are there only now
+
         meteor.look_in(java_home=settings.JAVA_HOME, jar=settings.METEOR_JAR)
+        parts.add(
+            parts.Part("evaluation", _("Evaluation"), "evaluation:systems", access.RUNNING), after="campaign"
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from annotation.models import Campaign, Job
 
 
@@ -12,4 +14,10 @@ def recent_jobs(*, campaign: Campaign | None = None, state: str | None = None, l
         found = found.filter(campaign=campaign)
     if state is not None:
         found = found.filter(state=state)
+    return list(found[:limit])
+
+
+def jobs_of_kinds(kinds: Sequence[str], *, limit: int) -> list[Job]:
+    """The newest jobs of these kinds, of whatever campaign."""
+    found = Job.objects.select_related("campaign", "created_by").filter(kind__in=kinds).order_by("-pk")
     return list(found[:limit])

@@ -9,8 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation import visits
-from annotation.models.crowd import ANNOTATOR
-from annotation.web.access import BROWSING
+from annotation.web.parts import PARTS
 
 register = template.Library()
 
@@ -27,15 +26,11 @@ class Place(NamedTuple):
 def places(context: dict[str, Any]) -> list[Place]:
     """The parts of the site that are open to whoever asks; none where there is only one."""
     request = context["request"]
-    account = request.user
-    found = []
-    if account.has_role(*BROWSING):
-        found += [
-            (_("Corpora"), reverse("home"), "corpora"),
-            (_("Campaigns"), reverse("campaigns"), "campaign"),
-        ]
-    if account.has_role(ANNOTATOR):
-        found.append((_("Tasks"), reverse("tasks"), "tasks"))
+    found = [
+        (str(part.title), reverse(part.route), part.key)
+        for part in PARTS
+        if request.user.has_role(*part.roles)
+    ]
     if visits.SESSION in request.session:
         found.append((_("Finish"), reverse("visit"), "visit"))
     part = request.path.strip("/").split("/")[0].removeprefix("open-")

@@ -16,6 +16,8 @@ View = Callable[..., HttpResponseBase]
 
 #: Who may look at corpora and pictures; admins hold every role.
 BROWSING = (REVIEWER, RESEARCHER)
+#: Who may run campaigns and evaluations.
+RUNNING = (RESEARCHER,)
 
 
 def for_roles(*roles: str) -> Callable[[View], View]:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any
-
 from django.conf import settings
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
-from django.utils import timezone
-from django.utils.timesince import timesince
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import downloads, jobs
@@ -24,42 +18,12 @@ from annotation.registry import UnknownName
 from annotation.selectors.browse import layers_of
 from annotation.selectors.jobs import recent_jobs
 from annotation.web.access import for_roles
+from annotation.web.job_lines import ShownJob, shown, steer_as_asked
 from annotation.web.staff import account_of, campaign_at, framed, said
 
 #: Jobs on the page, the newest.
 NEWEST = 30
 EXPORT = "export_dataset"
-STATES = {
-    Job.QUEUED: gettext_lazy("waits"),
-    Job.RUNNING: gettext_lazy("runs"),
-    Job.DONE: gettext_lazy("done"),
-    Job.FAILED: gettext_lazy("failed"),
-    Job.CANCELLED: gettext_lazy("cancelled"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ShownJob:
-    """A job as a line: what it is, how it stands, how far it is, and what it came to."""
-
-    job: Job
-    title: str
-    about: str
-    state: str
-    left: str
-    download: str
-
-    @property
-    def percent(self) -> int:
-        return int(100 * self.job.share)
-
-    @property
-    def live(self) -> bool:
-        return self.job.state in (Job.QUEUED, Job.RUNNING)
-
-    @property
-    def ended_badly(self) -> bool:
-        return self.job.state in (Job.FAILED, Job.CANCELLED)
 
 
 @require_safe
@@ -117,14 +81,7 @@ def start(request: HttpRequest, name: str) -> HttpResponse:
 @for_roles(RESEARCHER)
 def steer(request: HttpRequest, name: str, job: int) -> HttpResponse:
     """Cancel a job, or go on with one that was cancelled or failed."""
-    found, actor = _job(campaign_at(name), job), account_of(request)
-    with said(request, jobs.JobError, UnknownName) as tell:
-        if request.POST.get("act") == "resume":
-            jobs.resume(job_id=found.pk, actor=actor)
-            tell(_("The job goes on from where it was."))
-        else:
-            jobs.cancel(job_id=found.pk, actor=actor)
-            tell(_("The job is cancelled, at its next step if it runs."))
+    steer_as_asked(request, _job(campaign_at(name), job))
     return redirect("jobs", name)
 
 
@@ -157,33 +114,14 @@ def _job(campaign: Campaign, number: int) -> Job:
 
 
 def _shown(job: Job) -> ShownJob:
-    try:
-        title = jobs.kind_named(job.kind).title
-    except UnknownName:
-        title = job.kind
-    left = jobs.remaining(job)
-    return ShownJob(
-        job=job,
-        title=title,
-        about=_about(job),
-        state=str(STATES.get(job.state, job.state)),
-        left=timesince(timezone.now() - timedelta(seconds=left)) if left is not None else "",
-        download=_download(job),
-    )
-
-
-def _about(job: Job) -> str:
-    """What sets a job apart from others of its kind."""
-    given: dict[str, Any] = job.arguments
-    return ", ".join(str(given[name]) for name in ("format", "layer", "kind", "split") if given.get(name))
-
-
-def _download(job: Job) -> str:
-    """How large the archive is, where there is one that is kept."""
+    """A line; of an export with its download, where there is one that is kept."""
+    assert job.campaign is not None  # the listing is of one campaign's
+    steered = reverse("steer_job", args=[job.campaign.name, job.pk])
     if job.kind != EXPORT or job.state != Job.DONE:
-        return ""
+        return shown(job, steered)
     try:
         downloads.file_of(job.result["path"])
     except downloads.Gone:
-        return ""
-    return filesizeformat(job.result["size"])
+        return shown(job, steered, gone=True)
+    fetched = reverse("download", args=[job.campaign.name, job.pk])
+    return shown(job, steered, download=fetched, size=filesizeformat(job.result["size"]))

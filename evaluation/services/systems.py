@@ -21,6 +21,7 @@ from safetensors.numpy import save_file
 from annotation.formats.text import lines
 from annotation.registry import UnknownName
 from evaluation.services.examples import FOLD, Examples, examples_of
+from evaluation.services.registry import folder_of
 from evaluation.services.writing import ImportRefused, alone, check_file, check_name
 from models_core import storage
 from models_core.device import CPU, torch_on
@@ -78,11 +79,6 @@ class Sources:
 def kept(progress: Progress = no_progress) -> Kept:
     """Phases of all corpora."""
     return Kept(Path(settings.DATA_DIR) / "kept", progress)
-
-
-def folder_of(name: str) -> Path:
-    """Where the system `name` is, or will be."""
-    return Path(settings.DATA_DIR) / "systems" / name
 
 
 def system_named(name: str) -> System:

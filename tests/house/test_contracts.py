@@ -58,6 +58,9 @@ def test_the_code_as_it_stands_keeps_every_contract(copy: Path) -> None:
         ("clock", "annotation/protocol/intruder.py", "from datetime import datetime"),
         ("clock", "annotation/protocol/intruder.py", "import random"),
         ("doors", "evaluation/intruder.py", "from annotation.models import Image"),
+        ("doors", "evaluation/web/intruder.py", "import annotation.web.browse"),
+        ("evaluation", "evaluation/services/intruder.py", "import evaluation.web.urls"),
+        ("evaluation", "evaluation/room_without_a_place.py", ""),
     ],
 )
 def test_an_import_against_the_order_breaks_its_contract(

@@ -1,0 +1,33 @@
+"""The parts of the site that the header links; an app that has one adds it when it is ready."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models.crowd import ANNOTATOR
+from annotation.web.access import BROWSING
+
+
+class Part(NamedTuple):
+    """A part: how its addresses begin, its title, the name of its first page's route, and for whom it is."""
+
+    key: str
+    title: Any
+    route: str
+    roles: tuple[str, ...]
+
+
+#: In the order in which they are linked.
+PARTS = [
+    Part("corpora", _("Corpora"), "home", BROWSING),
+    Part("campaign", _("Campaigns"), "campaigns", BROWSING),
+    Part("tasks", _("Tasks"), "tasks", (ANNOTATOR,)),
+]
+
+
+def add(part: Part, *, after: str) -> None:
+    """Link `part` behind the part `after`; once, however often it is said."""
+    if part not in PARTS:
+        PARTS.insert(1 + [each.key for each in PARTS].index(after), part)

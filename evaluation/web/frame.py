@@ -1,0 +1,30 @@
+"""What all pages of evaluation share: the tabs, what is not there, what an address asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext_lazy as _
+
+
+class Tab(NamedTuple):
+    """A kind of page: its key, its title, and the name of its first page's route."""
+
+    key: str
+    title: Any
+    route: str
+
+
+#: In the order in which they stand. A kind of page is linked once it has its line here.
+TABS = (Tab("systems", _("Systems"), "evaluation:systems"),)
+
+
+def framed(tab: str, **more: Any) -> dict[str, Any]:
+    """What every page of evaluation needs: the tabs, and which of them this page belongs to."""
+    return {"tab": tab, "tabs": TABS, **more}
+
+
+def asked(query: Mapping[str, str], name: str) -> str:
+    """What an address or a form says of `name`; null characters, which no database stores, are dropped."""
+    return query.get(name, "").replace("\0", "").strip()

@@ -1,0 +1,57 @@
+"""Who may open which page of evaluation, and who may do what there: every route, every kind of visitor."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Job
+from evaluation.web.urls import urlpatterns
+from tests.web.test_access import VISITORS, visitor
+
+pytestmark = pytest.mark.django_db
+
+RUNNERS = {"researcher", "admin"}
+#: Route -> what its address needs. A 404 counts as open: the role is asked first.
+PAGES: dict[str, list[str | int]] = {
+    "systems": [],
+}
+#: What takes a POST and nothing else.
+ACTS: dict[str, list[str | int]] = {
+    "steer_job": [1],
+}
+
+
+def test_every_route_is_in_the_matrix():
+    assert {pattern.name for pattern in urlpatterns} == PAGES.keys() | ACTS.keys()
+
+
+@pytest.mark.parametrize("kind", VISITORS)
+def test_pages_and_acts_are_for_researchers(kind):
+    client = visitor(kind)
+    for route, arguments in (PAGES | ACTS).items():
+        address = reverse(f"evaluation:{route}", args=arguments)
+        answer = client.post(address) if route in ACTS else client.get(address)
+        if kind in RUNNERS:
+            assert answer.status_code in (200, 302, 404), route
+            assert not answer.get("Location", "").startswith(reverse("sign_in"))
+        elif kind in ("anonymous", "suspended"):
+            assert answer["Location"].startswith(reverse("sign_in")), route
+        else:
+            assert answer.status_code == 403, route
+
+
+def test_an_act_takes_no_get():
+    admin = visitor("admin")
+    for route, arguments in ACTS.items():
+        assert admin.get(reverse(f"evaluation:{route}", args=arguments)).status_code == 405
+
+
+def test_the_header_leads_to_evaluation_for_those_who_may():
+    assert 'href="/evaluation/" aria-current' in visitor("researcher").get("/evaluation/").content.decode()
+    assert "/evaluation/" not in visitor("reviewer").get("/campaigns/").content.decode()
+
+
+def test_jobs_of_others_are_not_steered_here():
+    job = Job.objects.create(kind="refresh_layer")
+    assert visitor("researcher").post(f"/evaluation/jobs/{job.pk}/").status_code == 404
