@@ -12,8 +12,9 @@ from django.urls import reverse
 from playwright.sync_api import Page, Route, expect
 
 from annotation import instructions, invitations, payments
+from annotation.models import Judgment
 from annotation.protocol import questions as q
-from tests.browser.at_work import answer_next, moved_on, shown
+from tests.browser.at_work import answer_next, eventually, let_go, moved_on, shown
 from tests.browser.conftest import Open, sign_in
 from tests.browser.test_pages import LOOKS, assert_accessible, overflow
 from tests.crowd import platform
@@ -47,6 +48,16 @@ def for_everybody(page: Page) -> None:
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
         assert overflow(page) <= 0, (page.url, width)
+
+
+def in_a_frame_for_everybody(page: Page) -> None:
+    """The same of the page that `page` frames, which is as wide as that."""
+    framed = page.frames[1]
+    for width, scheme in LOOKS:
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)
+        assert_accessible(framed)
+        assert overflow(framed) <= 0, (framed.url, width)
 
 
 def test_a_forgotten_password_is_replaced_by_a_letter(work: World, open_page: Open):
@@ -244,7 +255,7 @@ def test_who_is_screened_out_is_told_so_and_gets_the_other_code(work: World, ope
 
 
 def test_a_hit_is_worked_on_in_a_window_and_handed_in_from_its_frame(work: World, open_page: Open):
-    platform.turk_study(work)
+    platform.turk_study(work, wanted=2)
     page = open_page(390, 844)
     handed: list[str] = []
     market = "https://workersandbox.mturk.com"
@@ -258,7 +269,7 @@ def test_a_hit_is_worked_on_in_a_window_and_handed_in_from_its_frame(work: World
         if route.request.method == "POST":
             handed.append(str(route.request.post_data))
         frame = (
-            '<iframe title="HIT" width="380" height="600" allow="local-network-access" '
+            '<iframe title="HIT" style="width: 100%" height="600" allow="local-network-access" '
             f'src="{site}{platform.turk_address()}"></iframe>'
         )
         body = frame if route.request.url == f"{market}/hit" else "<p>Handed in</p>"
@@ -273,6 +284,15 @@ def test_a_hit_is_worked_on_in_a_window_and_handed_in_from_its_frame(work: World
         frame.get_by_role("link", name="Open the tasks").click()
     window = opened.value
     read_and_begin(window)
+    moved_on(window, answer_next(window))
+    let_go(window)
+    eventually(window, Judgment.objects.exists)
+    page.bring_to_front()
+    frame.get_by_role("link", name="Look again").click()
+    expect(frame.get_by_text("You have answered 1 of 2 questions.")).to_be_visible()
+    expect(frame.get_by_role("link", name="Go on with the tasks")).to_be_visible()
+    in_a_frame_for_everybody(page)
+    window.bring_to_front()
     answer_next(window)
     expect(window.get_by_role("heading", level=1)).to_have_text("You are done")
     for_everybody(window)

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Frame, Page, expect
 
 from annotation.models import Corpus
 from tests.browser.conftest import Open, sign_in
@@ -17,14 +17,14 @@ SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 LOOKS = [(width, scheme) for width in (390, 1280) for scheme in SCHEMES]
 
 
-def assert_accessible(page: Page) -> None:
+def assert_accessible(page: Page | Frame) -> None:
     """No violation of any rule that axe has, best practices included, once nothing moves any more."""
     page.evaluate("Promise.allSettled(document.getAnimations().map(a => a.finished)).then(() => null)")
     found = Axe().run(page).response["violations"]
     assert [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found] == []
 
 
-def overflow(page: Page) -> int:
+def overflow(page: Page | Frame) -> int:
     return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
 
