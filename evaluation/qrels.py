@@ -11,6 +11,9 @@ Rules. `majority`, the default: more yes than no, as Hodosh et al. 2013 say of r
 pairs and the distributions that section 4.3.2 prints. On three answers the rules agree; of the
 47,830 published pairs they judge 35 differently. `relevant_by_rule` counts under each.
 
+Grades from 1 to 4 have rules of their own (`evaluation.grades`): their rows hold gains, and what is
+relevant has at least the rule's `level`. Originals have the highest.
+
 A snapshot never changes. Its digest covers settings and rows, not its name and version: the same
 judgments under the same settings have the same digest, wherever they were read from.
 """
@@ -23,8 +26,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from annotation.registry import Registry
+from annotation.registry import Registry, UnknownName
 from evaluation.formats.base import JudgedPair
+from evaluation.grades import GRADED_RULES, GradedRule
 
 #: Raised where what a row means changes; part of the digest.
 DEFINITION = 1
@@ -37,6 +41,24 @@ class Rule:
     name: str
     threshold: Fraction
     strict: bool = False
+
+    @property
+    def level(self) -> int:
+        """The least relevance of a row that counts as relevant."""
+        return 1
+
+    @property
+    def highest(self) -> int:
+        """The relevance of an original."""
+        return 1
+
+    def relevance(self, pair: JudgedPair) -> int:
+        """What a row says of a pair."""
+        return int(self.holds(pair))
+
+    def described(self) -> str:
+        """One line that says everything, as the digest has it."""
+        return f"mean {'>' if self.strict else '>='} {self.threshold}"
 
     def holds(self, pair: JudgedPair) -> bool:
         answers = pair.grades
@@ -52,22 +74,35 @@ MAJORITY = RULES.register("majority", Rule("majority", Fraction(1, 2), strict=Tr
 TWO_THIRDS = RULES.register("two_thirds", Rule("two_thirds", Fraction(2, 3)))
 
 
+#: For yes and no, or for grades.
+AnyRule = Rule | GradedRule
+
+
+def rule_named(name: str) -> AnyRule:
+    """The rule of that name, of votes or of grades; raises UnknownName listing both kinds."""
+    if name in GRADED_RULES:
+        return GRADED_RULES.get(name)
+    if name in RULES:
+        return RULES.get(name)
+    votes, grades = ", ".join(RULES.keys()), ", ".join(GRADED_RULES.keys())
+    raise UnknownName(f"unknown relevance rule {name!r}; known: {votes}; of grades: {grades}")
+
+
 @dataclass(frozen=True, slots=True)
 class QrelsSettings:
     """How judgments become relevance. `originals`: whether originals are relevant unjudged."""
 
-    rule: Rule = MAJORITY
+    rule: AnyRule = MAJORITY
     originals: bool = True
 
     def described(self) -> str:
         """One line that says everything, as the digest has it."""
-        sign = ">" if self.rule.strict else ">="
-        return f"mean {sign} {self.rule.threshold}; originals {'relevant' if self.originals else 'as judged'}"
+        return f"{self.rule.described()}; originals {'relevant' if self.originals else 'as judged'}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Qrel:
-    """One row: `relevance` is 0 or 1; `judged` is False for an original that nobody judged."""
+    """One row: `relevance` is 0 or 1, or a gain for grades; `judged` is False for an unjudged original."""
 
     query: str
     document: str
@@ -96,7 +131,8 @@ class Qrels:
     @cached_property
     def relevant(self) -> Mapping[str, frozenset[str]]:
         """Query -> its relevant documents; queries without one are not there."""
-        return _grouped((row.query, row.document) for row in self.rows if row.relevance > 0)
+        level = self.settings.rule.level
+        return _grouped((row.query, row.document) for row in self.rows if row.relevance >= level)
 
     @cached_property
     def judged(self) -> Mapping[str, frozenset[str]]:
@@ -122,7 +158,7 @@ def freeze(
     `originals` are pairs of a query and a document that was made for it, of which a query may have
     several, and are needed where the settings count originals. `previous` is the last snapshot of this
     name: where nothing changed it is returned itself, else the version is one higher. Raises ValueError
-    for a pair that comes twice, and for originals that are missing.
+    for a pair that comes twice, for originals that are missing, and for answers that are no grades.
     """
     settings = settings or QrelsSettings()
     if settings.originals and originals is None:
@@ -132,9 +168,9 @@ def freeze(
         key = (pair.query, pair.document)
         if key in rows:
             raise ValueError(f"the pair {pair.query!r}, {pair.document!r} comes twice; merge its answers")
-        rows[key] = Qrel(*key, relevance=int(settings.rule.holds(pair)))
+        rows[key] = Qrel(*key, relevance=settings.rule.relevance(pair))
     for key in dict.fromkeys(originals or ()) if settings.originals else ():
-        rows[key] = Qrel(*key, relevance=1, judged=key in rows)
+        rows[key] = Qrel(*key, relevance=settings.rule.highest, judged=key in rows)
     made = Qrels(name, 1, settings, tuple(sorted(rows.values())))
     if previous is None:
         return made
@@ -142,13 +178,14 @@ def freeze(
 
 
 def relevant_by_rule(
-    pairs: Collection[JudgedPair], originals: Iterable[tuple[str, str]] = ()
+    pairs: Collection[JudgedPair], originals: Iterable[tuple[str, str]] = (), *, like: AnyRule = MAJORITY
 ) -> dict[str, int]:
-    """How many pairs are relevant under each rule, `originals` always among them."""
+    """How many pairs are relevant under each rule of the kind of `like`, `originals` always among them."""
     own = frozenset(originals)
+    rules: Iterable[AnyRule] = GRADED_RULES if isinstance(like, GradedRule) else RULES
     return {
         rule.name: len(own | {(pair.query, pair.document) for pair in pairs if rule.holds(pair)})
-        for rule in RULES
+        for rule in rules
     }
 
 

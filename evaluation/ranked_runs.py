@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from evaluation.metrics.judged import Judged, judged
 from evaluation.metrics.ranked import Ranked, from_lists
 from evaluation.models import QrelsRow, QrelsSnapshot, Run
+from evaluation.qrels import rule_named
 from evaluation.selectors import Names, names_of, rankings_of
 
 Integers = NDArray[np.int64]
@@ -33,13 +34,14 @@ class NotComparable(ValueError):
 class Pool:
     """What takes part: ids of rows, ascending, and the pairs that are known of them, by their places.
 
-    `closed`: what else a run ranks does not take part.
+    `closed`: what else a run ranks does not take part. A grade of at least `level` is relevant.
     """
 
     queries: Integers
     items: Integers
     judged: Judged
     closed: bool
+    level: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def pool_of(run: Run, snapshot: QrelsSnapshot) -> Pool:
     items, item = np.unique(pairs[:, ranked], return_inverse=True)
     original = [names.owner[caption] == image for image, caption in pairs[:, :2].tolist()]
     known = judged(query, item, pairs[:, 2], original=original, queries=len(queries), items=len(items))
-    return Pool(queries, items, known, closed=bool(snapshot.pool))
+    return Pool(queries, items, known, bool(snapshot.pool), rule_named(snapshot.rule).level)
 
 
 def folds_of(run: Run, snapshot: QrelsSnapshot, number: int) -> list[Pool]:
@@ -94,7 +96,7 @@ def folds_of(run: Run, snapshot: QrelsSnapshot, number: int) -> list[Pool]:
         inside = images[start : start + size]
         queries, items = (np.flatnonzero(np.isin(side, inside)) for side in owners)
         part = whole.judged.select(queries, items)
-        found.append(Pool(whole.queries[queries], whole.items[items], part, closed=True))
+        found.append(Pool(whole.queries[queries], whole.items[items], part, True, whole.level))
     return found
 
 
@@ -144,7 +146,8 @@ class _Gathered:
 
     def placed(self) -> Placed:
         self._flush()
-        ranked = Ranked(self.pool.judged, self._better, self._equal, self._depths)
+        known = self.pool.judged
+        ranked = Ranked(known, self._better, self._equal, self._depths, level=self.pool.level)
         return Placed(self.pool, ranked, int((~self._ranked).sum()), self.kept)
 
     def _flush(self) -> None:

@@ -21,7 +21,7 @@ from annotation.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats.base import JudgedPair
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Ranking, Run
-from evaluation.qrels import RULES, Qrel, Qrels, QrelsSettings
+from evaluation.qrels import Qrel, Qrels, QrelsSettings, rule_named
 
 #: Rows read at once.
 PAGE = 5_000
@@ -139,7 +139,7 @@ def qrels_of(snapshot: QrelsSnapshot, names: Names) -> Qrels:
         Qrel(names.image_name[image] if image else keyword, names.caption_name[caption], relevance, judged)
         for image, keyword, caption, relevance, judged in rows.iterator(PAGE)
     )
-    settings = QrelsSettings(RULES.get(snapshot.rule), snapshot.originals)
+    settings = QrelsSettings(rule_named(snapshot.rule), snapshot.originals)
     return Qrels(snapshot.name, snapshot.version, settings, tuple(sorted(found)))
 
 

@@ -22,16 +22,20 @@ from annotation.campaign_settings import settings_of
 from annotation.selectors.campaign import costs, money, tasks
 from annotation.selectors.pair_judgments import Judge
 from evaluation.formats.base import JudgedPair
+from evaluation.grades import MEAN_GRADE
 from evaluation.models import Batch, BatchRun, JudgmentSet
 from evaluation.pooling.omissions import LeftOut, leave_out
 from evaluation.pooling.pools import Integers, among, pool
 from evaluation.pooling.unlikely import FilterLoss, filter_loss
-from evaluation.qrels import MAJORITY
+from evaluation.qrels import MAJORITY, AnyRule
 from evaluation.selectors import names_of
 from evaluation.services.judgments import JudgmentsReport, digest_of, store_judgments
 from evaluation.services.pooled import Pooled, pooled
 from evaluation.services.stored_answers import Answers, BatchRefused, earlier, stored
 from evaluation.services.writing import alone
+
+#: What counts as relevant where a batch is looked at; qrels may be frozen under another rule.
+USUAL: dict[str, AnyRule] = {"relevance": MAJORITY, "graded": MEAN_GRADE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +122,13 @@ def collect(name: str) -> Collected:
 def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -> BatchState:
     """How a batch stands; with `omissions` also what each run loses that is left out of its pool."""
     batch = batch_named(name)
-    if omissions and batch.campaign.tasks != "relevance":
-        raise BatchRefused(
-            f"batch {name!r} asks for grades, which say not what is relevant; leave omissions out"
-        )
     answers, who = _answers(batch)
     asked = tasks(batch.campaign, fresh=True)
     pay = settings_of(batch.campaign.settings).pay
     cost = costs(batch.campaign, pay)
     runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
     found = pooled(batch.corpus.name, runs)
-    known, relevant, some_yes = _judged(found, answers)
+    known, relevant, some_yes = _judged(found, answers, USUAL[batch.campaign.tasks])
     wanted = batch.numbers["asked"]
     short = _short(batch, answers)
     return BatchState(
@@ -193,13 +193,15 @@ def _short(batch: Batch, answers: Answers) -> int:
     return int(batch.numbers["asked"]) - enough
 
 
-def _judged(found: Pooled, answers: Answers) -> tuple[Integers, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Judged pairs, sorted; which are relevant by the majority; and which anybody said yes to."""
+def _judged(
+    found: Pooled, answers: Answers, rule: AnyRule
+) -> tuple[Integers, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Judged pairs, sorted; which are relevant under `rule`; and which anybody thinks so of."""
     images, captions, _, values = answers.arrays()
     pairs, ours = found.numbers(images, captions)
     given = [values[place] for place in np.flatnonzero(ours)]
-    relevant = np.array([MAJORITY.holds(JudgedPair("", "", tuple(one))) for one in given], dtype=bool)
-    some = np.array([any(one) for one in given], dtype=bool)
+    relevant = np.array([rule.holds(JudgedPair("", "", tuple(one))) for one in given], dtype=bool)
+    some = np.array([rule.holds(JudgedPair("", "", (max(one),))) for one in given], dtype=bool)
     order = np.argsort(pairs)
     return pairs[order], relevant[order], some[order]
 

@@ -12,14 +12,27 @@ from django.db import connection, transaction
 from annotation.rebuild import chunks, delete_in_pages
 from annotation.selectors.corpora import check_split, corpus_named
 from evaluation.formats.base import JudgedPair
+from evaluation.formats.flickr8k_judgments import Flickr8kExpert
+from evaluation.grades import MEAN_GRADE, GradedRule
 from evaluation.metrics.protocols import protocol_named, select
-from evaluation.models import QrelsRow, QrelsSnapshot
-from evaluation.qrels import RULES, Qrels, QrelsSettings, freeze, relevant_by_rule
+from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot
+from evaluation.qrels import (
+    MAJORITY,
+    AnyRule,
+    Qrels,
+    QrelsSettings,
+    freeze,
+    relevant_by_rule,
+    rule_named,
+)
 from evaluation.selectors import Names, judgment_set, names_of, pairs_of, qrels_of
 from evaluation.services.judgments import KEYWORD_FORMATS
 from evaluation.services.writing import CHUNK, ImportRefused, alone, check_name
 
 Pairs = Sequence[tuple[str, str]]
+
+#: Formats that hold grades for certain, though all of them should be 1, which elsewhere is a yes.
+GRADED_FORMATS = (Flickr8kExpert.key, "batch-graded")
 
 #: Rows are plain, and there are many: written as SQL, they take half the time of `bulk_create`.
 _ROW = "(%s, %s, %s, %s, %s, %s)"
@@ -33,8 +46,8 @@ _INSERT = (
 class QrelsReport:
     """A snapshot. `unchanged`: the newest of its name holds the same already.
 
-    `by_rule` is how many pairs would be relevant under each rule; `pool` describes the protocol, and is
-    empty where judgments were frozen.
+    `by_rule` is how many pairs would be relevant under each rule of its kind; `pool` describes the
+    protocol, and is empty where judgments were frozen.
     """
 
     qrels: str
@@ -51,19 +64,21 @@ class QrelsReport:
 
 
 def freeze_qrels(
-    *, name: str, corpus: str, judgments: str, rule: str = "majority", originals: bool = True
+    *, name: str, corpus: str, judgments: str, rule: str | None = None, originals: bool = True
 ) -> QrelsReport:
     """Freeze the published `judgments` of `corpus` as the next version of the qrels `name`.
 
+    Unless a `rule` is named, votes are frozen by `majority` and grades by `mean_grade`.
     With `originals` every image that was asked about, or whose caption was judged, has its own captions
     of the numbers that were judged as relevant, judged or not. Where the newest version holds the same,
     nothing changes. Raises UnknownName for a name or rule nobody knows, Busy, else ImportRefused.
     """
-    settings = QrelsSettings(RULES.get(rule), originals)
+    asked = rule_named(rule) if rule is not None else None
     check_name(name, "qrels")
     source = judgment_set(corpus, judgments)
     names = names_of(corpus)
     pairs = list(pairs_of(source, names))
+    settings = QrelsSettings(_fitting(asked, source, pairs), originals)
     # A keyword may be spelt as an image is called.
     images = {} if source.format in KEYWORD_FORMATS else names.image
     own = _originals(pairs, names, images) if originals else []
@@ -131,7 +146,10 @@ def _freeze(
                 f"qrels {name!r} are from {kinds[0]}, not from {kinds[1]}; choose another name"
             )
         previous = qrels_of(last, names) if last else None
-        made = freeze(pairs, name=name, settings=settings, originals=originals, previous=previous)
+        try:
+            made = freeze(pairs, name=name, settings=settings, originals=originals, previous=previous)
+        except ValueError as error:
+            raise ImportRefused(f"judgments of corpus {names.corpus!r}: {error}") from error
         if made is not previous:
             snapshot = QrelsSnapshot.objects.create(
                 corpus=corpus,
@@ -152,11 +170,24 @@ def _freeze(
         unchanged=made is previous,
         queries=len({row.query for row in made.rows}),
         rows=len(made.rows),
-        relevant=sum(row.relevance for row in made.rows),
+        relevant=sum(row.relevance >= settings.rule.level for row in made.rows),
         unjudged=sum(not row.judged for row in made.rows),
-        by_rule=relevant_by_rule(pairs, originals),
+        by_rule=relevant_by_rule(pairs, originals, like=settings.rule),
         pool=source.get("pool", ""),
     )
+
+
+def _fitting(asked: AnyRule | None, source: JudgmentSet, pairs: Sequence[JudgedPair]) -> AnyRule:
+    """The rule asked for, or the usual one of the kind of answers; refused where it is of the other kind."""
+    graded = source.format in GRADED_FORMATS or any(max(pair.grades, default=0) > 1 for pair in pairs)
+    usual: AnyRule = MEAN_GRADE if graded else MAJORITY
+    if asked is not None and isinstance(asked, GradedRule) != graded:
+        kinds = ("grades", "votes") if graded else ("votes", "grades")
+        raise ImportRefused(
+            f"judgments {source.name!r} are {kinds[0]}, and rule {asked.name!r} is for {kinds[1]}; "
+            f"use {usual.name!r}, or leave the rule out"
+        )
+    return asked or usual
 
 
 def _originals(pairs: list[JudgedPair], names: Names, asking: Mapping[str, int]) -> Pairs:

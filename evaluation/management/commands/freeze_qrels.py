@@ -3,9 +3,9 @@
     python manage.py freeze_qrels hodosh --corpus flickr8k --judgments flickr8k-crowd
     python manage.py freeze_qrels coco --corpus coco --protocol any-of-five --split test
 
-The first from judgments, under a rule. The second without any: each image's own captions are its
-originals, and the protocol says which captions take part. Each change makes a new version;
-`score_run --qrels hodosh:1` still finds the first.
+The first from judgments, under a rule: of votes, or of grades, whose gains are kept for nDCG. The second
+without any: each image's own captions are its originals, and the protocol says which captions take part.
+Each change makes a new version; `score_run --qrels hodosh:1` still finds the first.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from annotation.exclusive import Busy
 from annotation.management.base import ReportCommand
+from evaluation.grades import GRADED_RULES, MEAN_GRADE
 from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.qrels import MAJORITY, RULES
 from evaluation.services.qrels import freeze_protocol, freeze_qrels
@@ -39,8 +40,12 @@ class Command(ReportCommand):
         source.add_argument(
             "--protocol", help=f"Originals only, nothing judged; one of: {', '.join(PROTOCOLS)}"
         )
-        known = ", ".join(RULES.keys())
-        parser.add_argument("--rule", help=f"Of judgments; one of: {known} (default: {MAJORITY.name})")
+        votes, grades = ", ".join(RULES.keys()), ", ".join(GRADED_RULES.keys())
+        parser.add_argument(
+            "--rule",
+            help=f"Of votes, one of: {votes} (default: {MAJORITY.name}); of grades, one of: {grades} "
+            f"(default: {MEAN_GRADE.name})",
+        )
         parser.add_argument(
             "--without-originals", action="store_true", help="Of judgments: an original counts as judged"
         )
@@ -65,7 +70,7 @@ class Command(ReportCommand):
                 name=name,
                 corpus=corpus,
                 judgments=options["judgments"],
-                rule=options["rule"] or MAJORITY.name,
+                rule=options["rule"],
                 originals=not options["without_originals"],
             )
         return asdict(made)

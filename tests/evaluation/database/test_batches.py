@@ -262,8 +262,14 @@ def test_graded_pairs_are_asked_one_by_one_and_their_grades_collected(pooled_run
         grade for pair in pairs_of(judgment_set("quay", "grades"), names_of("quay")) for grade in pair.grades
     }
     assert grades == {1, 4}
-    with pytest.raises(BatchRefused, match="grades"):
-        state("grades", omissions=True)
+    left_out = state("grades", omissions=True).left_out
+    assert left_out is not None and {one.run for one in left_out} == set(pooled_runs)
+    frozen = freeze_qrels(name="graded", corpus="quay", judgments="grades")
+    assert frozen.by_rule["mean_grade"] == frozen.relevant > ASKED
+    by_run = {name: score(run_named(name), snapshot_named("graded"), ["nDCG@10"]) for name in pooled_runs}
+    for direction in ("annotation", "search"):
+        values = [by_run[f"{name}-{direction}"].scores["nDCG@10"].value for name in ("sharp", "blunt")]
+        assert values[0] > values[1]
 
 
 def test_the_price_is_by_the_campaigns_pay_and_by_what_answers_took(pooled_runs: list[str]) -> None:

@@ -1,0 +1,91 @@
+"""Graded judgments frozen: nDCG by the grades, S@k by the threshold, held against a case worked by hand."""
+
+from __future__ import annotations
+
+import json
+from math import log2
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError
+
+from evaluation.models import QrelsRow
+from evaluation.scoring import score
+from evaluation.selectors import names_of, qrels_of, run_named, snapshot_named
+from tests.evaluation.database.conftest import said
+
+FREEZE = ("freeze_qrels", "graded", "--corpus", "small", "--judgments", "experts")
+
+#: (image, caption's image) -> grades of captions 2. c.jpg is shown its own caption alone, unjudged.
+GRADES = {
+    ("a", "b"): (2, 2, 3),  # 7/3: not relevant, and a gain of 4/3
+    ("a", "c"): (3, 3, 3),  # relevant, a gain of 2
+    ("b", "a"): (1, 1, 1),
+    ("b", "c"): (2, 3, 3),  # 8/3: just relevant, a gain of 5/3
+}
+
+
+@pytest.fixture
+def experts(corpus: str, tmp_path: Path) -> str:
+    file = tmp_path / "experts.txt"
+    rows = (f"{i}.jpg\t{c}.jpg#2\t" + "\t".join(map(str, grades)) for (i, c), grades in GRADES.items())
+    file.write_text("\n".join(rows) + "\n")
+    said("import_judgments", corpus, file, "--format", "flickr8k-expert", "--name", "experts")
+    return corpus
+
+
+@pytest.fixture
+def run(experts: str, tmp_path: Path) -> str:
+    """a: its near caption, its good one, its own. b: what does not fit, what just fits, its own."""
+    file = tmp_path / "run.trec"
+    ranked = {"a": "bca", "b": "acb"}
+    file.write_text(
+        "".join(
+            f"{image}.jpg Q0 {caption}.jpg#2 {rank} {9 - rank} hand\n"
+            for image, captions in ranked.items()
+            for rank, caption in enumerate(captions, 1)
+        )
+    )
+    said("import_run", "hand", file, "--corpus", experts)
+    return "hand"
+
+
+def test_a_graded_run_is_scored_as_by_hand(run: str, experts: str) -> None:
+    frozen = json.loads(said(*FREEZE, "--json"))
+    # b's own, a's own, and c's own that nobody judged; and two pairs from 8/3 on.
+    assert (frozen["relevant"], frozen["rows"], frozen["unjudged"]) == (5, 7, 3)
+    assert frozen["by_rule"] == {"mean_grade": 5, "mean_grade_strict": 3, "median_grade": 5}
+    snapshot = snapshot_named("graded")
+    found = score(run_named(run), snapshot, ["S@1", "S@5", "R-precision", "MAP", "nDCG@10"])
+    places = {name: own.per_query.tolist() for name, own in found.scores.items()}
+    # c asks too, and the run has no list for it.
+    assert places["S@1"] == [0, 0, 0] and places["S@5"] == [1, 1, 0]
+    assert places["R-precision"] == [0.5, 0.5, 0]
+    assert places["MAP"] == pytest.approx([(1 / 2 + 2 / 3) / 2] * 2 + [0])
+    of_a = (4 / 3 + 2 / log2(3) + 3 / log2(4)) / (3 + 2 / log2(3) + (4 / 3) / log2(4))
+    of_b = (0 + (5 / 3) / log2(3) + 3 / log2(4)) / (3 + (5 / 3) / log2(3))
+    assert places["nDCG@10"] == pytest.approx([of_a, of_b, 0])
+
+
+def test_the_same_grades_under_a_stricter_rule_are_the_next_version(run: str, experts: str) -> None:
+    first = json.loads(said(*FREEZE, "--json"))
+    assert "stands already" in said(*FREEZE)
+    strict = json.loads(said(*FREEZE, "--rule", "mean_grade_strict", "--json"))
+    assert (strict["version"], strict["relevant"]) == (2, 3) and strict["digest"] != first["digest"]
+    # The gains are the same: nDCG knows no threshold.
+    gains = [
+        sorted(
+            QrelsRow.objects.filter(snapshot=snapshot_named("graded", v)).values_list("relevance", flat=True)
+        )
+        for v in (1, 2)
+    ]
+    assert gains[0] == gains[1] == [0, 80, 100, 120, 180, 180, 180]
+    assert qrels_of(snapshot_named("graded", 2), names_of(experts)).digest == strict["digest"]
+
+
+def test_a_rule_for_votes_is_refused_for_grades_and_the_other_way(experts: str, crowd: Path) -> None:
+    said("import_judgments", experts, crowd, "--format", "flickr8k-crowd", "--name", "crowd")
+    with pytest.raises(CommandError, match="'experts' are grades, and rule 'majority' is for votes"):
+        said("freeze_qrels", "q", "--corpus", experts, "--judgments", "experts", "--rule", "majority")
+    with pytest.raises(CommandError, match="'crowd' are votes, and rule 'mean_grade' is for grades"):
+        said("freeze_qrels", "q", "--corpus", experts, "--judgments", "crowd", "--rule", "mean_grade")
