@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from annotation.jobs import Progress
+from evaluation.services.registry import Wanted
 
 #: Phase -> the share of the whole after it, in order; what is not listed names itself and moves nothing.
 SHARES = {
@@ -19,6 +20,11 @@ SHARES = {
     "trying regularisers": 0.95,
     "storing": 1.0,
 }
+
+
+def wanted_by(progress: Progress) -> Wanted:
+    """The job itself, and who asked for it."""
+    return Wanted(progress.job_id, progress.actor.pk if progress.actor is not None else None)
 
 
 class Phases:

@@ -8,7 +8,7 @@ from typing import Any
 
 from annotation.jobs import Progress, job_kind
 from annotation.registry import UnknownName
-from evaluation.job_progress import Phases
+from evaluation.job_progress import Phases, wanted_by
 from evaluation.services import systems
 from models_core.device import CPU
 
@@ -43,6 +43,7 @@ def train_system(
             sources=systems.Sources(tuple(background), wordnet, features, ids, lemmas),
             seed=seed,
             device=device,
+            wanted=wanted_by(progress),
             progress=Phases(progress),
         )
     )

@@ -21,6 +21,7 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.formats.embeddings import read_embeddings
 from evaluation.selectors import Names, names_of
+from evaluation.services.sources import Sources
 from models_core.recipes.crossing import dealt
 from models_core.recipes.material import Example
 
@@ -89,13 +90,29 @@ class Examples:
         return sorted(set(found))
 
 
+def examples_from(corpus: str, sources: Sources) -> Examples:
+    """The corpus's images, with the features and lemmas of `sources` where it names some."""
+    return examples_of(
+        corpus,
+        features=Path(sources.features) if sources.features else None,
+        ids=Path(sources.ids) if sources.ids else None,
+        lemmas=Path(sources.lemmas) if sources.lemmas else None,
+    )
+
+
 def examples_of(
-    corpus: str, *, features: Path | None = None, ids: Path | None = None, lemmas: Path | None = None
+    corpus: str,
+    *,
+    features: Path | None = None,
+    ids: Path | None = None,
+    lemmas: Path | None = None,
+    pictures: bool = True,
 ) -> Examples:
     """The images of the published corpus `corpus`; `features` is a file of vectors, whose ids `ids` lists.
 
-    `lemmas` has the captions as their corpus lemmatises them, in Flickr8k's format. Raises UnknownName,
-    FormatError for a bad file, and ValueError where no image can be used.
+    `lemmas` has the captions as their corpus lemmatises them, in Flickr8k's format. Without `pictures`,
+    images that have none can be used too. Raises UnknownName, FormatError for a bad file, and ValueError
+    where no image can be used.
     """
     row, names = corpus_named(corpus), names_of(corpus)
     found = None if features is None else read_embeddings(features, "images", ids)
@@ -104,7 +121,7 @@ def examples_of(
     examples, splits, absent, places = [], [], set(), []
     for name, record in zip(names.image_name.values(), stream_records(corpus=row), strict=True):
         place = next((place_of[n] for n in (name, record.id) if n in place_of), -1)
-        if not record.captions or (record.picture is None if found is None else place < 0):
+        if not record.captions or (pictures and record.picture is None if found is None else place < 0):
             absent.add(name)
             continue
         captions = tuple(caption.text for caption in record.captions)

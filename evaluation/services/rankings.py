@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
-from evaluation.formats.scores import ScoreMatrix
-from evaluation.metrics.protocols import select
 from evaluation.models import Run
-from evaluation.selectors import Names
-from evaluation.services.runs import DEPTH, Made, best_of, store_run, write_file
-from evaluation.services.systems import Sources, examples_from, folder_of, kept, system_named
+from evaluation.services import registry
+from evaluation.services.origins import ORIGINS, Wish
+from evaluation.services.registry import MADE_HERE
+from evaluation.services.runs import DEPTH, DIRECTIONS, Made, best_of, store_run, write_file
+from evaluation.services.sources import Sources
 from evaluation.services.writing import ImportRefused, check_name
-from models_core import ranking, storage
 from models_core.recipes.kept import Progress, no_progress
-from models_core.recipes.material import CountedWords, Example, Material, Vectors, prepare
-from models_core.retrieval.selection import DIRECTIONS
-from models_core.text.idf import Document
-from models_core.tiles import Dense
 
-#: What runs that our systems made have for their format.
-FORMAT = "system"
 ONE_CAPTION = "one caption"
 
 
@@ -61,73 +51,83 @@ def rank(
 
     The runs are called `run` (default: the system's name) with the direction behind, kept in the
     database, and with `out` written there as new TREC files. `corpus` is the one it was trained on by
-    default, and so are features and lemmas of that one. Scores are numbers of places, since others do
-    not compare. Raises UnknownName, ImportRefused, FormatError, Busy, ValueError.
+    default, and so are features and lemmas of that one. Where both runs stand already, made by the system
+    as it is and asked for with the same words, nothing is computed. Raises UnknownName, ImportRefused,
+    FormatError, Busy, ValueError.
     """
-    stored = system_named(system)
-    corpus = corpus or str(stored.facts["corpus"])
-    if sources is None:
-        # Another corpus has other images and captions.
-        known = stored.facts if corpus == stored.facts["corpus"] else {}
-        sources = Sources(**{key: known.get(key, "") for key in ("features", "ids", "lemmas")})
-    if isinstance(stored.features, Vectors) and not sources.features:
+    row = registry.system_row(system)
+    origin = ORIGINS.get(row.origin)
+    if origin.matrices is None:
         raise ImportRefused(
-            f"system {system!r} is of a feature file; give one of the images of corpus {corpus!r}"
+            f"system {system!r} is known by its runs alone, and nothing here ranks by it; import another run"
         )
-    found = examples_from(corpus, sources)
-    places = found.chosen(split, seed=seed)
-    images = [found.examples[place] for place in places]
+    corpus = corpus or row.corpus.name
     name = run or system
     check_name(f"{name}-annotation", "run")
-    material = prepare(
-        images,
-        kept=kept(progress),
-        codebooks=stored.features.codebooks if isinstance(stored.features, CountedWords) else None,
-        vectors=None if found.vectors is None else found.vectors[places],
+    called = f"{system} ({row.recipe or origin.key})"
+    made = Made(
+        name="",
+        direction="",
+        system=called,
+        format=MADE_HERE,
+        source=f"system {system}, {split}",
+        source_digest=row.digest,
+        depth=depth,
+        made_by_id=row.pk,
+        split=split,
+        protocol=protocol,
+        seed=seed,
+        system_digest=row.digest,
     )
-    documents, captions = _captions(material, images, found.names, protocol)
-    kernels = stored.kernels(material.features, documents)
+    if out is None and database and sources is None:
+        standing = _standing(name, corpus, made)
+        if standing:
+            return standing
+    wish = Wish(row, corpus, split, protocol, sources, seed, progress)
     reports = []
-    for direction in DIRECTIONS:
-        progress(f"ranking, {direction}", 0, 1)
-        scores = stored.scores(*kernels, direction=direction)
-        of_images = direction == Run.ANNOTATION
-        asks, ranked = (material.names, captions) if of_images else (captions, material.names)
-        below = len(ranked) - ranking.positions(scores if of_images else scores.T)
-        matrix = ScoreMatrix(
-            folder_of(system), material.names, tuple(captions), Dense(below if of_images else below.T)
-        )
-        own, file, standing = f"{name}-{direction}", "", False
+    for direction, matrix in origin.matrices(wish):
+        sides = len(matrix.images), len(matrix.captions)
+        asks, ranked = sides if direction == Run.ANNOTATION else sides[::-1]
+        own, file, unchanged = f"{name}-{direction}", "", False
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
             file = str(out / f"{own}.trec")
             write_file(Path(file), name, best_of(matrix, direction, depth))
         if database:
-            made = Made(
-                name=own,
-                direction=direction,
-                system=f"{system} ({stored.recipe.name})",
-                format=FORMAT,
-                source=f"system {system}, {split}",
-                source_digest=str(storage.read_manifest(folder_of(system))["sha256"]),
-                depth=depth if depth < len(ranked) else 0,
-            )
-            standing = store_run(made, best_of(matrix, direction, depth), found.corpus).unchanged
-        reports.append(Ranked(own, direction, len(asks), len(ranked), file, database, standing))
+            its = replace(made, name=own, direction=direction, depth=_cut(depth, ranked))
+            unchanged = store_run(its, best_of(matrix, direction, depth), corpus).unchanged
+        reports.append(Ranked(own, direction, asks, ranked, file, database, unchanged))
         progress(f"ranking, {direction}", 1, 1)
     return reports
 
 
-def _captions(
-    material: Material, images: Sequence[Example], names: Names, protocol: str
-) -> tuple[list[Document], list[str]]:
-    """The captions that take part, each an item of its own, and their names."""
-    own: dict[int, list[str]] = {}
-    for caption, image in names.owner.items():
-        own.setdefault(image, []).append(names.caption_name[caption])
-    called = [own[names.image[example.name]] for example in images]
-    owner = np.repeat(np.arange(len(images)), [len(captions) for captions in called])
-    chosen = select(protocol, owner, images=[example.name for example in images]).captions
-    each: list[Document] = [[caption] for captions in material.documents() for caption in captions]
-    every = [name for captions in called for name in captions]
-    return [each[place] for place in chosen], [every[place] for place in chosen]
+def _standing(name: str, corpus: str, made: Made) -> list[Ranked]:
+    """Both runs as they stand, where they were made by the same system and asked for alike; else none."""
+    found = Run.objects.filter(
+        name__in=[f"{name}-{direction}" for direction in DIRECTIONS],
+        corpus__name=corpus,
+        published=True,
+        made_by=made.made_by_id,
+        split=made.split,
+        protocol=made.protocol,
+        seed=made.seed,
+        system_digest=made.system_digest,
+    )
+    runs = {run.direction: run for run in found}
+    if len(runs) != len(DIRECTIONS):
+        return []
+    # What is ranked in one direction asks in the other.
+    items = dict(
+        zip(DIRECTIONS, (runs[direction].query_count for direction in DIRECTIONS[::-1]), strict=True)
+    )
+    if any(run.depth != _cut(made.depth, items[direction]) for direction, run in runs.items()):
+        return []
+    return [
+        Ranked(run.name, direction, run.query_count, items[direction], "", stored=True, unchanged=True)
+        for direction, run in ((direction, runs[direction]) for direction in DIRECTIONS)
+    ]
+
+
+def _cut(depth: int, items: int) -> int:
+    """The depth that a run of rankings of so many items has: 0 where all were kept."""
+    return depth if depth < items else 0

@@ -1,28 +1,35 @@
-"""The registry of systems: entered when they are trained or brought.
+"""The registry of systems: entered when they are trained or brought, taken out where nothing hangs on them.
 
 What was trained before there was a registry is entered by its manifest the first time that somebody
-looks at the list or ranks by it (`adopt`), with the runs that it made.
+looks at the list, ranks by it or trains it again (`adopt`), with the runs that it made.
 """
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from django.conf import settings
+from django.db import transaction
+from django.db.models import ProtectedError
 
+from annotation import audit
 from annotation.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.models import Run, System
+from evaluation.services.kept import folder_of
+from evaluation.services.origins.base import of_stored
+from evaluation.services.origins.runs import RUNS
+from evaluation.services.writing import ImportRefused, alone
 from models_core import storage
 
 #: What runs that our systems made have for their format.
 MADE_HERE = "system"
-#: What a manifest calls a system by recipe, and of its facts what the registry has columns for.
-TRAINED = "system"
+#: Facts of a manifest that the registry has columns for.
 _COLUMNS = ("files", "seed", "versions", "corpus")
+_NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 
 
 class Wanted(NamedTuple):
@@ -35,28 +42,33 @@ class Wanted(NamedTuple):
 BY_COMMAND = Wanted()
 
 
-def folder_of(name: str) -> Path:
-    """Where what is kept of the system `name` is, or will be."""
-    return Path(settings.DATA_DIR) / "systems" / name
+class InUse(ValueError):
+    """A system or a run that something else was made from; one line with the remedy."""
 
 
-def enter_trained(name: str, wanted: Wanted = BY_COMMAND) -> System:
+def enter(name: str, wanted: Wanted = BY_COMMAND) -> System:
     """The row of the stored system `name`, made from its manifest where there is none.
 
-    Raises BadModel, and UnknownName where its corpus is gone.
+    Raises BadModel, and UnknownName where its corpus is gone or its kind is none of ours.
     """
     manifest = storage.read_manifest(folder_of(name))
+    origin = of_stored(manifest["kind"])
+    if origin is None:
+        raise UnknownName(
+            f"{folder_of(name)} holds a model of kind {manifest['kind']!r}, which does not rank"
+        )
     facts: Mapping[str, Any] = manifest.get("facts", {})
-    recipe = manifest["settings"].get("recipe", {})
-    made = datetime.fromtimestamp((folder_of(name) / storage.MANIFEST).stat().st_mtime, UTC)
-    system, _ = System.objects.get_or_create(
+    made = manifest["settings"]
+    recipe = made.get("recipe", {})
+    when = datetime.fromtimestamp((folder_of(name) / storage.MANIFEST).stat().st_mtime, UTC)
+    system, new = System.objects.get_or_create(
         name=name,
         defaults={
             "corpus": corpus_named(str(facts.get("corpus", ""))),
-            "origin": "recipe",
+            "origin": origin.key,
             "recipe": str(recipe.get("name", "")),
             "settings": {
-                "recipe": recipe,
+                **{key: made[key] for key in ("recipe", "cosine") if key in made},
                 **{key: value for key, value in facts.items() if key not in _COLUMNS},
             },
             "seed": facts.get("seed"),
@@ -65,23 +77,109 @@ def enter_trained(name: str, wanted: Wanted = BY_COMMAND) -> System:
             "digest": manifest["sha256"],
             "job_id": wanted.job,
             "created_by_id": wanted.account,
-            "created_at": made,
+            "created_at": when,
         },
     )
+    if new:
+        its = Run.objects.filter(made_by=None, format=MADE_HERE, source__startswith=f"system {name}, ")
+        its.update(made_by=system, system_digest=system.digest)
     return system
 
 
 def adopt() -> None:
-    """Enter what was trained before there was a registry, and link its runs; what is damaged stays out."""
+    """Enter whatever is kept and not entered yet; what is damaged, or of a corpus that is gone, stays out."""
     folders = folder_of("x").parent.glob(f"[!.]*/{storage.MANIFEST}")
     known = set(System.objects.values_list("name", flat=True))
     for name in sorted({file.parent.name for file in folders} - known):
         try:
-            if storage.read_manifest(folder_of(name))["kind"] == TRAINED:
-                system = enter_trained(name)
-                its = Run.objects.filter(
-                    made_by=None, format=MADE_HERE, source__startswith=f"system {name}, "
-                )
-                its.update(made_by=system, system_digest=system.digest)
+            enter(name)
         except (storage.BadModel, UnknownName):
             continue
+
+
+def system_row(name: str) -> System:
+    """The system `name`; raises UnknownName listing what exists."""
+    adopt()
+    found = System.objects.select_related("corpus").filter(name=name).first()
+    if found is None:
+        known = ", ".join(System.objects.values_list("name", flat=True)) or "none"
+        raise UnknownName(f"unknown system {name!r}; known: {known}")
+    return found
+
+
+def check_free(name: str, corpus: str, origin: str) -> None:
+    """Raise ImportRefused where another sort of system has the name, or one of another corpus."""
+    standing = System.objects.select_related("corpus").filter(name=name).first()
+    if standing is not None and (standing.origin, standing.corpus.name) != (origin, corpus):
+        raise ImportRefused(
+            f"system {name!r} stands already ({standing.origin}, corpus {standing.corpus.name!r}); "
+            "choose another name"
+        )
+
+
+def link_run(run: str, tag: str, wanted: Wanted = BY_COMMAND) -> None:
+    """Enter `tag` as the system that made an imported run, where it can be a system's name.
+
+    A system of that name and of the same corpus is it; one of another corpus is not, and the run then
+    stands without.
+    """
+    if not _NAME.fullmatch(tag):
+        return
+    adopt()
+    row = Run.objects.select_related("corpus").get(name=run)
+    if row.made_by_id is None:
+        system, _ = System.objects.get_or_create(
+            name=tag,
+            defaults={
+                "corpus": row.corpus,
+                "origin": RUNS,
+                "job_id": wanted.job,
+                "created_by_id": wanted.account,
+            },
+        )
+        if system.corpus_id == row.corpus_id:
+            Run.objects.filter(pk=row.pk).update(made_by=system)
+
+
+def remove_run(*, name: str, actor: Any = None) -> None:
+    """Remove a run and its rankings; raises InUse where a batch or a report was made from it."""
+    row = Run.objects.filter(name=name, published=True).first()
+    if row is None:
+        raise UnknownName(f"unknown run {name!r}")
+    with alone(f"run.{name}", "run", name), transaction.atomic():
+        audit.record(actor=actor, act="remove_run", run=name, digest=row.digest)
+        try:
+            row.delete()
+        except ProtectedError as error:
+            raise InUse(f"run {name!r} stays: {_held(error)} made from it") from error
+
+
+def remove_system(*, name: str, actor: Any = None) -> None:
+    """Remove a system and what is kept of it; raises InUse where runs of it are there."""
+    row, folder = system_row(name), folder_of(name)
+    away = folder.with_name(f".{name}.removed")
+    with alone(f"system.{name}", "system", name):
+        with transaction.atomic():
+            audit.record(actor=actor, act="remove_system", system=name, digest=row.digest)
+            try:
+                row.delete()
+            except ProtectedError as error:
+                raise InUse(
+                    f"system {name!r} stays: {_held(error)} made by it; remove those first"
+                ) from error
+            if folder.exists():
+                shutil.rmtree(away, ignore_errors=True)
+                folder.rename(away)  # undone by nothing, so it is last
+        shutil.rmtree(away, ignore_errors=True)
+
+
+def _held(error: ProtectedError) -> str:
+    """What hangs on something, the first few by name: "run a, run b and 3 more were"."""
+    names = sorted({f"{each._meta.verbose_name} {_called(each)}" for each in error.protected_objects})
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{', '.join(names[:3])}{more} {'was' if len(names) == 1 else 'were'}"
+
+
+def _called(row: Any) -> str:
+    """The name of whatever `row` is part of."""
+    return str(getattr(row, "batch", None) or getattr(row, "report", None) or row)

@@ -26,6 +26,7 @@ from evaluation.formats.scores import ScoreMatrix, read_scores
 from evaluation.formats.trec import read_run, write_run
 from evaluation.models import Ranking, Run
 from evaluation.selectors import Names, names_of, rankings_of, run_named
+from evaluation.services import registry
 from evaluation.services.writing import ImportRefused, alone, check_file, check_name
 from models_core.ranking import best_by_strip
 
@@ -62,7 +63,7 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a run is called and where it comes from; fields as those of `Run`."""
+    """What a run is called and where it comes from; fields as those of `Run`, `made_by` by its id."""
 
     name: str
     direction: str
@@ -71,6 +72,11 @@ class Made:
     source: str
     source_digest: str
     depth: int
+    made_by_id: int | None = None
+    split: str = ""
+    protocol: str = ""
+    seed: int | None = None
+    system_digest: str = ""
 
 
 def import_run(
@@ -84,13 +90,15 @@ def import_run(
     depth: int = DEPTH,
     captions: Path | None = None,
     cosine: bool = True,
+    wanted: registry.Wanted = registry.BY_COMMAND,
     progress: Progress = iter,
 ) -> RunReport:
     """Import `path` as the run `name`: a TREC run, or a matrix of scores, cut at `depth` (0: whole).
 
     A matrix may come as embeddings of images and captions, in one file or in `path` and `captions`, and
     is then computed as it is read: cosines, or inner products. `direction`: in annotation images ask and
-    captions are ranked, in search the reverse. `system` is what made it (default: the tag of a TREC run).
+    captions are ranked, in search the reverse. `system` is what made it (default: the tag of a TREC run),
+    and is entered as a system where it can be the name of one (see `registry.link_run`).
     Where the run stands with the same rankings, nothing changes. Raises UnknownName, FormatError, Busy,
     else ImportRefused; then nothing of it remains.
     """
@@ -119,13 +127,15 @@ def import_run(
     else:
         matrix = scores_of(*read_sides(path, captions), cosine=cosine)
         rankings = best_of(matrix, direction, depth)
-    return _store(
+    report = _store(
         Made(name, direction, system, format, source, _digest_of(files), depth),
         rankings,
         names,
         progress,
         began,
     )
+    registry.link_run(name, system, wanted)
+    return report
 
 
 def store_run(made: Made, rankings: Iterable[Named], corpus: str, *, progress: Progress = iter) -> RunReport:
@@ -156,6 +166,8 @@ def _store(
                     f"run {name!r} stands already with other rankings ({standing.query_count} queries of "
                     f"corpus {standing.corpus.name!r} from {standing.source}); choose another name"
                 )
+            if standing.made_by_id is None:  # it was made before systems were entered
+                Run.objects.filter(pk=standing.pk).update(made_by=made.made_by_id)
         else:
             if standing is not None:
                 standing.delete()

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from django.conf import settings
 from safetensors.numpy import save_file
 
 from annotation.formats.text import lines
-from annotation.registry import UnknownName
-from evaluation.services.examples import FOLD, Examples, examples_of
-from evaluation.services.registry import folder_of
+from evaluation.services import registry
+from evaluation.services.examples import FOLD, Examples, examples_from, examples_of
+from evaluation.services.kept import folder_of, kept
+from evaluation.services.sources import Sources
 from evaluation.services.writing import ImportRefused, alone, check_file, check_name
 from models_core import storage
 from models_core.device import CPU, torch_on
@@ -61,32 +61,11 @@ class Trained:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """What a training reads besides the corpus: files of the user's.
-
-    `background` are texts, a sentence a line; `features` vectors of images, whose ids `ids` lists;
-    `lemmas` the captions as their corpus lemmatises them, in Flickr8k's format.
-    """
-
-    background: tuple[str, ...] = ()
-    wordnet: str = ""
-    features: str = ""
-    ids: str = ""
-    lemmas: str = ""
-
-
-def kept(progress: Progress = no_progress) -> Kept:
-    """Phases of all corpora."""
-    return Kept(Path(settings.DATA_DIR) / "kept", progress)
-
-
 def system_named(name: str) -> System:
     """The stored system; raises UnknownName listing what exists, and storage.BadModel."""
     folder = folder_of(name)
     if not name or not (folder / storage.MANIFEST).is_file():
-        known = sorted(f.parent.name for f in folder_of("x").parent.glob(f"[!.]*/{storage.MANIFEST}"))
-        raise UnknownName(f"unknown system {name!r}; known: {', '.join(known) or 'none'}")
+        registry.system_row(name)  # where there is none, it says which there are
     return System.load(folder)
 
 
@@ -123,6 +102,7 @@ def train_system(
     sources: Sources | None = None,
     seed: int = 0,
     device: str = CPU,
+    wanted: registry.Wanted = registry.BY_COMMAND,
     progress: Progress = no_progress,
 ) -> Trained:
     """Train `recipe` (a name, or a TOML file) on images of `corpus`, and store it as the system `name`.
@@ -130,7 +110,8 @@ def train_system(
     `train` and `held_out` say which images, as `Examples.chosen` takes it; with `fold`, "1/5" say, that
     fold is left for testing, the next is held out and the others train. Where the same stands already,
     nothing changes. Raises ImportRefused where another stands, and whatever reading and training raise;
-    then no system is left. `device` is where it is computed (see `models_core.device`), and no part of it.
+    then no system is left. `device` is where it is computed (see `models_core.device`), and no part of it;
+    the registry keeps who `wanted` it.
     """
     check_name(name, "system")
     torch_on(device)
@@ -158,6 +139,7 @@ def train_system(
     kernels = folder.parent / f".training-{name}"
     with alone(f"system.{name}", "system", name):
         unchanged = folder.exists()
+        registry.check_free(name, corpus, "recipe")
         if unchanged:
             standing = storage.read_manifest(folder)["facts"]
             if any(standing.get(key) != value for key, value in facts.items()):
@@ -187,6 +169,7 @@ def train_system(
             progress("storing", 0, 1)
             system.save(folder)
             shutil.rmtree(kernels, ignore_errors=True)
+        registry.enter(name, wanted)
     return Trained(
         name,
         chosen.name,
@@ -209,16 +192,6 @@ def aids_of(recipes: Sequence[Recipe], sources: Sources, store: Kept) -> Aids:
     sentences = [line.strip() for file in sources.background for _, line in lines(Path(file)) if line.strip()]
     called = " and ".join(Path(file).name for file in sources.background)
     return Aids(read_sentences(sentences, kept=store), called, wordnet)
-
-
-def examples_from(corpus: str, sources: Sources) -> Examples:
-    """The corpus's images, with the features and lemmas of `sources` where it names some."""
-    return examples_of(
-        corpus,
-        features=Path(sources.features) if sources.features else None,
-        ids=Path(sources.ids) if sources.ids else None,
-        lemmas=Path(sources.lemmas) if sources.lemmas else None,
-    )
 
 
 def _by_fold(found: Examples, fold: str, seed: int) -> tuple[list[int], list[int]]:

@@ -9,8 +9,8 @@ from django.views.decorators.http import require_safe
 
 from annotation.web.access import RUNNING, for_roles
 from evaluation.models import System
-from evaluation.origins import ORIGINS
 from evaluation.services import registry
+from evaluation.services.origins import ORIGINS
 from evaluation.web.frame import framed
 from evaluation.web.job_lines import job_lines
 

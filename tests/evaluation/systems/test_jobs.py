@@ -6,9 +6,10 @@ import pytest
 
 from annotation import jobs
 from annotation.models import Job
-from evaluation.models import Run
+from evaluation.models import Run, System
 from evaluation.services.systems import folder_of
-from models_core.recipes.system import System
+from models_core.recipes import system
+from models_core.storage import digest
 
 pytestmark = pytest.mark.django_db
 
@@ -30,6 +31,12 @@ def test_a_training_and_a_ranking_are_jobs(training):
     done = now(training)
     assert (done.share, done.phase) == (1.0, "storing")
     assert done.result["training"] == 36
+    entered = System.objects.get()
+    assert (entered.name, entered.job, entered.recipe, entered.seed) == ("mine", training, "own", 0)
+    assert (entered.sources, entered.digest) == (
+        {done.arguments["features"]: digest(Path(done.arguments["features"]))},
+        done.result["sha256"],
+    )
     ranking = jobs.enqueue(kind="rank", arguments={"system": "mine", "split": "test"})
     assert jobs.run(ranking.pk) == Job.DONE
     assert [one["run"] for one in now(ranking).result["runs"]] == ["mine-annotation", "mine-search"]
@@ -80,7 +87,7 @@ def test_a_cancelled_training_leaves_no_system_and_goes_on(training):
     assert jobs.run(training.pk, stopping=look) == Job.DONE
     assert during == waiting
     assert not kernels.exists()
-    assert System.load(folder_of("mine")).kcca is not None
+    assert system.System.load(folder_of("mine")).kcca is not None
 
 
 def test_a_worker_that_must_end_hands_the_training_on(training):

@@ -3,8 +3,8 @@
 import sys
 
 from annotation.registry import discover
-from evaluation.origins.base import ORIGINS, Origin
+from evaluation.services.origins.base import ORIGINS, Origin, Wish
 
 discover(sys.modules[__name__])
 
-__all__ = ["ORIGINS", "Origin"]
+__all__ = ["ORIGINS", "Origin", "Wish"]

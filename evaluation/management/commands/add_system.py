@@ -1,0 +1,61 @@
+"""`manage.py add_system NAME PATH --corpus C [--format embeddings|scores]`: a system made elsewhere, kept.
+
+    python manage.py add_system clip clip.npz --corpus flickr30k
+    python manage.py add_system clip images.npy --captions captions.npy --corpus flickr30k
+    python manage.py add_system sae sae.npz --corpus flickr8k --format scores
+
+`rank` then makes runs of any split that the files cover. A TREC run is imported by `import_run`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.management.base import ReportCommand
+from evaluation.management.training import REFUSALS
+from evaluation.services.bringing import FORMATS, bring
+
+
+class Command(ReportCommand):
+    help = "Keep embeddings or scores of a corpus as a system; where the same stands, nothing changes."
+    refusals = (*ReportCommand.refusals, *REFUSALS)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("name", help="What the system shall be called")
+        parser.add_argument("path", type=Path, help="Embeddings or scores (npz, npy, safetensors)")
+        parser.add_argument("--corpus", required=True, help="The corpus that they are of")
+        parser.add_argument(
+            "--format", default=FORMATS[0], help=f"One of: {', '.join(FORMATS)} (default: {FORMATS[0]})"
+        )
+        parser.add_argument(
+            "--captions", type=Path, metavar="FILE", help="Embeddings of captions, where PATH has the images'"
+        )
+        parser.add_argument(
+            "--inner-products", action="store_true", help="Rank by inner products, not by cosines"
+        )
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        return asdict(
+            bring(
+                name=options["name"],
+                corpus=options["corpus"],
+                path=options["path"],
+                format=options["format"],
+                captions=options["captions"],
+                cosine=not options["inner_products"],
+            )
+        )
+
+    def show(self, report: dict[str, Any]) -> str:
+        end = "is already there, nothing changed" if report["unchanged"] else "kept"
+        wide = f", {report['dimensions']} dimensions" if report["dimensions"] else ""
+        return (
+            f"{report['images']} images, {report['captions']} captions of corpus {report['corpus']!r}{wide}\n"
+            f"system {report['system']!r} ({report['format']}) {end}\n"
+            f"{report['folder']}, SHA-256 {report['sha256']}"
+        )

@@ -1,0 +1,19 @@
+"""Where systems and finished phases are kept under DATA_DIR."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.conf import settings
+
+from models_core.recipes.kept import Kept, Progress, no_progress
+
+
+def kept(progress: Progress = no_progress) -> Kept:
+    """Phases of all corpora."""
+    return Kept(Path(settings.DATA_DIR) / "kept", progress)
+
+
+def folder_of(name: str) -> Path:
+    """Where what is kept of the system `name` is, or will be."""
+    return Path(settings.DATA_DIR) / "systems" / name

@@ -1,0 +1,194 @@
+"""Systems as rows: trained, brought, known by runs, trained before there were rows; and taken out again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.core.management import CommandError
+
+from annotation import jobs
+from annotation.models import Campaign
+from evaluation.models import Batch, BatchRun, Run, System
+from evaluation.selectors import rankings_of, run_named
+from evaluation.services import registry
+from evaluation.services.kept import folder_of
+from evaluation.services.origins import ORIGINS
+from models_core import storage
+from tests.evaluation.database.conftest import IMAGES, matrix_file, said
+
+pytestmark = pytest.mark.django_db
+CAPTIONS = [f"{image}.jpg#{n}" for image in IMAGES for n in range(3)]
+PICTURES = [f"{image}.jpg" for image in IMAGES]
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Path:
+    """Each image's captions point where it does, the third a little less so."""
+    sides = np.eye(3, dtype=np.float32)
+    texts = np.repeat(sides, 3, axis=0)
+    texts[2::3] += 0.5
+    file = tmp_path / "clip.npz"
+    np.savez(
+        file,
+        images=sides,
+        captions=texts,
+        image_ids=np.array(PICTURES),
+        caption_ids=np.array(CAPTIONS),
+    )
+    return file
+
+
+@pytest.fixture
+def split(tmp_path: Path) -> Path:
+    file = tmp_path / "split.txt"
+    file.write_text("a.jpg\nc.jpg\n")
+    return file
+
+
+def keep(file: Path, name: str = "clip", *more: object) -> dict[str, object]:
+    return json.loads(said("add_system", name, file, "--corpus", "small", "--json", *more))
+
+
+def test_brought_embeddings_rank_any_split_that_they_cover(corpus, vectors, split):
+    report = keep(vectors)
+    assert (report["images"], report["captions"], report["dimensions"]) == (3, 9, 3)
+    vectors.unlink()
+    said("rank", "clip", "--split", split)
+    run = run_named("clip-annotation")
+    assert (run.query_count, run.made_by, run.system) == (2, System.objects.get(), "clip (embeddings)")
+    assert (run.split, run.protocol, run.seed) == (str(split), "one caption", 0)
+    assert run.system_digest == report["sha256"] == System.objects.get().digest
+    names = {image.pk: image.filename for image in run.corpus.images.all()}
+    for query, items, scores in rankings_of(run):
+        owner = run.corpus.images.get(captions__pk=items[0]).filename
+        assert owner == names[query]
+        # (1, .5, .5) and (1.5, .5, .5): cosines, not products.
+        assert scores.tolist() == pytest.approx([1.5 / 2.75**0.5, 0.5 / 2.75**0.5])
+
+
+def test_inner_products_are_another_system(corpus, vectors, split):
+    keep(vectors, "dot", "--inner-products")
+    said("rank", "dot", "--split", split)
+    assert next(rankings_of(run_named("dot-search")))[2].tolist() == [1.5, 0.5]
+
+
+def test_brought_scores_rank_and_are_kept_under_the_corpus_s_names(corpus, tmp_path, split):
+    scores = np.arange(27).reshape(3, 9)
+    file = matrix_file(tmp_path, "sae", scores, list(IMAGES), CAPTIONS)
+    keep(file, "sae", "--format", "scores")
+    said("rank", "sae", "--split", split, "--protocol", "any of five")
+    _, items, values = next(rankings_of(run_named("sae-annotation")))
+    assert values.tolist() == [8.0, 7.0, 6.0, 2.0, 1.0, 0.0]
+
+
+def test_the_same_again_changes_nothing_and_other_files_are_refused(corpus, vectors, tmp_path):
+    assert (keep(vectors)["unchanged"], keep(vectors)["unchanged"]) == (False, True)
+    with pytest.raises(CommandError, match="'clip' stands already, of other files or ids"):
+        keep(vectors, "clip", "--inner-products")
+    with pytest.raises(CommandError, match="'clip' stands already .embeddings, corpus 'small'."):
+        keep(matrix_file(tmp_path, "x", np.eye(3), PICTURES, CAPTIONS[:3]), "clip", "--format", "scores")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        ({"image_ids": np.array(["a.jpg", "b.jpg", "z.jpg"])}, r"clip.npz: row 2 .* 'z.jpg', no image of"),
+        ({"caption_ids": np.array([*CAPTIONS[:8], "c_1"])}, r"rows 7 and 8 .* are of one caption, 'c_1'"),
+        ({"images": np.full((3, 3), np.nan)}, r"clip.npz: the embedding of 'a.jpg' is not finite"),
+        ({"images": np.eye(3, 4)}, r"captions have 3 dimensions, images 4"),
+        ({"images": np.array([[None] * 3] * 3)}, r"holds pickled objects"),
+    ],
+)
+def test_what_is_wrong_leaves_nothing_and_names_file_and_row(corpus, vectors, spoil, says):
+    with np.load(vectors) as held:
+        np.savez(vectors, **{**held, **spoil})
+    with pytest.raises(CommandError, match=says):
+        keep(vectors)
+    assert not System.objects.exists() and not folder_of("x").parent.exists()
+
+
+def test_a_split_that_is_not_covered_is_not_ranked(corpus, split, tmp_path):
+    file = matrix_file(tmp_path, "part", np.eye(2), PICTURES[:2], ["a.jpg#2", "b.jpg#2"])
+    keep(file, "part", "--format", "scores")
+    with pytest.raises(CommandError, match="no scores of image 'c.jpg' .1 of 2 are missing."):
+        said("rank", "part", "--split", split)
+    assert not Run.objects.exists()
+
+
+def test_a_run_from_a_file_enters_its_system_once_and_for_both_directions(corpus, tmp_path):
+    file = matrix_file(tmp_path, "m", np.eye(3), PICTURES, CAPTIONS[::3])
+    for direction in ("annotation", "search"):
+        ask = ("--corpus", "small", "--format", "scores", "--direction", direction)
+        said("import_run", f"m-{direction}", file, *ask, "--system", "elsewhere")
+    system = System.objects.get()
+    assert (system.name, system.origin, system.runs.count()) == ("elsewhere", "runs", 2)
+    assert ORIGINS.get(system.origin).matrices is None
+    with pytest.raises(CommandError, match="'elsewhere' is known by its runs alone"):
+        said("rank", "elsewhere", "--split", "1/1")
+
+
+def test_a_tag_that_cannot_be_a_name_enters_nothing(corpus, tmp_path):
+    file = matrix_file(tmp_path, "m", np.eye(3), PICTURES, CAPTIONS[::3])
+    said("import_run", "m", file, "--corpus", "small", "--format", "scores", "--system", "a b (best)")
+    assert run_named("m").made_by is None and not System.objects.exists()
+
+
+def test_what_was_kept_before_there_were_rows_is_entered_with_its_runs(corpus, vectors, split):
+    keep(vectors)
+    said("rank", "clip", "--split", split)
+    Run.objects.update(made_by=None, system_digest="")
+    System.objects.all().delete()
+    registry.adopt()
+    system = System.objects.get()
+    assert (system.name, system.origin, system.corpus.name) == ("clip", "embeddings", "small")
+    assert set(Run.objects.values_list("made_by", "system_digest")) == {(system.pk, system.digest)}
+
+
+def test_what_stands_as_it_was_asked_for_is_not_computed_again(corpus, vectors, split):
+    keep(vectors)
+    said("rank", "clip", "--split", split)
+    (folder_of("clip") / storage.ARRAYS).unlink()
+    assert said("rank", "clip", "--split", split).count("there already, nothing changed") == 2
+    with pytest.raises(CommandError, match="arrays.safetensors is missing"):
+        said("rank", "clip", "--split", split, "--protocol", "first caption")
+
+
+def test_a_system_goes_once_its_runs_are_gone(corpus, vectors, split):
+    keep(vectors)
+    said("rank", "clip", "--split", split)
+    with pytest.raises(registry.InUse, match="run clip-annotation, run clip-search were made by it"):
+        registry.remove_system(name="clip")
+    assert folder_of("clip").exists()
+    for direction in ("annotation", "search"):
+        registry.remove_run(name=f"clip-{direction}")
+    registry.remove_system(name="clip")
+    assert not System.objects.exists() and list(folder_of("x").parent.iterdir()) == []
+
+
+def test_a_run_that_a_batch_pooled_stays(corpus, vectors, split):
+    keep(vectors)
+    said("rank", "clip", "--split", split)
+    run = run_named("clip-search")
+    batch = Batch.objects.create(
+        name="pool",
+        corpus=run.corpus,
+        campaign=Campaign.objects.create(name="pool", corpus=run.corpus),
+        depth=1,
+        judges=1,
+        seed=0,
+        digest="",
+    )
+    BatchRun.objects.create(batch=batch, run=run, position=0, digest=run.digest)
+    with pytest.raises(registry.InUse, match="run 'clip-search' stays: batch run pool was made from it"):
+        registry.remove_run(name="clip-search")
+    assert run_named("clip-search").rankings.count() == 2
+
+
+def test_a_brought_system_is_ranked_by_a_job(corpus, vectors, split):
+    keep(vectors)
+    job = jobs.enqueue(kind="rank", arguments={"system": "clip", "split": str(split)})
+    assert jobs.run(job.pk) == job.DONE
+    assert System.objects.get().runs.count() == 2
