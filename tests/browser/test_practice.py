@@ -1,4 +1,4 @@
-"""Practice in a browser: by keys, by mouse and by touch, on the page's own frame; its pages pass axe."""
+"""Practice in a browser: from the instructions to the work, on the page's own frame; its pages pass axe."""
 
 from __future__ import annotations
 
@@ -100,19 +100,6 @@ def test_a_box_is_drawn_by_mouse_and_compared_with_the_right_one(open_page: Open
     page.get_by_role("button", name="Send this box").click()
     assert verdict(page) == "That is not right"
     expect(page.locator(".verdict")).to_contain_text("A good box reaches 80 %.")
-
-
-def test_it_goes_by_touch(open_page: Open, tmp_path: Path):
-    desk.campaign(tmp_path / "drawn")
-    page = open_page(390, 844, has_touch=True, is_mobile=True)
-    begin(page, q.BOX_COVERAGE)
-    for item in ITEMS[q.BOX_COVERAGE]:
-        name = "All have a box" if item.right == "complete" else "A box is missing"
-        page.get_by_role("button", name=name).tap()
-        assert verdict(page) == "That is right"
-        page.get_by_role("link", name=re.compile("Next|How it went")).tap()
-        page.wait_for_load_state("load")
-    expect(page.get_by_text("5 of 5 were right.")).to_be_visible()
 
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)

@@ -1,0 +1,185 @@
+"""Every kind of question practised by keyboard alone, by mouse alone, and by touch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from annotation.campaign_settings import settings_of
+from annotation.models import Campaign
+from annotation.practice import ITEMS, Item, scene
+from annotation.practice.scenes import Corners
+from annotation.protocol import questions as q
+from annotation.protocol.questions import ASKED_BY
+from tests.browser.box_editor import EDGES, Fingers, Place
+from tests.browser.conftest import Open, sign_in
+from tests.browser.test_practice import drag, gold, ready
+from tests.factories import a_corpus, an_image
+from tests.web import world
+
+SENTENCE = "A boy throws a frisbee for his dog."
+#: What is practised: every kind's first item, and the first that asks for a sentence.
+WALKED = [
+    *((tasks, kind, 1) for tasks, kinds in ASKED_BY.items() for kind in kinds),
+    ("captions", q.CAPTION_WRITING, next(n for n, i in enumerate(ITEMS[q.CAPTION_WRITING], 1) if i.models)),
+]
+
+
+class Hands:
+    """How somebody answers; `item` is what is shown. Places are in the pixels of its picture."""
+
+    page_options: dict[str, Any] = {}
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def at(self, item: Item, place: Place) -> Place:
+        """Where a place of the picture lies in the window."""
+        frame, image = self.page.locator("[data-frame]").bounding_box(), scene(item.scene).image
+        assert frame and image.width and image.height
+        return (
+            frame["x"] + place[0] * frame["width"] / image.width,
+            frame["y"] + place[1] * frame["height"] / image.height,
+        )
+
+    def press(self, button: Locator) -> None:
+        raise NotImplementedError
+
+    def draw(self, item: Item, corners: Corners) -> None:
+        raise NotImplementedError
+
+    def tick(self, sentences: Sequence[tuple[str, bool]]) -> None:
+        for text, fits in sentences:
+            if fits:
+                self.press(self.page.get_by_text(text, exact=True))
+
+    def write(self, text: str) -> None:
+        self.page.keyboard.type(text)
+
+
+class Keys(Hands):
+    """No pointer at all: single keys, Tab, Enter."""
+
+    def press(self, button: Locator) -> None:
+        key = button.get_attribute("data-key") or "Enter"
+        self.page.keyboard.press(key.capitalize() if len(key) > 1 else key)
+
+    def draw(self, item: Item, corners: Corners) -> None:
+        if self.page.locator("[data-regions]").count():
+            # Further than those that are there: no two regions are the same.
+            for _ in range(1 + self.page.locator(".border").count()):
+                self.page.keyboard.press("ArrowRight")
+            self.page.keyboard.press("Enter")
+            return
+        first = self.page.get_by_label(EDGES[0], exact=True)
+        for _ in range(40):
+            self.page.keyboard.press("Tab")
+            if first.evaluate("field => field === document.activeElement"):
+                break
+        for edge in corners:
+            self.page.keyboard.type(str(edge))
+            self.page.keyboard.press("Tab")
+
+    def tick(self, sentences: Sequence[tuple[str, bool]]) -> None:
+        for number, (_text, fits) in enumerate(sentences, 1):
+            if fits:
+                self.page.keyboard.press(str(number))
+
+
+class Mouse(Hands):
+    """Clicks and drags; words are typed where one clicked."""
+
+    def press(self, button: Locator) -> None:
+        button.click()
+
+    def draw(self, item: Item, corners: Corners) -> None:
+        xmin, ymin, xmax, ymax = corners
+        drag(self.page, item, (xmin - 1, ymin - 1, xmax, ymax))
+
+    def write(self, text: str) -> None:
+        if self.page.locator(".writing").count():
+            self.page.get_by_label("Your sentence").click()
+        super().write(text)
+
+
+class Touch(Hands):
+    """A finger on a phone."""
+
+    page_options = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
+
+    def press(self, button: Locator) -> None:
+        button.tap()
+
+    def draw(self, item: Item, corners: Corners) -> None:
+        xmin, ymin, xmax, ymax = corners
+        fingers = Fingers(self.page)
+        fingers.down(self.at(item, (xmin - 1, ymin - 1)))
+        for share in (0.5, 1.0):
+            place = (xmin - 1 + (xmax - xmin + 1) * share, ymin - 1 + (ymax - ymin + 1) * share)
+            fingers.move(self.at(item, place))
+            # A finger that leaves in full swing flings.
+            self.page.wait_for_timeout(100)
+        fingers.up()
+
+    def write(self, text: str) -> None:
+        if self.page.locator(".writing").count():
+            self.page.get_by_label("Your sentence").tap()
+        self.page.keyboard.insert_text(text)
+
+
+def answer(hands: Hands, kind: str, item: Item) -> None:
+    """Answer what is shown, rightly."""
+    page = hands.page
+    if kind == q.BOX_DRAWING:
+        expect(page.locator("[data-frame].is-drawn-on")).to_be_visible()
+        hands.draw(item, gold(item))
+    elif kind == q.REGION_DESCRIPTION:
+        expect(page.locator("[data-frame].is-drawn-on")).to_be_visible()
+        for number, (corners, words) in enumerate(item.regions, 1):
+            hands.draw(item, corners)
+            expect(page.get_by_label(f"Region {number}: what it shows")).to_be_focused()
+            hands.write(words)
+            if isinstance(hands, Keys):
+                page.keyboard.press("Enter")
+    elif kind == q.RELEVANCE:
+        onward = page.locator("[data-step='1']")
+        for place, (_name, sentences) in enumerate(item.blocks):
+            expect(page.locator(".block").nth(place)).to_have_class(re.compile("is-in-hand"))
+            hands.tick(sentences)
+            if place < len(item.blocks) - 1:
+                hands.press(onward)
+    elif item.models:
+        hands.write(SENTENCE)
+    hands.press(page.locator(f".choice[value='{item.right or q.answers_to(kind)[0]}']"))
+
+
+@pytest.fixture
+def campaigns(transactional_db: None) -> None:
+    """A campaign of each sort, of its name, in which ann may practise."""
+    corpus = a_corpus("all", [an_image("one", "A dog runs .", layered=False)])
+    for tasks in ASKED_BY:
+        plain = settings_of({}).as_dict()
+        Campaign.objects.create(name=tasks, corpus=corpus, tasks=tasks, settings=plain, state=Campaign.OPEN)
+    world.account("ann", "annotator")
+
+
+@pytest.mark.parametrize("way", [Keys, Mouse, Touch])
+def test_every_kind_is_practised(way: type[Hands], campaigns: None, open_page: Open):
+    page = open_page(**way.page_options)
+    sign_in(page, "ann")
+    hands = way(page)
+    for tasks, kind, number in WALKED:
+        item = ITEMS[kind][number - 1]
+        page.goto(f"/tasks/{tasks}/{kind}/practice/?n={number}")
+        ready(page)
+        answer(hands, kind, item)
+        verdict = page.locator(".verdict h2")
+        expect(verdict, f"{kind} {number}").to_be_focused()
+        expect(verdict).to_have_text("That is right" if item.right else "An answer that would do")
+        ready(page)
+        hands.press(page.locator(".verdict .go"))
+        expect(page.get_by_text(f"Practice, {number + 1} of {len(ITEMS[kind])}")).to_be_visible()
