@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from annotation.jobs import Progress
+from evaluation.services.phases import Tell
 from evaluation.services.registry import Wanted
 
 #: Phase -> the share of the whole after it, in order; what is not listed names itself and moves nothing.
@@ -42,3 +43,8 @@ class Phases:
             start = ends[place - 1] if place else 0.0
             share = max(self.progress.share, start + (ends[place] - start) * min(1.0, done / max(1, of)))
         self.progress.advance(share, phase=phase)
+
+
+def told_by(progress: Progress) -> Tell:
+    """What services of batches tell, told to a job: the phase, and a share that never falls."""
+    return lambda phase, share: progress.advance(max(progress.share, share), phase=phase)

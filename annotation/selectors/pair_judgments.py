@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from django.db.models import Count
+
 from annotation.models import Campaign, Caption, Image, Judgment, Standing
 from annotation.protocol.paging import CONTROL, ROLES, WANTED
 from annotation.protocol.questions import GRADED_RELEVANCE
@@ -37,24 +39,31 @@ class PairJudgment:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """How a judge did on known items, and why their answers are not used ("" where they are)."""
+    """How a judge did on known items, and why their answers are not used ("" where they are).
+
+    `answers` are their pages, or grades, that stand: what is withdrawn is not among them.
+    """
 
     known: int
     right: int
     unused: str = ""
+    answers: int = 0
 
 
 def judges(campaign: Campaign, trust: TrustSettings) -> dict[str, Judge]:
     """Everybody who has a standing in a campaign of pairs, by pseudonym; `trust` are its settings."""
     (kind,) = campaign.kinds
     bar = trust.bar_of(kind)
+    stand = Judgment.objects.filter(campaign=campaign, kind=kind, void=False, flag="", image__isnull=False)
+    answers = dict(stand.values_list("worker").annotate(n=Count("id")).order_by())
     found = {}
     rows = Standing.objects.filter(campaign=campaign, kind=kind).order_by("worker__pseudonym")
-    for name, state, known, right in rows.values_list("worker__pseudonym", "state", "known", "right"):
+    columns = ("worker", "worker__pseudonym", "state", "known", "right")
+    for worker, name, state, known, right in rows.values_list(*columns):
         unused = "suspended" if state == SUSPENDED else ""
         if not unused and right < bar * known:
             unused = f"{right} of {known} known items right"
-        found[name] = Judge(known, right, unused)
+        found[name] = Judge(known, right, unused, answers.get(worker, 0))
     return found
 
 

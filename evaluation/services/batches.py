@@ -31,6 +31,7 @@ from evaluation.pooling.pools import Integers, among, pool
 from evaluation.pooling.pricing import Price, pages_of, price
 from evaluation.pooling.unlikely import THRESHOLD
 from evaluation.selectors import run_named
+from evaluation.services.phases import Tell, part, silent
 from evaluation.services.pooled import Pooled, pooled
 from evaluation.services.stored_answers import Answers, BatchRefused, earlier, reusable, stored
 from evaluation.services.writing import alone, check_name
@@ -132,13 +133,15 @@ def plan(
     settings: Mapping[str, Any] | None = None,
     reuse: Sequence[str] | None = None,
     seconds: float | None = None,
+    tell: Tell = silent,
 ) -> Plan:
     """What a batch of the top `depth` of `runs` would ask, and cost; nothing is written.
 
     `threshold`: of BLEU_pre; None leaves all pairs in. `judges` a pair (default: as the campaign's
     `settings` say). `reuse` names judgments from files (default: those certain to be on the scale of
     `tasks`); batches of the corpus are always reused. `seconds` an answer (default: as in the last batch
-    that was answered). Raises UnknownName, BadPool, CampaignError, BatchRefused.
+    that was answered). `tell` is told how far it is. Raises UnknownName, BadPool, CampaignError,
+    BatchRefused.
     """
     if tasks not in OF_PAIRS:
         raise BatchRefused(f"tasks {tasks!r}: expected one of {', '.join(OF_PAIRS)}")
@@ -150,8 +153,9 @@ def plan(
         wanted["answers"] = {**wanted.get("answers", {}), kind: judges}
     frozen = settings_of(wanted)
     chosen = [run_named(name) for name in runs]
-    found = pooled(corpus, chosen, width=max(1, depth))
+    found = pooled(corpus, chosen, width=max(1, depth), tell=part(tell, 0.0, 0.6))
     whole = pool(found.shortlists, found.space, depth=depth)
+    tell("reading answers", 0.6)
     before = earlier(corpus, tasks)
     names = tuple(reusable(corpus, tasks) if reuse is None else reuse)
     answers, _ = stored(corpus=corpus, tasks=tasks, reuse=names, batches=before)
@@ -159,6 +163,7 @@ def plan(
 
     candidates = whole.to_judge
     open_ = candidates[~among(candidates, enough)]
+    tell("leaving unlikely pairs out", 0.8)
     if threshold is None:
         filtered, fillers, asked = 0, open_[:0], open_
     else:
@@ -204,12 +209,19 @@ def plan(
     )
 
 
-def launch(plan: Plan, name: str, *, known_from: str | None = None, begin: bool = True) -> Launched:
+def launch(
+    plan: Plan,
+    name: str,
+    *,
+    known_from: str | None = None,
+    begin: bool = True,
+    actor: Any = None,
+) -> Launched:
     """Open the campaign `name` that asks about what is planned, and keep the batch: both or nothing.
 
-    `known_from` is a split whose images become known items. Unless it is to `begin`, the campaign stays a
-    draft. Where the batch stands, made from the same, nothing changes. Raises BatchRefused, CampaignError,
-    BadItem, UnknownName, Busy.
+    `known_from` is a split whose images become known items; `actor` is the account that asks. Unless it is
+    to `begin`, the campaign stays a draft. Where the batch stands, made from the same, nothing changes.
+    Raises BatchRefused, CampaignError, BadItem, UnknownName, Busy.
     """
     check_name(name, "batch")
     with alone(f"batch.{name}", "batch", name):
@@ -232,15 +244,19 @@ def launch(plan: Plan, name: str, *, known_from: str | None = None, begin: bool 
             fillers.setdefault(image, []).append(caption)
         with sql.writing():
             campaign = campaigns.create(
-                name=name, corpus=plan.corpus, tasks=plan.tasks, settings=plan.settings.as_dict()
+                name=name,
+                corpus=plan.corpus,
+                tasks=plan.tasks,
+                settings=plan.settings.as_dict(),
+                actor=actor,
             )
             opened = campaigns.open_pairs(
-                campaign=campaign, pairs=plan.pooled.called(plan.asked), fillers=fillers
+                campaign=campaign, pairs=plan.pooled.called(plan.asked), fillers=fillers, actor=actor
             )
             if known_from is not None:
-                controls.from_split(campaign=campaign, split=known_from)
+                controls.from_split(campaign=campaign, split=known_from, actor=actor)
             if begin:
-                campaigns.begin(campaign=campaign)
+                campaigns.begin(campaign=campaign, actor=actor)
             batch = Batch.objects.create(
                 corpus=campaign.corpus,
                 name=name,

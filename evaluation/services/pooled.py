@@ -19,6 +19,7 @@ from evaluation.models import Run
 from evaluation.pooling.pools import ANNOTATION, BadPool, Integers, Shortlist, Space
 from evaluation.pooling.unlikely import bleu_pre
 from evaluation.selectors import Names, names_of, rankings_of
+from evaluation.services.phases import Tell, silent
 
 #: How many items of a ranking are read at most: no image has more relevant ones to be looked for.
 WIDEST = 100
@@ -86,13 +87,14 @@ class Pooled:
         ]
 
 
-def pooled(corpus: str, runs: Sequence[Run], *, width: int = WIDEST) -> Pooled:
+def pooled(corpus: str, runs: Sequence[Run], *, width: int = WIDEST, tell: Tell = silent) -> Pooled:
     """The best `width` items of `runs`; raises BadPool for none, or one of another corpus, or cut short."""
     if not runs:
         raise BadPool("no run to pool; name at least one")
     names = names_of(corpus)
     lists: list[tuple[Run, list[int], list[Integers]]] = []
-    for run in runs:
+    for number, run in enumerate(runs):
+        tell("reading runs", number / len(runs))
         if run.corpus.name != corpus:
             raise BadPool(f"run {run.name!r} is of corpus {run.corpus.name!r}, not {corpus!r}; leave it out")
         queries, items = [], []

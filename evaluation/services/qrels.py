@@ -27,6 +27,7 @@ from evaluation.qrels import (
 )
 from evaluation.selectors import Names, judgment_set, names_of, pairs_of, qrels_of
 from evaluation.services.judgments import KEYWORD_FORMATS
+from evaluation.services.phases import Tell, over, part, silent
 from evaluation.services.writing import CHUNK, ImportRefused, alone, check_name
 
 Pairs = Sequence[tuple[str, str]]
@@ -64,7 +65,13 @@ class QrelsReport:
 
 
 def freeze_qrels(
-    *, name: str, corpus: str, judgments: str, rule: str | None = None, originals: bool = True
+    *,
+    name: str,
+    corpus: str,
+    judgments: str,
+    rule: str | None = None,
+    originals: bool = True,
+    tell: Tell = silent,
 ) -> QrelsReport:
     """Freeze the published `judgments` of `corpus` as the next version of the qrels `name`.
 
@@ -77,12 +84,13 @@ def freeze_qrels(
     check_name(name, "qrels")
     source = judgment_set(corpus, judgments)
     names = names_of(corpus)
-    pairs = list(pairs_of(source, names))
+    found = pairs_of(source, names)
+    pairs = list(over(found, total=source.pair_count, tell=part(tell, 0.0, 0.4), phase="reading judgments"))
     settings = QrelsSettings(_fitting(asked, source, pairs), originals)
     # A keyword may be spelt as an image is called.
     images = {} if source.format in KEYWORD_FORMATS else names.image
     own = _originals(pairs, names, images) if originals else []
-    return _freeze(name, settings, pairs, own, names, images, judgments=source)
+    return _freeze(name, settings, pairs, own, names, images, tell=tell, judgments=source)
 
 
 def freeze_protocol(
@@ -126,6 +134,7 @@ def _freeze(
     originals: Pairs,
     names: Names,
     asking: Mapping[str, int],
+    tell: Tell = silent,
     **source: Any,
 ) -> QrelsReport:
     """The next version of `name`, unless the newest holds the same; `source` says what it is made of."""
@@ -161,7 +170,7 @@ def _freeze(
                 row_count=len(made.rows),
                 **source,
             )
-            _write(made, snapshot, names, asking)
+            _write(made, snapshot, names, asking, tell)
     return QrelsReport(
         qrels=name,
         version=made.version,
@@ -204,9 +213,10 @@ def _originals(pairs: list[JudgedPair], names: Names, asking: Mapping[str, int])
     ]
 
 
-def _write(made: Qrels, snapshot: QrelsSnapshot, names: Names, asking: Mapping[str, int]) -> None:
+def _write(made: Qrels, snapshot: QrelsSnapshot, names: Names, asking: Mapping[str, int], tell: Tell) -> None:
+    rows = over(made.rows, total=len(made.rows), tell=part(tell, 0.5, 1.0), phase="writing qrels")
     try:
-        for chunk in chunks(made.rows, CHUNK):
+        for chunk in chunks(rows, CHUNK):
             values = (
                 (
                     *(snapshot.pk, asking.get(row.query), "" if row.query in asking else row.query),

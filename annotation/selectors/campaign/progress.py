@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, OpenImage, Standing
 from annotation.protocol.boxes import STAGES
-from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
+from annotation.protocol.questions import CONTROL, COUNTED, DOUBLE_CHECK
 from annotation.protocol.state import LINKING, VERIFICATION
 from annotation.selectors.campaign.cost import QUALIFICATION
 from annotation.selectors.campaign.kept import kept
@@ -157,8 +157,11 @@ def pace(campaign: Campaign, *, at: datetime | None = None, fresh: bool = False)
 def to_come(campaign: Campaign, *, fresh: bool = False) -> int | None:
     """How many answers the campaign still takes: as many an image as the finished ones took.
 
-    At least those that its open tasks want. None while fewer than `TELLING` images are finished.
+    At least those that its open tasks want. None while fewer than `TELLING` images are finished. Where
+    questions are only counted, all of them were asked when the images were opened.
     """
+    if set(campaign.kinds) <= set(COUNTED):
+        return sum(of.wanting + of.in_hand for of in tasks(campaign, fresh=fresh).values())
     now = funnel(campaign, fresh=fresh)
     wanting = sum(of.wanting + of.in_hand for of in tasks(campaign, fresh=fresh).values())
     if now.complete == now.images:

@@ -16,7 +16,7 @@ from annotation.management.base import ReportCommand, table
 from evaluation.management.commands.collect_judgments import unused_text
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.pooling.pools import BadPool
-from evaluation.services.collecting import state
+from evaluation.services.batch_state import state
 from evaluation.services.stored_answers import BatchRefused
 
 
@@ -33,14 +33,21 @@ class Command(ReportCommand):
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
-        return asdict(state(options["batch"], omissions=options["omissions"], measure=options["measure"]))
+        found = state(options["batch"], omissions=options["omissions"], measure=options["measure"])
+        ends = found.ends_at.isoformat() if found.ends_at is not None else None
+        return {**asdict(found), "ends_at": ends, "complete": found.complete}
 
     def show(self, report: dict[str, Any]) -> str:
         counts = f"{report['judged']} of {report['numbers']['asked']} pairs have {report['judges']} answers"
+        ends = f", expected by {report['ends_at'][:10]}" if report["ends_at"] else ""
+        again = report["top_up"]
         lines = [
             f"batch {report['batch']!r} of corpus {report['corpus']!r}, {report['tasks']}, {report['state']}",
             f"{report['open']} tasks open; {counts}; {report['answers']} answers, {report['earned']}",
+            f"{report['wanting']} answers to come, {report['to_come']}{ends}",
+            _agreement(report["agreement"]),
             *unused_text(report["unused"], report["batch"]),
+            *([f"that is {again['answers']} answers, {again['price']}"] if again["answers"] else []),
             *([_loss(report["loss"])] if report["loss"] else []),
         ]
         if report["left_out"] is not None:
@@ -48,6 +55,12 @@ class Command(ReportCommand):
             keys = ("run", "direction", "own", "relevant", "score", "score_without", "place", "place_without")
             lines += ["", table(head, [[one[key] for key in keys] for one in report["left_out"]])]
         return "\n".join(lines)
+
+
+def _agreement(found: dict[str, Any]) -> str:
+    if found["value"] is None:
+        return f"agreement: {found['reason']}"
+    return f"judges agree with alpha {found['value']:.2f} over {found['items']} pairs"
 
 
 def _loss(loss: dict[str, Any]) -> str:

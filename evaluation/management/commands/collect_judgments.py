@@ -2,9 +2,11 @@
 
     python manage.py collect_judgments first
     python manage.py freeze_qrels pooled --corpus flickr8k --judgments first
+    python manage.py collect_judgments first --freeze pooled
 
-The judgments hold what was asked for in this batch and in those before it, and the files it reused.
-Collected again, nothing changes unless more was answered, or withdrawn; then the next set is made, NAME-2.
+The judgments hold what was asked for in this batch and in those before it, and the files it reused. The
+third does what the first two do. Collected again, nothing changes unless more was answered, or withdrawn;
+then the next set is made, NAME-2.
 """
 
 from __future__ import annotations
@@ -17,16 +19,15 @@ from django.core.management.base import CommandParser
 from annotation.exclusive import Busy
 from annotation.management.base import ReportCommand
 from evaluation.services.collecting import collect
+from evaluation.services.settling import settle
 from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.writing import ImportRefused
 
 
-def unused_text(unused: dict[str, str], campaign: str) -> list[str]:
-    """A line for each judge whose answers do not count."""
-    return [
-        f"not used: {judge} ({why}); discard_worker {campaign} {judge} has their pages asked again"
-        for judge, why in unused.items()
-    ]
+def unused_text(unused: dict[str, str], batch: str) -> list[str]:
+    """A line for each judge whose answers do not count, and what helps."""
+    lines = [f"not used: {judge} ({why})" for judge, why in unused.items()]
+    return [*lines, f"top_up {batch} has their pages asked again"] if lines else []
 
 
 class Command(ReportCommand):
@@ -36,9 +37,13 @@ class Command(ReportCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("batch")
+        parser.add_argument("--freeze", metavar="QRELS", help="Freeze them at once, under the usual rule")
 
     def report(self, **options: Any) -> dict[str, Any]:
-        return asdict(collect(options["batch"]))
+        if options["freeze"] is None:
+            return {**asdict(collect(options["batch"])), "frozen": None}
+        done = settle(options["batch"], qrels=options["freeze"])
+        return {**asdict(done.collected), "frozen": asdict(done.frozen)}
 
     def show(self, report: dict[str, Any]) -> str:
         end = "stand already, nothing changed" if report["unchanged"] else "collected"
@@ -49,4 +54,10 @@ class Command(ReportCommand):
             *unused_text(report["unused"], report["batch"]),
             f"digest {report['digest']}",
         ]
+        if frozen := report["frozen"]:
+            stands = "stands already, nothing changed" if frozen["unchanged"] else "frozen"
+            lines.append(
+                f"qrels {frozen['qrels']!r} version {frozen['version']} {stands}: {frozen['relevant']} of "
+                f"{frozen['rows']} pairs are relevant ({frozen['settings']})"
+            )
         return "\n".join(lines)

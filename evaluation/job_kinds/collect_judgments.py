@@ -1,0 +1,19 @@
+"""Collecting what a batch's judges said."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from annotation.exclusive import Busy
+from annotation.jobs import Progress, job_kind
+from evaluation.job_progress import told_by
+from evaluation.services.collecting import collect
+from evaluation.services.stored_answers import BatchRefused
+from evaluation.services.writing import ImportRefused
+
+
+@job_kind("collect_judgments", title="Collecting judgments", refusals=(BatchRefused, ImportRefused, Busy))
+def collect_judgments(progress: Progress, *, batch: str) -> dict[str, Any]:
+    """Keep the answers as judgments; the result is `collecting.Collected`. The same answers are kept once."""
+    return asdict(collect(batch, tell=told_by(progress)))

@@ -1,0 +1,52 @@
+"""Opening a batch: its pool is planned anew, and its campaign opened in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from annotation.controls import BadItem
+from annotation.exclusive import Busy
+from annotation.jobs import Progress, job_kind
+from evaluation.job_progress import told_by
+from evaluation.pooling.unlikely import THRESHOLD
+from evaluation.services import batches
+
+#: What the services of batches refuse: errors of the request, in one line. All are ValueErrors or look-ups.
+REFUSALS = (ValueError, LookupError, OSError, BadItem, Busy)
+
+
+@job_kind("open_batch", title="Opening a batch", refusals=REFUSALS)
+def open_batch(
+    progress: Progress,
+    *,
+    name: str,
+    corpus: str,
+    runs: Sequence[str],
+    tasks: str = "relevance",
+    depth: int = batches.DEPTH,
+    threshold: float | None = THRESHOLD,
+    judges: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    reuse: Sequence[str] | None = None,
+    seconds: float | None = None,
+    known_from: str | None = None,
+    begin: bool = True,
+) -> dict[str, Any]:
+    """Plan and launch; the result has the batch's numbers. One that stands, made from the same, stays."""
+    tell = told_by(progress)
+    made = batches.plan(
+        corpus=corpus,
+        runs=runs,
+        tasks=tasks,
+        depth=depth,
+        threshold=threshold,
+        judges=judges,
+        settings=settings,
+        reuse=reuse,
+        seconds=seconds,
+        tell=lambda phase, share: tell(phase, 0.8 * share),
+    )
+    tell("opening its questions", 0.8)
+    done = batches.launch(made, name, known_from=known_from, begin=begin, actor=progress.actor)
+    return {"batch": name, "unchanged": done.unchanged, **done.batch.numbers}

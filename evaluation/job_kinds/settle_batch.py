@@ -1,0 +1,24 @@
+"""A batch's answers collected and frozen in one go."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from annotation.exclusive import Busy
+from annotation.jobs import Progress, job_kind
+from annotation.registry import UnknownName
+from evaluation.job_progress import told_by
+from evaluation.services.settling import settle
+from evaluation.services.stored_answers import BatchRefused
+from evaluation.services.writing import ImportRefused
+
+REFUSALS = (UnknownName, BatchRefused, ImportRefused, Busy)
+
+
+@job_kind("settle_batch", title="Collecting and freezing", refusals=REFUSALS)
+def settle_batch(
+    progress: Progress, *, batch: str, qrels: str, rule: str | None = None, originals: bool = True
+) -> dict[str, Any]:
+    """Collect, then freeze; the result is `settling.Settled`. Neither does anything twice."""
+    return asdict(settle(batch, qrels=qrels, rule=rule, originals=originals, tell=told_by(progress)))

@@ -1,0 +1,49 @@
+"""`manage.py top_up BATCH [--dry-run]`: have the pages asked again of judges who do not count.
+
+Judges who are suspended, or had fewer than the bar of their known items right, are discarded: their answers
+are withdrawn, kept and paid, and others are asked. With --dry-run it says whom, and what that costs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandParser
+from tqdm import tqdm
+
+from annotation.discard import CannotDo
+from annotation.management.base import ReportCommand, progress_bar
+from evaluation.services.collecting import batch_named
+from evaluation.services.stored_answers import BatchRefused
+from evaluation.services.topping_up import top_up, wanted
+
+
+class Command(ReportCommand):
+    help = "Discard a batch's judges whose answers do not count, so that others are asked; or its price."
+    refusals = (*ReportCommand.refusals, BatchRefused, CannotDo)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("batch")
+        parser.add_argument("--dry-run", action="store_true", help="Say whom and the price; write nothing")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        if options["dry_run"]:
+            return asdict(wanted(batch_named(options["batch"])))
+        with progress_bar(what="share", total=1000) as bar:
+            return asdict(top_up(options["batch"], tell=lambda phase, share: _moved(bar, share)))
+
+    def show(self, report: dict[str, Any]) -> str:
+        if not report["judges"]:
+            return f"all judges of batch {report['batch']!r} count; nothing is to be asked again"
+        did = "discarded" if report["done"] else "to be discarded"
+        word = "are asked" if report["done"] else "would be asked"
+        lines = [f"{judge}: {why}" for judge, why in report["judges"].items()]
+        work = f"{report['answers']} answers {word} again: {report['seconds'] / 3600:.1f} hours"
+        return "\n".join([f"{did}:", *lines, f"{work}, {report['price']}"])
+
+
+def _moved(bar: tqdm[Any], share: float) -> None:
+    bar.n = round(1000 * share)
+    bar.refresh()

@@ -1,0 +1,32 @@
+"""How services of batches say how far they are: what is being done, and the share of the whole before it.
+
+What a listener raises ends the work, which then leaves nothing half done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+Tell = Callable[[str, float], object]
+
+T = TypeVar("T")
+#: Things between two words about them.
+OFTEN = 1_000
+
+
+def silent(phase: str, share: float) -> None:
+    """For whoever does not listen."""
+
+
+def over(things: Iterable[T], *, total: int, tell: Tell, phase: str) -> Iterator[T]:
+    """`things`, `total` in number, while the share goes from 0 to 1."""
+    for number, thing in enumerate(things):
+        if number % OFTEN == 0:
+            tell(phase, min(1.0, number / max(1, total)))
+        yield thing
+
+
+def part(tell: Tell, start: float, end: float) -> Tell:
+    """A listener to a part of some work: its shares, from 0 to 1, become those from `start` to `end`."""
+    return lambda phase, share: tell(phase, start + (end - start) * share)

@@ -1,0 +1,34 @@
+"""A batch's answers collected and frozen in one go. Each of the two may be repeated, and so may both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evaluation.services.collecting import Collected, batch_named, collect
+from evaluation.services.phases import Tell, part, silent
+from evaluation.services.qrels import QrelsReport, freeze_qrels
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What was collected, and the qrels frozen from it."""
+
+    collected: Collected
+    frozen: QrelsReport
+
+
+def settle(
+    name: str, *, qrels: str, rule: str | None = None, originals: bool = True, tell: Tell = silent
+) -> Settled:
+    """Collect the batch `name` and freeze that as the next version of `qrels`; raises as the two do."""
+    corpus = batch_named(name).corpus.name
+    collected = collect(name, tell=part(tell, 0.0, 0.6))
+    frozen = freeze_qrels(
+        name=qrels,
+        corpus=corpus,
+        judgments=collected.judgments,
+        rule=rule,
+        originals=originals,
+        tell=part(tell, 0.6, 1.0),
+    )
+    return Settled(collected, frozen)

@@ -1,0 +1,83 @@
+"""Judges whose answers do not count, and having their pages asked again: what it costs, and doing it.
+
+A judge below the bar or suspended leaves pairs short of their number of answers. Discarding the judge
+withdraws what they answered, which opens its places for others; nobody is asked a page twice. What is
+asked again costs as much as it did. Doing it again finds nobody left, so a job that died goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from annotation import discard
+from annotation.campaign_settings import settings_of
+from annotation.campaigns import OF_PAIRS
+from annotation.selectors.campaign import money
+from annotation.selectors.pair_judgments import Judge, seconds_an_answer
+from evaluation.models import Batch
+from evaluation.services.batches import SECONDS
+from evaluation.services.collecting import batch_named, judges_of
+from evaluation.services.phases import Tell, silent
+
+
+@dataclass(frozen=True, slots=True)
+class TopUp:
+    """Judges to be discarded, and what asking their `answers` (to pages, or graded pairs) again comes to.
+
+    `judges` maps each to why they do not count; `amount` is in millionths of the campaign's currency.
+    """
+
+    batch: str
+    judges: dict[str, str]
+    answers: int
+    seconds: float
+    amount: int
+    price: str
+    done: bool = False
+
+
+def wanted(batch: Batch, judges: dict[str, Judge] | None = None) -> TopUp:
+    """What topping up would come to; nothing is written."""
+    found = judges_of(batch) if judges is None else judges
+    unused = {name: one for name, one in found.items() if one.unused and one.answers}
+    answers = sum(one.answers for one in unused.values())
+    campaign = batch.campaign
+    pay = settings_of(campaign.settings).pay
+    each = seconds_an_answer(campaign) or SECONDS[campaign.tasks]
+    amount = answers * pay.amount(OF_PAIRS[campaign.tasks], each)
+    return TopUp(
+        batch=batch.name,
+        judges={name: one.unused for name, one in unused.items()},
+        answers=answers,
+        seconds=answers * each,
+        amount=amount,
+        price=money(amount, pay.currency),
+    )
+
+
+def top_up(name: str, *, actor: Any = None, tell: Tell = silent) -> TopUp:
+    """Discard the judges of a batch whose answers do not count, so that others are asked; what it came to.
+
+    `actor` is the account that asks. Raises BatchRefused for an unknown batch; what `tell` raises stops
+    it between two images, and the next call does what is left.
+    """
+    batch = batch_named(name)
+    found = wanted(batch)
+    for number, (judge, why) in enumerate(found.judges.items()):
+
+        def step(done: int, total: int, number: int = number) -> None:
+            tell("asking pages again", (number + done / max(1, total)) / len(found.judges))
+
+        discard.discard(
+            campaign=batch.campaign,
+            worker=discard.worker_named(judge, batch.campaign),
+            reason=why,
+            actor=actor,
+            progress=step,
+        )
+    return TopUp(**{**_plain(found), "done": bool(found.judges)})
+
+
+def _plain(found: TopUp) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in TopUp.__slots__}

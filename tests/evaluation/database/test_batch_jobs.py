@@ -1,0 +1,161 @@
+"""Batches as jobs: phases and shares, cancelled and gone on with, nothing half and nothing twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from annotation import jobs
+from annotation.models import Campaign, Job, Judgment, Standing, Task
+from evaluation.models import Batch, JudgmentSet, PairAnswers, QrelsRow, QrelsSnapshot
+from evaluation.services.batch_state import state
+from evaluation.services.batches import launch, plan
+from evaluation.services.collecting import batch_named
+from evaluation.services.topping_up import top_up, wanted
+from tests.evaluation.database.conftest import said
+from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PAID = {**UNTESTED, "pay": {"basis": "item", "per_item": {"relevance": 0.2}}}
+
+
+@pytest.fixture
+def pooled_runs(data_dir: Path, tmp_path: Path) -> list[str]:
+    a_world()
+    return [*runs(tmp_path, "sharp", noise=0.3, seed=1), *runs(tmp_path, "blunt", noise=1.0, seed=2)]
+
+
+@pytest.fixture
+def batch(pooled_runs: list[str]) -> Batch:
+    made = plan(corpus="quay", runs=pooled_runs, depth=4, settings=PAID)
+    return launch(made, "first", known_from="dev").batch
+
+
+def now(job: Job) -> Job:
+    return Job.objects.get(pk=job.pk)
+
+
+def cancelled_in(phase: str, job: Job) -> str | None:
+    """The job run, and cancelled once it says that it is in `phase`; its state."""
+
+    def cancel() -> bool:
+        if now(job).phase == phase and not now(job).cancel:
+            jobs.cancel(job_id=job.pk)
+        return False
+
+    return jobs.run(job.pk, stopping=cancel)
+
+
+def opening(names: list[str]) -> Job:
+    arguments = {"name": "first", "corpus": "quay", "runs": names, "depth": 4, "settings": UNTESTED}
+    return jobs.enqueue(kind="open_batch", arguments={**arguments, "known_from": "dev"})
+
+
+def test_a_batch_is_opened_by_a_job_that_names_its_phases(pooled_runs: list[str]) -> None:
+    job = opening(pooled_runs)
+    seen: list[tuple[str, float]] = []
+
+    def look() -> bool:
+        seen.append((now(job).phase, now(job).share))
+        return False
+
+    assert jobs.run(job.pk, stopping=look) == Job.DONE
+    assert list(dict.fromkeys(phase for phase, _ in seen)) == [
+        "reading runs",
+        "reading answers",
+        "leaving unlikely pairs out",
+        "opening its questions",
+    ]
+    assert [share for _, share in seen] == sorted(share for _, share in seen)
+    assert now(job).result["asked"] == Batch.objects.get().numbers["asked"]
+    assert Batch.objects.get().campaign.state == Campaign.OPEN
+
+
+def test_an_opening_that_is_cancelled_leaves_nothing_and_goes_on(pooled_runs: list[str]) -> None:
+    job = opening(pooled_runs)
+    assert cancelled_in("leaving unlikely pairs out", job) == Job.CANCELLED
+    assert not Campaign.objects.exists() and not Batch.objects.exists() and not Task.objects.exists()
+    jobs.resume(job_id=job.pk)
+    assert jobs.run(job.pk) == Job.DONE
+    tasks = Task.objects.count()
+    # Its worker died after the last write and before it could say so: the job is begun anew.
+    again = opening(pooled_runs)
+    assert jobs.run(again.pk) == Job.DONE and now(again).result["unchanged"]
+    assert (Batch.objects.count(), Task.objects.count()) == (1, tasks)
+
+
+def test_what_a_batch_refuses_fails_its_job_in_one_line(pooled_runs: list[str]) -> None:
+    job = opening([*pooled_runs, "nobody"])
+    assert jobs.run(job.pk) == Job.FAILED
+    assert now(job).error.startswith("unknown run 'nobody'; known:")
+
+
+def test_collecting_and_freezing_goes_on_where_it_was_cancelled(batch: Batch, monkeypatch) -> None:
+    # A word about every row, and every word written: as it is with many.
+    monkeypatch.setattr("evaluation.services.phases.OFTEN", 1)
+    monkeypatch.setattr("annotation.jobs.progress.PAUSE", 0)
+    crowd(batch.campaign, {"perfect": 5})
+    settling = jobs.enqueue(kind="settle_batch", arguments={"batch": "first", "qrels": "pooled"})
+    assert cancelled_in("keeping judgments", settling) == Job.CANCELLED
+    assert not JudgmentSet.objects.exists() and not PairAnswers.objects.exists()
+    jobs.resume(job_id=settling.pk)
+    assert cancelled_in("writing qrels", settling) == Job.CANCELLED
+    assert JudgmentSet.objects.get().published
+    assert not QrelsSnapshot.objects.exists() and not QrelsRow.objects.exists()
+    jobs.resume(job_id=settling.pk)
+    assert jobs.run(settling.pk) == Job.DONE
+    result = now(settling).result
+    assert (result["collected"]["unchanged"], result["collected"]["short"]) == (True, 0)
+    assert (result["frozen"]["version"], result["frozen"]["unchanged"]) == (1, False)
+    for kind, arguments in (
+        ("collect_judgments", {"batch": "first"}),
+        ("freeze_qrels", {"name": "pooled", "corpus": "quay", "judgments": "first"}),
+    ):
+        again = jobs.enqueue(kind=kind, arguments=arguments)
+        assert jobs.run(again.pk) == Job.DONE and now(again).result["unchanged"]
+    assert JudgmentSet.objects.count() == QrelsSnapshot.objects.count() == 1
+    frozen = json.loads(said("collect_judgments", "first", "--freeze", "pooled", "--json"))["frozen"]
+    assert frozen["unchanged"] and frozen["digest"] == result["frozen"]["digest"]
+
+
+def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(batch: Batch) -> None:
+    crowd(batch.campaign, {"perfect": 4, "always_yes": 2})
+    before = state("first")
+    assert before.short > 0 and set(before.unused) == set(before.top_up.judges)
+    bad = Judgment.objects.filter(worker__pseudonym__in=before.unused, image__isnull=False)
+    assert before.top_up.answers == bad.count() > 0
+    assert before.top_up.amount == 200_000 * bad.count()
+    price = json.loads(said("top_up", "first", "--dry-run", "--json"))
+    assert price["answers"] == bad.count() and not price["done"]
+    assert not bad.filter(void=True).exists()
+
+    job = jobs.enqueue(kind="top_up_batch", arguments={"batch": "first"})
+    stopped = iter([False, True])
+    # Its worker is told to stop after a first image; another goes on.
+    assert jobs.run(job.pk, stopping=lambda: next(stopped, False)) == Job.QUEUED
+    assert bad.filter(void=True).exists() and bad.filter(void=False).exists()
+    assert jobs.run(job.pk) == Job.DONE
+    assert not bad.filter(void=False).exists()
+    assert all(row.withdrawn_at for row in Standing.objects.filter(worker__pseudonym__in=before.unused))
+    assert not wanted(batch_named("first")).judges and not top_up("first").done
+    after = state("first")
+    assert after.wanting == after.top_up.answers + before.wanting + bad.count() and not after.unused
+    assert "all judges" in said("top_up", "first")
+    crowd(batch.campaign, {"perfect": 4}, seed=2)
+    assert state("first").complete
+
+
+def test_a_state_tells_what_is_to_come_and_how_far_judges_agree(batch: Batch) -> None:
+    early = state("first")
+    assert early.wanting == 3 * batch.numbers["task_count"] and early.ends_at is None
+    assert early.to_come == f"{0.2 * early.wanting:.2f} USD"
+    assert early.agreement.value is None and not early.complete
+    crowd(batch.campaign, {"perfect": 5})
+    late = state("first")
+    assert (late.wanting, late.to_come, late.complete) == (0, "0.00 USD", True)
+    assert (late.agreement.value, late.agreement.items) == (1, batch.numbers["asked"])
+    text = said("batch_status", "first")
+    assert "0 answers to come" in text and "judges agree with alpha 1.00" in text
