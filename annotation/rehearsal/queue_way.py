@@ -71,15 +71,16 @@ def rehearse(
     conduct: Conduct = USUAL,
     patience: float = PATIENCE,
     review: bool = True,
+    known: Known | None = None,
     sleep: Callable[[float], object] = time.sleep,
 ) -> Rehearsal:
     """Send a simulated crowd to an open campaign until nothing is left for it.
 
     Answers come from the layer `gold` (default: "gold" or "import", if there is one), else from a
-    stand-in over the mentions that the campaign asks about. `through` QUEUE or HTTP, then at
-    `url`. What workers answer follows from the seed, who gets what from the seed and the rows there
-    are. Running it again goes on where it ended. Raises CampaignError, and Busy where another
-    process simulates a crowd of this seed.
+    stand-in over the mentions that the campaign asks about; those of judges of pairs from `known`, or
+    from whose captions they are. `through` QUEUE or HTTP, then at `url`. What workers answer follows from
+    the seed, who gets what from the seed and the rows there are. Running it again goes on where it ended.
+    Raises CampaignError, and Busy where another process simulates a crowd of this seed.
     """
     check_mix(mix)
     if campaign.state != Campaign.OPEN:
@@ -94,7 +95,8 @@ def rehearse(
     source = gold_layer(campaign.corpus, gold)
     started = time.perf_counter()
     truths = Truths(campaign, source, seed=seed)
-    known = known_about(campaign, source) if campaign.kinds != QUESTIONS else None
+    if known is None and campaign.kinds != QUESTIONS:
+        known = known_about(campaign, source)
     workers = crowd(mix, seed=seed)
     busy = (
         f"a crowd of seed {seed} is simulated by another process; choose another --seed, or wait for its end"

@@ -2,6 +2,9 @@
 
 A worker answers what a `Known` says is right, with the errors of their habits: each sentence of a page
 is an item of its own. What they answer depends on the seed, their name and what is shown alone.
+
+Where answers of real people are on record, what is right is what most of them said; and perfect workers
+answer as one of those people did, each as another.
 """
 
 from __future__ import annotations
@@ -31,10 +34,24 @@ class Known:
     captions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     parts: Mapping[str, Sequence[Part]] = field(default_factory=dict)
     sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    recorded: Mapping[tuple[str, str], Sequence[float]] = field(default_factory=dict)
 
     def fits(self, image: str, caption: str) -> bool:
-        """Whether the caption describes the image."""
-        return image in self.images_of.get(caption, ())
+        """Whether the caption describes the image: more yes than no on record, or it is one of its own."""
+        votes = self.recorded.get((image, caption))
+        return 2 * sum(votes) > len(votes) if votes else image in self.images_of.get(caption, ())
+
+    def grade(self, image: str, caption: str) -> int:
+        """The grade of a pair: the middle one on record, the lower of two; or the best for an own caption."""
+        votes = self.recorded.get((image, caption))
+        if votes:
+            return int(sorted(votes)[(len(votes) - 1) // 2])
+        return GRADES[-1] if self.fits(image, caption) else GRADES[0]
+
+    def vote(self, worker: Worker, image: str, caption: str) -> float | None:
+        """What the person answered in whose place this worker is; None where nothing is on record."""
+        votes = self.recorded.get((image, caption))
+        return votes[(worker.number - 1) % len(votes)] if votes else None
 
 
 def answer(worker: Worker, kind: str, image: str, content: Mapping[str, Any], known: Known) -> Answer:
@@ -56,6 +73,8 @@ def answer(worker: Worker, kind: str, image: str, content: Mapping[str, Any], kn
 
 def _ticks(worker: Worker, image: str, caption: str, known: Known) -> bool:
     dice = Dice(worker.seed, worker.name, q.RELEVANCE, image, caption)
+    if worker.habits is PERFECT and (vote := known.vote(worker, image, caption)) is not None:
+        return vote > 0
     if worker.habits.style == HONEST:
         return known.fits(image, caption) != _errs(worker, q.RELEVANCE, dice)
     return worker.habits.style == YES or dice.chance(0.5)
@@ -63,7 +82,9 @@ def _ticks(worker: Worker, image: str, caption: str, known: Known) -> bool:
 
 def _grade(worker: Worker, image: str, caption: str, known: Known) -> str:
     dice = Dice(worker.seed, worker.name, q.GRADED_RELEVANCE, image, caption)
-    right = GRADES[-1] if known.fits(image, caption) else GRADES[0]
+    right = known.grade(image, caption)
+    if worker.habits is PERFECT and (vote := known.vote(worker, image, caption)) is not None:
+        return str(int(vote))
     if worker.habits.style == YES:
         return str(GRADES[-1])
     if worker.habits.style == HONEST and not _errs(worker, q.GRADED_RELEVANCE, dice):

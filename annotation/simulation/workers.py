@@ -85,6 +85,11 @@ class Worker:
     habits: Habits
     seed: int
 
+    @property
+    def number(self) -> int:
+        """Which of their kind they are, from 1."""
+        return int(self.name.rpartition("-")[2])
+
     def leaves_after(self) -> float:
         """How many answers they give in all (infinite for those who stay)."""
         if not self.habits.stays:

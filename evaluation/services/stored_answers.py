@@ -97,9 +97,13 @@ def earlier(corpus: str, tasks: str, *, until: Batch | None = None) -> list[Batc
     return list((batches.filter(pk__lte=until.pk) if until is not None else batches).order_by("pk"))
 
 
-def _from_file(found: Answers, judgments: JudgmentSet, scale: Sequence[int]) -> None:
+def answered(
+    judgments: JudgmentSet, scale: Sequence[int]
+) -> Iterator[tuple[int, int, list[float], list[str]]]:
+    """Image and caption (ids of rows), answers and judges of each pair of a set, in its order.
+
+    Raises BatchRefused for keywords, and answers of another scale."""
     rows = PairAnswers.objects.filter(judgments=judgments).order_by("position")
-    nobody = 0
     for image, caption, grades, named in rows.values_list("image", "caption", "grades", "judges").iterator(
         5_000
     ):
@@ -109,6 +113,12 @@ def _from_file(found: Answers, judgments: JudgmentSet, scale: Sequence[int]) -> 
                 f"{'keywords' if image is None else f'the answers {grades}'}; expected images and captions, "
                 f"answered by {', '.join(map(str, scale))}: leave them out"
             )
+        yield image, caption, grades, named
+
+
+def _from_file(found: Answers, judgments: JudgmentSet, scale: Sequence[int]) -> None:
+    nobody = 0
+    for image, caption, grades, named in answered(judgments, scale):
         for number, grade in enumerate(grades):
             nobody += 1
             found.add((image, caption), named[number] if named else nobody, grade)

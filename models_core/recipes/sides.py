@@ -99,6 +99,15 @@ def image_gram(image: Image, rows: Features, columns: Features, device: str = CP
         left_shares = rows.shares(image.kernel)
         right_shares = left_shares if columns is rows else columns.shares(image.kernel)
         return kernel.gram(left_shares, right_shares)
+    check_features(image, rows)
+    check_features(image, columns)
+    raise ValueError("features of two kinds cannot be compared; expected all of one")
+
+
+def check_features(image: Image, features: Features) -> None:
+    """Raise BadRecipe where a kernel of words of pictures meets vectors, or the other way round."""
+    if (image.kernel == "linear") == isinstance(features, Vectors):
+        return
     raise BadRecipe(
         "the image kernel 'linear' is of a feature file, which is missing; give one"
         if image.kernel == "linear"

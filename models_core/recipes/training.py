@@ -14,7 +14,7 @@ from models_core.kernels.items import scaled_diagonal
 from models_core.recipes.kept import Arrays, Kept, digest_of
 from models_core.recipes.material import STANDS_FOR, Material
 from models_core.recipes.recipe import Recipe
-from models_core.recipes.sides import Aids, image_gram, similarity_of
+from models_core.recipes.sides import Aids, check_aids, check_features, image_gram, similarity_of
 from models_core.recipes.system import System
 from models_core.retrieval.selection import SelectedKCCA
 
@@ -45,6 +45,8 @@ def fit(
     torch_on(device)
     kept = kept or Kept()
     check_pairs(recipe, training, held_out)
+    check_aids(recipe, aids or Aids())
+    check_features(recipe.image, training.features)
     words = tuple(own[: recipe.text.captions] for own in training.words)
     similarity = similarity_of(recipe, words, aids or Aids(), kept)
     system = System(

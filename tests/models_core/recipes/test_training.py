@@ -156,6 +156,8 @@ def test_what_a_recipe_needs_and_is_not_there_is_named(world, tmp_path):
         trained(TABLE_11["TRI5-BNC"], world, Aids())
     with pytest.raises(BadRecipe, match="'pyramid' is of words of pictures, not of a feature file"):
         trained(TABLE_11["TRI5"], world)
+    with pytest.raises(BadRecipe, match="'pyramid' is of words of pictures, not of a feature file"):
+        fit(TABLE_11["NN5-F1"], world, None)  # a nearest neighbour would notice when it ranks, else
 
 
 def test_features_of_another_width_are_refused(world):

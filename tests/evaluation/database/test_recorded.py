@@ -1,0 +1,116 @@
+"""A batch judged by people who answered before: their votes come out as they went in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError
+
+from annotation.simulation.judging import Known, answer
+from annotation.simulation.workers import crowd
+from evaluation.models import PairAnswers
+from evaluation.selectors import judgment_set, names_of, pairs_of
+from evaluation.services.batches import launch, plan
+from evaluation.services.collecting import collect
+from evaluation.services.judgments import import_judgments
+from evaluation.services.recorded import judge_as_recorded
+from tests.evaluation.database.conftest import said
+from tests.evaluation.database.pooled_world import PER_SCENE, UNTESTED, a_world, runs
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Votes = dict[tuple[str, str], tuple[int, ...]]
+
+
+@pytest.fixture
+def asked(data_dir: Path, tmp_path: Path) -> Votes:
+    """A batch `first`, and three votes about each pair that it asks about, in judgments `old`."""
+    a_world()
+    made = plan(
+        corpus="quay",
+        runs=runs(tmp_path, "blunt", noise=1.0, seed=2),
+        depth=4,
+        threshold=None,
+        settings=UNTESTED,
+    )
+    launch(made, "first")
+    pairs = made.pooled.called(made.asked)
+    votes = {pair: tuple(int((5 * like(*pair) + k) % 7 < 3) for k in range(3)) for pair in pairs}
+    file = tmp_path / "old.csv"
+    lines = [f"{image},{caption},{sum(given)},{3 - sum(given)}" for (image, caption), given in votes.items()]
+    file.write_text("\n".join(["image,caption,yes,no", *lines]))
+    import_judgments(name="old", corpus="quay", path=file, format="table")
+    return votes
+
+
+def like(image: str, caption: str) -> int:
+    """A number of the pair's own, which is the same for captions of the same words."""
+    owner = int(caption.partition("#")[0].removeprefix("i"))
+    return 11 * int(image.removeprefix("i")) + owner // PER_SCENE
+
+
+def collected() -> Votes:
+    names = names_of("quay")
+    found = pairs_of(judgment_set("quay", collect("first").judgments), names)
+    return {
+        (pair.query.removesuffix(".jpg"), pair.document.replace(".jpg", "")): tuple(
+            sorted(map(int, pair.grades))
+        )
+        for pair in found
+    }
+
+
+def test_what_was_recorded_comes_out_vote_for_vote(asked: Votes) -> None:
+    done = judge_as_recorded("first", "old", patience=0)
+    assert (done.open_tasks, done.leased, done.tally.amiss) == (0, 0, [])
+    assert collected() == {pair: tuple(sorted(given)) for pair, given in asked.items()}
+
+
+def test_people_who_err_answer_what_most_said_save_where_they_err(asked: Votes) -> None:
+    report = json.loads(
+        said(
+            *("simulate_judges", "first", "--recorded", "old", "--workers", "6", "--patience", "0"),
+            *("--mix", "careful=1", "--json"),
+        ).splitlines()[-1]
+    )
+    assert report["left"] == {"open_tasks": 0, "leased": 0} and report["crowd"] == {"careful": 6}
+    right = [
+        answer == int(2 * sum(asked[pair]) > 3) for pair, given in collected().items() for answer in given
+    ]
+    assert 0.9 < sum(right) / len(right) < 1
+
+
+def test_judgments_of_another_scale_and_of_words_that_stand_twice_are_refused(asked: Votes) -> None:
+    row = PairAnswers.objects.filter(judgments__name="old").order_by("position")[0]
+    PairAnswers.objects.filter(pk=row.pk).update(grades=[4, 4, 1])
+    with pytest.raises(CommandError, match=r"'old' hold the answers \[4, 4, 1\]; expected .* 0, 1"):
+        said("simulate_judges", "first", "--recorded", "old")
+    with pytest.raises(CommandError, match="unknown judgments 'new'"):
+        said("simulate_judges", "first", "--recorded", "new")
+    with pytest.raises(CommandError, match="unknown batch 'second'"):
+        said("simulate_judges", "second", "--recorded", "old")
+
+
+def test_words_alone_are_judged_so_captions_alike_must_have_been_answered_alike(asked: Votes) -> None:
+    """Images of one scene have the same captions."""
+    rows = PairAnswers.objects.filter(judgments__name="old").order_by("position")
+    twins: dict[tuple[int | None, str], list[PairAnswers]] = {}
+    for row in rows.select_related("caption"):
+        twins.setdefault((row.image_id, row.caption.text), []).append(row)
+    first, second = next(pair for pair in twins.values() if len(pair) > 1)[:2]
+    rows.update(grades=[1, 1, 0])
+    judge_as_recorded("first", "old", patience=0)
+    rows.filter(pk=first.pk).update(grades=[0, 0, 0])
+    with pytest.raises(CommandError, match="two captions of the same words"):
+        said("simulate_judges", "first", "--recorded", "old")
+
+
+def test_grades_on_record_are_given_as_they_are() -> None:
+    known = Known({}, recorded={("i", "a dog"): [2, 4, 4, 1]})
+    content = {"caption": "a dog"}
+    perfect = crowd({"perfect": 5}, seed=1)
+    given = [answer(worker, "graded_relevance", "i", content, known).answer for worker in perfect]
+    assert given == ["2", "4", "4", "1", "2"]
+    assert known.grade("i", "a dog") == 2

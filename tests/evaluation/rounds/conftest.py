@@ -1,0 +1,125 @@
+"""What whole rounds go by: a painted corpus with features, a truth to judge by, both deliveries' workers."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from annotation.intake import import_records
+from annotation.protocol.terms import ImageRecord
+from annotation.sample.generate import generate
+from tests.jobs.conftest import broker, delivery
+
+__all__ = ["broker", "delivery"]
+
+CORPUS = "painted"
+IMAGES = 72
+#: A third of the images is ranked, a third is trained on, a third gives known items.
+SPLITS = ("test", "train", "val")
+#: The caption that protocols rank, by its number.
+PLACE = 2
+RANKED = f"#{PLACE}"
+#: Words that say nothing of a picture.
+EMPTY = frozenset(
+    "a an and are at be by for from his her in is its of on one or the their there to up with".split()
+)
+
+
+@dataclass(frozen=True)
+class World:
+    """The records as they were imported, and files about them. `truth` is by image and caption's image."""
+
+    records: tuple[ImageRecord, ...]
+    asked: tuple[str, ...]
+    truth: NDArray[np.bool_]
+    votes: dict[tuple[str, str], tuple[int, ...]]
+    features: Path
+    ids: Path
+    judgments: Path
+
+
+@pytest.fixture(scope="session")
+def painted(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """Pictures, features of them, and recorded votes about each pair of test image and ranked caption."""
+    folder = tmp_path_factory.mktemp("painted")
+    made = generate(IMAGES, seed=3, out=folder / "images")
+    records = tuple(replace(record, split=SPLITS[n % 3]) for n, record in enumerate(made))
+    features, ids, judgments = folder / "features.npy", folder / "ids.txt", folder / "truth.csv"
+    np.save(features, np.stack([_described(record) for record in records]))
+    ids.write_text("".join(f"{record.filename}\n" for record in records))
+    asked = tuple(record.filename for record in records if record.split == "test")
+    truth = _truth([record for record in records if record.split == "test"])
+    dice = Random(3)
+    votes = {
+        (image, caption): _votes(bool(truth[i, j]), dice)
+        for i, image in enumerate(asked)
+        for j, caption in enumerate(asked)
+    }
+    with judgments.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["image", "caption", "yes", "no"])
+        rows.writerows(
+            [image, f"{caption}{RANKED}", sum(given), len(given) - sum(given)]
+            for (image, caption), given in votes.items()
+        )
+    return World(records, asked, truth, votes, features, ids, judgments)
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, settings) -> Path:
+    """The DATA_DIR of this test and of its workers."""
+    settings.DATA_DIR = tmp_path / "data"
+    return settings.DATA_DIR
+
+
+@pytest.fixture
+def world(transactional_db: None, data_dir: Path, painted: World) -> World:
+    """The painted corpus in the database."""
+    import_records(name=CORPUS, records=painted.records, format="jsonl", source="painted")
+    return painted
+
+
+def _described(record: ImageRecord) -> NDArray[np.float32]:
+    """A picture's colours, coarsely."""
+    assert record.picture is not None
+    with Image.open(record.picture) as picture:
+        small = picture.convert("RGB").resize((6, 6))
+    return np.asarray(small, dtype=np.float32).ravel() / 255
+
+
+def _truth(records: list[ImageRecord]) -> NDArray[np.bool_]:
+    """An image's ranked caption fits another where half of what it speaks of is spoken of there."""
+    told = [{w for caption in record.captions for w in _words(caption.text)} for record in records]
+    ranked = [_words(record.captions[PLACE].text) for record in records]
+    fits = np.array([[2 * len(words & own) >= len(words) for words in ranked] for own in told])
+    return fits | np.eye(len(records), dtype=bool)
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in text.lower().split() if word.isalpha()} - EMPTY
+
+
+def _votes(right: bool, dice: Random) -> tuple[int, ...]:
+    """Three votes, of which one in five pairs has a dissenting one."""
+    votes = [int(right)] * 3
+    if dice.random() < 0.2:
+        votes[dice.randrange(3)] ^= 1
+    return tuple(votes)
+
+
+@pytest.fixture
+def recipes(tmp_path: Path) -> dict[str, str]:
+    """Recipes of the feature file: nearest neighbour and KCCA."""
+    found = {}
+    for name, base in (("near", "NN5-F1-idf"), ("kcca", "BoW5")):
+        file = tmp_path / f"{name}.toml"
+        file.write_text(f'extends = "{base}"\n[image]\nkernel = "linear"\npower = 1\n')
+        found[name] = str(file)
+    return found
