@@ -24,6 +24,7 @@ from annotation import sql
 from annotation.models import Campaign
 from annotation.protocol import trust
 from annotation.protocol.trust import Standing, TrustSettings
+from annotation.selectors.campaign.reasons import in_words
 
 #: Tasks looked at first, and how the look widens beyond them.
 HEAD = 48
@@ -198,7 +199,7 @@ def closed(campaign: Any) -> Nothing | None:
         return Nothing(
             "paused",
             _("This campaign is paused%(why)s. What you have in hand is still taken; come back later.")
-            % {"why": f": {campaign.reason}" if campaign.reason else ""},
+            % {"why": f": {in_words(campaign.reason)}" if campaign.reason else ""},
         )
     if campaign.state == Campaign.CLOSED:
         return Nothing("closed", _("This campaign is over: choose another. Thank you for your work."))

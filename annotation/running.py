@@ -64,7 +64,7 @@ def tick(campaign: Campaign) -> Tick:
     campaign.refresh_from_db()
     rule = reached(campaign) if campaign.state == Campaign.OPEN else None
     if rule is not None:
-        pause(campaign=campaign, reason=rule.text, rule=rule.rule)
+        pause(campaign=campaign, reason=rule.reason, rule=rule.rule)
     return Tick(campaign.state, rule, tuple(alarms(campaign)))
 
 

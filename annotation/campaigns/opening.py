@@ -18,7 +18,6 @@ from annotation import image_rows, instructions, sql
 from annotation.audit import record
 from annotation.campaign_settings import CampaignError, settings_of
 from annotation.campaigns import counted
-from annotation.campaigns.states import last_day
 from annotation.controls.authoring import raise_revision
 from annotation.controls.spelling import install as install_spelling
 from annotation.models import Account, Campaign, Corpus, Image, Layer, OpenImage
@@ -97,7 +96,6 @@ def create(
     if tasks not in TASKS:
         raise CampaignError(f"unknown tasks {tasks!r}; known: {', '.join(TASKS)}")
     wanted = settings_of(settings or {})
-    last_day(wanted.stop)
     frozen = wanted.as_dict()
     target = corpus_named(corpus)
     with sql.writing():

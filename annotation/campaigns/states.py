@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date
 from typing import Any
 
 from annotation import sql
@@ -18,19 +18,24 @@ from annotation.audit import record
 from annotation.campaign_settings import CampaignError, settings_of
 from annotation.controls.authoring import raise_revision
 from annotation.models import Account, Campaign
-from annotation.protocol.work import MICROS, StopSettings
+from annotation.protocol.work import MICROS
 from annotation.selectors.campaign import complete_images, spent
-from annotation.selectors.campaign.cost import money
+from annotation.selectors.campaign.reasons import BUDGET, IMAGES, UNTIL, coded, in_words
 
 LONGEST_REASON = 200
 
 
 @dataclass(frozen=True, slots=True)
 class StopRule:
-    """A stop rule that holds: "budget", "until" or "images", and why, for staff and workers."""
+    """A stop rule that holds: "budget", "until" or "images", and why, as a campaign keeps it."""
 
     rule: str
-    text: str
+    reason: str
+
+    @property
+    def text(self) -> str:
+        """Why, for staff and workers, in the reader's language."""
+        return in_words(self.reason)
 
 
 def pause(*, campaign: Campaign, reason: str, actor: Account | None = None, rule: str = "") -> None:
@@ -86,7 +91,6 @@ def set_stop_rules(*, campaign: Campaign, rules: Mapping[str, Any], actor: Accou
             raise CampaignError(f"campaign {row.name!r} is closed; its stop rules do not matter any more")
         stop = {**row.settings.get("stop", {}), **rules}
         settings = settings_of({**row.settings, "stop": stop})
-        last_day(settings.stop)
         if settings.as_dict() != row.settings:
             row.settings = settings.as_dict()
             row.save(update_fields=["settings"])
@@ -104,26 +108,12 @@ def reached(campaign: Campaign) -> StopRule | None:
     settings = settings_of(campaign.settings)
     stop, currency = settings.stop, settings.pay.currency
     if stop.budget is not None and spent(campaign, settings.pay) >= stop.budget * MICROS:
-        budget = money(round(stop.budget * MICROS), currency)
-        return StopRule("budget", f"the budget of {budget} is spent or in hand")
-    end = last_day(stop)
-    if end is not None and sql.now().astimezone(UTC).date() > end:
-        return StopRule("until", f"its last day, {end.isoformat()}, is over")
+        return StopRule(BUDGET, coded(BUDGET, round(stop.budget * MICROS), currency))
+    if stop.until is not None and sql.now().astimezone(UTC).date() > date.fromisoformat(stop.until):
+        return StopRule(UNTIL, coded(UNTIL, stop.until))
     if stop.images is not None and complete_images(campaign) >= stop.images:
-        return StopRule("images", f"{stop.images} images are complete, as many as were wanted")
+        return StopRule(IMAGES, coded(IMAGES, stop.images))
     return None
-
-
-def last_day(stop: StopSettings) -> date | None:
-    """The day at whose end, in UTC, the campaign stops. Raises CampaignError where there is no such day."""
-    if stop.until is None:
-        return None
-    try:
-        return datetime.strptime(stop.until, "%Y-%m-%d").date()
-    except ValueError as error:
-        raise CampaignError(
-            f"a setting of [stop] cannot be: until is {stop.until!r}: there is no such day"
-        ) from error
 
 
 def _locked(campaign: Campaign) -> Campaign:

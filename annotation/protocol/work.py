@@ -5,6 +5,8 @@ None of these numbers is in the papers, save where a field's `metadata["source"]
 
 from __future__ import annotations
 
+import re
+from calendar import monthrange
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -14,6 +16,8 @@ from annotation.protocol.questions import KINDS
 MICROS = 1_000_000
 PER_ITEM, PER_HOUR, UNPAID = "item", "hour", "none"
 BASES = (PER_ITEM, PER_HOUR, UNPAID)
+#: How a day is written.
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,8 @@ class StopSettings:
             if value is not None and value < 0:
                 raise ValueError(f"{name} is {value}: expected 0 or more")
         if self.until is not None:
-            year, month, day = self.until.split("-")
-            if not (len(year) == 4 and 1 <= int(month) <= 12 and 1 <= int(day) <= 31):
-                raise ValueError(f"until is {self.until!r}: expected a day, as 2026-12-31")
+            if not isinstance(self.until, str) or not DAY.fullmatch(self.until):
+                raise ValueError(f'until is {self.until}: expected a day in quotes, as "2026-12-31"')
+            year, month, day = map(int, self.until.split("-"))
+            if not (year and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]):
+                raise ValueError(f"until is {self.until}: there is no such day")

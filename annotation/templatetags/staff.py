@@ -9,9 +9,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation import visits
+from annotation.selectors.campaign.reasons import in_words
 from annotation.web.parts import PARTS
 
 register = template.Library()
+register.filter(in_words)
 
 
 class Place(NamedTuple):

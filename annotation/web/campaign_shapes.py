@@ -18,6 +18,7 @@ from annotation.protocol.questions import KINDS as ALL_KINDS
 from annotation.protocol.work import UNPAID
 from annotation.running import Alarm
 from annotation.selectors.campaign import Agreement, Funnel, Overview, TaskCounts, money
+from annotation.selectors.campaign.reasons import in_words
 from annotation.web.staff_words import ACTS, KINDS, STAGES
 
 #: Alarm -> the page where it can be seen to, and what its link says.
@@ -214,7 +215,8 @@ def _named(about: dict[str, object]) -> Sequence[str]:
         if isinstance(value, list):
             value = " ".join(map(str, value)) if len(value) < len(ALL_KINDS) else None
         if value not in (None, ""):
-            found.append(str(KINDS.get(str(value), value)) if key == "kind" else f"{key} {value}")
+            told = in_words(str(value))
+            found.append(str(KINDS.get(told, told)) if key == "kind" else f"{key} {told}")
     return found
 
 

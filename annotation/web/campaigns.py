@@ -18,6 +18,7 @@ from annotation.models.crowd import RESEARCHER
 from annotation.rebuild import LayerError
 from annotation.registry import UnknownName
 from annotation.selectors.campaign import overview
+from annotation.selectors.campaign.reasons import PAUSED, coded
 from annotation.selectors.campaigns import listed
 from annotation.selectors.drawing_ways import drawing_ways
 from annotation.web.access import BROWSING, for_roles
@@ -71,7 +72,7 @@ def move(request: HttpRequest, name: str) -> HttpResponse:
     with said(request, CampaignError) as tell:
         match request.POST.get("act", ""):
             case "pause":
-                campaigns.pause(campaign=shown, reason=reason or _("a researcher paused it"), actor=actor)
+                campaigns.pause(campaign=shown, reason=reason or coded(PAUSED), actor=actor)
                 tell(_("The campaign is paused: nothing is handed out; what workers hold still counts."))
             case "resume":
                 campaigns.resume(campaign=shown, actor=actor)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
+from django.utils import translation
 
 from annotation import campaigns, leases, running
 from annotation.campaigns import CampaignError
 from annotation.models import Account, Assignment, AuditEntry, Campaign, OpenImage
 from annotation.protocol import questions as q
+from annotation.selectors.campaign.reasons import in_words
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 
@@ -113,10 +115,12 @@ def test_a_spent_budget_pauses_and_what_is_in_hand_counts():
     lease = world.held(1, q.BOX_DRAWING)
     tick = running.tick(world.campaign)
     assert tick.stopped is not None and tick.stopped.rule == "budget"
-    assert (tick.state, world.campaign.reason) == (
+    assert (tick.state, in_words(world.campaign.reason)) == (
         Campaign.PAUSED,
         "the budget of 0.50 USD is spent or in hand",
     )
+    with translation.override("de"):
+        assert in_words(world.campaign.reason) == "das Budget von 0,50 USD ist ausgegeben oder vergeben"
     assert AuditEntry.objects.get(act="pause_campaign").about["rule"] == "budget"
     assert world.submit(1, lease).counted
 
@@ -146,6 +150,12 @@ def test_a_campaign_stops_when_enough_images_are_complete():
     OpenImage.objects.filter(pk=world.images()[0].pk).update(complete=True)
     stopped = running.tick(world.campaign).stopped
     assert stopped is not None and stopped.rule == "images"
+    assert stopped.text == "1 image is complete, as many as were wanted"
+
+
+@pytest.mark.parametrize("written", ["lunch", "=", "=lunch", "=budget much USD", "=images all", "=until"])
+def test_what_somebody_wrote_is_read_as_they_wrote_it(written):
+    assert in_words(written) == written
 
 
 def test_a_stopped_campaign_goes_on_only_under_a_new_rule():
@@ -173,11 +183,17 @@ def test_a_tick_sees_what_another_process_wrote():
     assert running.tick(stale).state == Campaign.PAUSED and stale.reason == "lunch"
 
 
-@pytest.mark.parametrize("day", ["2026-02-30", "soon"])
-def test_a_last_day_that_does_not_exist_is_refused(day):
+@pytest.mark.parametrize(
+    ("day", "why"),
+    [
+        *((day, "there is no such day") for day in ("2026-02-30", "2027-02-29", "2026-13-01", "0000-01-01")),
+        *((day, "expected a day in quotes") for day in ("soon", "2026-1-1", "1-1-2026", date(2026, 1, 1))),
+    ],
+)
+def test_a_last_day_that_does_not_exist_is_refused(day, why):
     a_corpus("photos", some_images(1))
-    with pytest.raises(CampaignError, match="stop"):
+    with pytest.raises(CampaignError, match=why):
         campaigns.create(name="c", corpus="photos", tasks="entities", settings={"stop": {"until": day}})
     world = World(name="other")
-    with pytest.raises(CampaignError, match="stop"):
+    with pytest.raises(CampaignError, match=why):
         campaigns.set_stop_rules(campaign=world.campaign, rules={"until": day})

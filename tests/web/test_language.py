@@ -16,7 +16,7 @@ from annotation.protocol import questions as q
 from annotation.selectors.campaign.cost import money
 from annotation.submission import Answer
 from tests.queue.world import TRUSTING, World
-from tests.web import desk
+from tests.web import desk, world
 
 pytestmark = pytest.mark.django_db
 GERMAN = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
@@ -99,6 +99,18 @@ def test_what_a_researcher_wrote_is_read_as_it_was_written(work: World):
     client = desk.at_work(work, read=False)
     page = client.get(f"/tasks/quay/{q.COREF_LINK}/instructions/", headers=GERMAN)
     assert "<p>Look twice.</p>" in page.content.decode()
+
+
+def test_why_a_campaign_is_paused_is_told_in_the_language_of_whoever_reads_it(work: World):
+    world.account("ada", "researcher")
+    ada, ann = Client(), desk.at_work(work)
+    ada.force_login(world.Account.objects.get(username="ada"))
+    ada.post("/campaigns/quay/move/", {"act": "pause"}, headers=GERMAN)
+    english, german = (ann.get("/tasks/", headers=headers).content.decode() for headers in ({}, GERMAN))
+    assert "This campaign is paused: a researcher paused it." in english
+    assert "Diese Kampagne ruht gerade: aus der Forschung angehalten." in german
+    staff = ada.get("/campaigns/", headers={"Accept-Language": "en"}).content.decode()
+    assert "a researcher paused it" in staff
 
 
 def test_who_reads_the_consent_in_german_agrees_to_the_same_version(work: World):

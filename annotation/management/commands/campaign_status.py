@@ -17,6 +17,7 @@ from annotation.models import Campaign
 from annotation.running import Alarm
 from annotation.selectors.campaign import money, overview, workers
 from annotation.selectors.campaign.crowd import PAGE, WorkerRow
+from annotation.selectors.campaign.reasons import in_words
 from annotation.selectors.drawing_ways import drawing_ways
 
 
@@ -53,7 +54,7 @@ class Command(ReportCommand):
             "campaign": campaign.name,
             "corpus": campaign.corpus.name,
             "state": campaign.state,
-            "reason": campaign.reason,
+            "reason": in_words(campaign.reason),
             **asdict(figures),
             "pace": {
                 **asdict(figures.pace),

@@ -11,6 +11,7 @@ from annotation import campaigns
 from annotation.campaigns import CampaignError, campaign_named
 from annotation.management.base import ReportCommand
 from annotation.models import Assignment
+from annotation.selectors.campaign.reasons import in_words
 
 RULES = ("budget", "until", "images")
 NONE = "none"
@@ -67,7 +68,7 @@ class Command(ReportCommand):
         return {
             "campaign": campaign.name,
             "state": campaign.state,
-            "reason": campaign.reason,
+            "reason": in_words(campaign.reason),
             "stop": campaign.settings["stop"],
             "in_hand": held.count(),
         }
