@@ -303,3 +303,45 @@ class BatchRun(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.run_id} of batch {self.batch_id}"
+
+
+class Report(models.Model):
+    """A report that was built: which files it has, and from what.
+
+    Its files stand in the folder `reports/NAME` of DATA_DIR; `files` maps each to its SHA-256. `inputs` is all
+    that it was made from, and `digest` is over that.
+    """
+
+    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="reports")
+    name = models.SlugField(max_length=100, unique=True)
+    qrels = models.ForeignKey(QrelsSnapshot, on_delete=models.PROTECT, related_name="reports")
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, null=True, blank=True, related_name="reports")
+    inputs = models.JSONField()
+    digest = models.CharField(max_length=64)
+    files = models.JSONField()
+    built_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ReportRun(models.Model):
+    """A run that a report is about; `digest` is that of its rankings then."""
+
+    report = models.ForeignKey(Report, on_delete=models.CASCADE, related_name="runs", db_index=False)
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="reports")
+    position = models.PositiveIntegerField(help_text="Order in which it was named, from 0")
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ["report", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["report", "run"], name="run_once_per_report"),
+            models.UniqueConstraint(fields=["report", "position"], name="report_run_position_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} of report {self.report_id}"

@@ -74,7 +74,7 @@ def score(run: Run, snapshot: QrelsSnapshot, measures: Sequence[str] = ()) -> Sc
     Where no measures are named: OF_ORIGINALS under a protocol, else MEASURES.
     """
     (placed,) = place(run, [pool_of(run, snapshot)])
-    return _scored(run, snapshot, placed, measures)
+    return score_placed(run, snapshot, placed, measures)
 
 
 def score_folds(run: Run, snapshot: QrelsSnapshot, number: int, measures: Sequence[str] = ()) -> list[Scored]:
@@ -84,11 +84,13 @@ def score_folds(run: Run, snapshot: QrelsSnapshot, number: int, measures: Sequen
     are "1k". Raises UnknownMeasure, and NotComparable.
     """
     return [
-        _scored(run, snapshot, placed, measures) for placed in place(run, folds_of(run, snapshot, number))
+        score_placed(run, snapshot, placed, measures)
+        for placed in place(run, folds_of(run, snapshot, number))
     ]
 
 
-def _scored(run: Run, snapshot: QrelsSnapshot, placed: Placed, measures: Sequence[str]) -> Scored:
+def score_placed(run: Run, snapshot: QrelsSnapshot, placed: Placed, measures: Sequence[str] = ()) -> Scored:
+    """Figures of a run that was placed in a pool of `snapshot`; raises as `score` does."""
     measures = measures or (OF_ORIGINALS if snapshot.pool else MEASURES)
     asked = [METRICS.find(name, family="ranking") for name in measures]
     cuts = {one.name: one.k or JUDGED_AT for one in asked}
@@ -130,9 +132,16 @@ def compare(
             f"{runs[0].direction}; compare one direction at a time"
         )
     scored = [score(run, snapshot, measures) for run in runs]
-    tests = [_test(name, scored[0], other, rounds, seed) for name in scored[0].scores for other in scored[1:]]
+    names = list(scored[0].scores)
+    return scored, adjusted_by_holm(
+        [against(name, scored[0], other, rounds=rounds, seed=seed) for name in names for other in scored[1:]]
+    )
+
+
+def adjusted_by_holm(tests: Sequence[Against]) -> list[Against]:
+    """The tests of one table, with Holm's values of p over all of them, and their marks."""
     adjusted = holm([np.nan if one.p is None else one.p for one in tests])
-    return scored, [
+    return [
         Against(
             one.run,
             one.measure,
@@ -147,7 +156,8 @@ def compare(
     ]
 
 
-def _test(name: str, base: Scored, other: Scored, rounds: int, seed: int) -> Against:
+def against(name: str, base: Scored, other: Scored, *, rounds: int = ROUNDS, seed: int = 0) -> Against:
+    """`other` against `base` on one measure that both were scored on; p is not adjusted yet."""
     measure = METRICS.find(name).measure
     ours, theirs = other.scores[name].per_query, base.scores[name].per_query
     with np.errstate(invalid="ignore"):

@@ -12,6 +12,7 @@ import io
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from annotation.registry import Registry
 
@@ -20,17 +21,30 @@ _ESCAPED = str.maketrans(
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     }
 )
 
 
+Weight = Literal["", "best", "near"]
+
+_WEIGHED = {"best": r"\textbf{%s}", "near": r"\underline{%s}"}
+
+
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A figure with its mark of significance, which may be empty."""
+    """A figure with its mark of significance, which may be empty.
+
+    `weight`: the "best" of its column is bold in LaTeX, and what is "near" it, told apart by no test,
+    underlined.
+    """
 
     value: float | None
     mark: str = ""
+    weight: Weight = ""
 
 
 Cell = str | int | float | Marked | None
@@ -114,6 +128,8 @@ def as_latex(table: Table) -> str:
             mark = cell.mark if isinstance(cell, Marked) else ""
             plain = cell.value if isinstance(cell, Marked) else cell
             text = _rounded(plain, table.places.get(name, 3)).translate(_ESCAPED)
+            if isinstance(cell, Marked) and cell.weight:
+                text = _WEIGHED[cell.weight] % text
             line.append(f"{text}$^{{{mark}}}$" if mark else text)
         lines.append(line)
     body = [" & ".join(line) + r" \\" for line in lines]

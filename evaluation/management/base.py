@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -44,6 +45,17 @@ class TableCommand(ReportCommand):
         return ""
 
 
+def add_measures(parser: CommandParser, default: Sequence[str]) -> None:
+    """Frozen qrels, and measures by name."""
+    parser.add_argument("--qrels", required=True, help="NAME, the newest version, or NAME:VERSION")
+    parser.add_argument(
+        "--measures",
+        type=lambda text: [name.strip() for name in text.split(",") if name.strip()],
+        help=f"Separated by commas (default: {','.join(default)}; under a protocol: "
+        f"{','.join(OF_ORIGINALS)}); known: {', '.join(METRICS.names('ranking'))}",
+    )
+
+
 class ScoringCommand(TableCommand):
     """A command that scores runs under frozen qrels, on measures by name."""
 
@@ -51,13 +63,7 @@ class ScoringCommand(TableCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--qrels", required=True, help="NAME, the newest version, or NAME:VERSION")
-        parser.add_argument(
-            "--measures",
-            type=lambda text: [name.strip() for name in text.split(",") if name.strip()],
-            help=f"Separated by commas (default: {','.join(MEASURES)}; under a protocol: "
-            f"{','.join(OF_ORIGINALS)}); known: {', '.join(METRICS.names('ranking'))}",
-        )
+        add_measures(parser, MEASURES)
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["measures"] == []:

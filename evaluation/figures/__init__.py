@@ -1,0 +1,7 @@
+"""Figures of reports: one file a kind, drawn by matplotlib as SVG and PDF; registered on import."""
+
+import sys
+
+from annotation.registry import discover
+
+discover(sys.modules[__name__])

@@ -1,0 +1,100 @@
+"""Agreement over thresholds: Cohen's kappa of two judgments, each cut into yes and no."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from evaluation.figures.base import Plot, figure_kind, grouped
+from evaluation.figures.style import canvas, grid, look
+from evaluation.reporting.judging import Swept
+from evaluation.tables import Cell, Table
+
+KIND = "agreement"
+
+
+def plot(swept: Swept, number: int) -> Plot:
+    """The sweep as a figure; `number` tells those of a report apart, from 1."""
+    head = [f"{swept.first} at least", f"{swept.second} at least", "kappa", "low", "high"]
+    rows: list[list[Cell]] = [
+        [row, column, cell.value, cell.low, cell.high]
+        for row, line in zip(swept.rows, swept.kappa, strict=True)
+        for column, cell in zip(swept.columns, line, strict=True)
+    ]
+    return Plot(
+        key="agreement" if number == 1 else f"agreement-{number}",
+        kind=KIND,
+        title=f"Agreement of {swept.first} with {swept.second}, by threshold",
+        sentence=sentence(swept),
+        data=Table(head, rows, places={head[0]: 2, head[1]: 2}),
+    )
+
+
+def sentence(swept: Swept) -> str:
+    """Where agreement is highest."""
+    found = [
+        (cell, row, column)
+        for row, line in zip(swept.rows, swept.kappa, strict=True)
+        for column, cell in zip(swept.columns, line, strict=True)
+        if cell.value is not None
+    ]
+    if not found:
+        return f"At no threshold is kappa of {swept.first} with {swept.second} defined."
+    cell, row, column = max(found, key=lambda one: one[0].value or 0.0)
+    between = (
+        f" (95 %: {cell.low:.2f} to {cell.high:.2f})"
+        if cell.low is not None and cell.high is not None
+        else ""
+    )
+    return (
+        f"Kappa is highest, {cell.value:.2f}{between}, for {swept.first} of at least {row:.3g} with "
+        f"{swept.second} of at least {column:.3g}, over {swept.items:,} answers."
+    )
+
+
+@figure_kind(KIND)
+def draw(data: Table) -> Figure:
+    """A line for each cut of the first, over the cuts of the second; whiskers are intervals."""
+    first, second = list(data.head)[:2]
+    figure, (panel,) = canvas(height=2.9)
+    grid(panel)
+    panel.axhline(0, color="#000000", linewidth=0.8)
+    lines = grouped(data, [first])
+    for number, ((cut,), points) in enumerate(lines.items()):
+        known = [point for point in points if point["kappa"] is not None]
+        own = look(number)
+        xs = [float(point[second]) for point in known]
+        # Side by side, or whiskers of several lines would hide each other.
+        step = _span([float(point[second]) for points in lines.values() for point in points]) * 0.008
+        shift = (number - (len(lines) - 1) / 2) * step
+        ys = [float(point["kappa"]) for point in known]
+        panel.plot(
+            [x + shift for x in xs],
+            ys,
+            color=own.colour,
+            linestyle=own.dash,
+            marker=own.marker,
+            label=f"{first} {_cut(cut)}",
+        )
+        for x, point in zip(xs, known, strict=True):
+            if point["low"] is not None:
+                panel.plot(
+                    [x + shift] * 2,
+                    [float(point["low"]), float(point["high"])],
+                    color=own.colour,
+                    linewidth=1.0,
+                )
+    panel.set_xlabel(second)
+    panel.set_ylabel("Cohen's kappa")
+    values = sorted({float(point[second]) for points in lines.values() for point in points})
+    panel.set_xticks(values, [f"{value:.2f}" for value in values])
+    panel.set_ylim(min(0.0, panel.get_ylim()[0]), max(1.0, panel.get_ylim()[1]))
+    figure.legend(loc="outside lower center", ncols=min(3, len(lines)))
+    return figure
+
+
+def _cut(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _span(values: list[float]) -> float:
+    return (max(values) - min(values)) or 1.0

@@ -1,0 +1,56 @@
+"""What a figure is: data as a table, a sentence that says what it means, and how it is drawn.
+
+A kind of figure is one file of this folder. It registers a function that draws its table, and offers one
+that makes the figure of a report's findings. Whatever is drawn stands in the table, and nothing else does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from annotation.registry import Registry
+from evaluation.tables import Table
+
+Draw = Callable[[Table], Figure]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A figure of a report: `kind` says how its `data` are drawn; `key` is its file's name."""
+
+    key: str
+    kind: str
+    title: str
+    sentence: str
+    data: Table
+
+
+DRAWN: Registry[Draw] = Registry("kind of figure")
+
+
+def figure_kind(key: str) -> Callable[[Draw], Draw]:
+    """Register the decorated function as what draws figures of kind `key`."""
+
+    def register(draw: Draw) -> Draw:
+        return DRAWN.register(key, draw)
+
+    return register
+
+
+def column(table: Table, name: str) -> list[Any]:
+    """A column's cells; raises ValueError for a name that is none."""
+    place = list(table.head).index(name)
+    return [row[place] for row in table.rows]
+
+
+def grouped(table: Table, names: Sequence[str]) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    """Rows as mappings, by the values of the columns `names`, in the order in which these come."""
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in table.rows:
+        cells = dict(zip(table.head, row, strict=True))
+        found.setdefault(tuple(cells[name] for name in names), []).append(cells)
+    return found

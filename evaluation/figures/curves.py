@@ -1,0 +1,89 @@
+"""R@k and S@k over k: the share of queries with an original, or a relevant item, among the top k."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from evaluation.figures.base import Plot, figure_kind, grouped
+from evaluation.figures.style import COLOURED, IN_A_ROW, canvas, grid, legend_height, look, percent, short
+from evaluation.reporting.directions import Direction
+from evaluation.tables import Cell, Table
+
+KIND = "curves"
+WHAT = {"R": "R@k: an original in the top k", "S": "S@k: a relevant item in the top k"}
+
+
+def plot(direction: Direction) -> Plot | None:
+    """The curves of a direction; None where no run was measured at any k."""
+    rows: list[list[Cell]] = [
+        [system.label, f"{letter}@k", k, share]
+        for letter in WHAT
+        for system in direction.systems
+        for k, share in enumerate(system.curves.get(letter, ()), start=1)
+    ]
+    if not rows:
+        return None
+    return Plot(
+        key=f"curves-{direction.direction}",
+        kind=KIND,
+        title=f"R@k and S@k, {direction.direction}",
+        sentence=sentence(direction),
+        data=Table(["system", "measure", "k", "share"], rows, places={"share": 4}),
+    )
+
+
+def sentence(direction: Direction) -> str:
+    """What the curves come to where they end."""
+    said = []
+    for letter, word in (("R", "an original"), ("S", "a relevant item")):
+        ends = [(one.curves[letter], one.label) for one in direction.systems if one.curves.get(letter)]
+        if not ends:
+            continue
+        best, name = max(ends, key=lambda end: end[0][-1])
+        least, last = min(ends, key=lambda end: end[0][-1])
+        range_ = f", the most, and {last} for {least[-1]:.1%}, the fewest" if least[-1] < best[-1] else ""
+        said.append(f"{name} has {word} in the top {len(best)} for {best[-1]:.1%} of the queries{range_}.")
+    return " ".join(said)
+
+
+@figure_kind(KIND)
+def draw(data: Table) -> Figure:
+    """A panel a measure, a line a system; the eight best at the end have a colour and a name."""
+    lines = grouped(data, ["measure", "system"])
+    measures = list(dict.fromkeys(measure for measure, _ in lines))
+    ends: dict[object, float] = {}
+    for (_, system), points in lines.items():
+        ends[system] = max(ends.get(system, 0.0), float(points[-1]["share"]))
+    named = sorted(ends, key=lambda system: -ends[system])[:COLOURED]
+    looks = {system: look(number) for number, system in enumerate(named)}
+    names = [short(str(system)) for system in named]
+    figure, panels = canvas(len(measures), height=2.6 + legend_height(names), share_y=True)
+    for panel, measure in zip(panels, measures, strict=True):
+        grid(panel)
+        # Those with names are drawn last, over the others.
+        for system in [*(one for one in ends if one not in looks), *reversed(named)]:
+            points = lines.get((measure, system), [])
+            own = looks.get(system, look(COLOURED))
+            panel.plot(
+                [point["k"] for point in points],
+                [point["share"] for point in points],
+                color=own.colour,
+                linestyle=own.dash,
+                marker=own.marker,
+                linewidth=1.6 if system in looks else 0.8,
+            )
+        panel.set_title(WHAT[str(measure)[0]], loc="left")
+        panel.set_xlabel("k")
+        deepest = max(int(point["k"]) for points in lines.values() for point in points)
+        panel.set_xticks(range(1, deepest + 1))
+        percent(panel, max(ends.values()))
+    panels[0].set_ylabel("queries")
+    handles = [
+        panels[0].plot([], [], color=one.colour, linestyle=one.dash, marker=one.marker)[0]
+        for one in looks.values()
+    ]
+    if len(ends) > len(looks):
+        handles.append(panels[0].plot([], [], color=look(COLOURED).colour, linewidth=0.8)[0])
+        names.append(f"{len(ends) - len(looks)} others")
+    figure.legend(handles, names, loc="outside lower center", ncols=min(IN_A_ROW, len(names)))
+    return figure

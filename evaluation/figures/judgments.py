@@ -1,0 +1,86 @@
+"""How many judgments pairs have, and on how many of them all judges agree."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from evaluation.figures.base import Plot, column, figure_kind
+from evaluation.figures.style import ACCENT, MUTED, canvas, grid
+from evaluation.reporting.judging import Judging
+from evaluation.tables import Table
+
+KIND = "judgments"
+
+
+def plot(judging: Judging) -> Plot:
+    """The pairs by their number of judgments."""
+    rows = [[one.answers, one.pairs, one.unanimous, one.pairs - one.unanimous] for one in judging.per_pair]
+    return Plot(
+        key="judgments",
+        kind=KIND,
+        title="Judgments per pair",
+        sentence=sentence(judging),
+        data=Table(["judgments", "pairs", "unanimous", "divided"], rows),
+    )
+
+
+def sentence(judging: Judging) -> str:
+    """The usual number, and how often judges are of one mind."""
+    usual = max(judging.per_pair, key=lambda one: (one.pairs, -one.answers))
+    judgments = "judgment" if usual.answers == 1 else "judgments"
+    share = usual.pairs / judging.pairs
+    of = (
+        f"All {usual.pairs:,} pairs"
+        if share == 1
+        else f"{usual.pairs:,} of {judging.pairs:,} pairs ({share:.1%})"
+    )
+    found = f"{of} have {usual.answers} {judgments}"
+    several = [one for one in judging.per_pair if one.answers > 1]
+    pairs = sum(one.pairs for one in several)
+    if not pairs:
+        return f"{found}; no pair has several."
+    share = sum(one.unanimous for one in several) / pairs
+    return f"{found}; where a pair has several, they are all the same for {share:.1%}."
+
+
+@figure_kind(KIND)
+def draw(data: Table) -> Figure:
+    """A bar a number of judgments, divided by whether all agree."""
+    names = [str(number) for number in column(data, "judgments")]
+    same, divided = ([int(n) for n in column(data, name)] for name in ("unanimous", "divided"))
+    figure, (panel,) = canvas(height=2.6)
+    grid(panel)
+    places = range(len(names))
+    width = 0.7 if len(names) > 2 else 0.35
+    panel.bar(places, same, color=ACCENT, width=width, label="all judges agree")
+    panel.bar(
+        places,
+        divided,
+        bottom=same,
+        color=MUTED,
+        width=width,
+        label="judges are divided",
+        hatch="///",
+        edgecolor="#c8c8c8",
+        linewidth=0,
+    )
+    if len(names) <= 12:
+        for place, one, other in zip(places, same, divided, strict=True):
+            panel.annotate(
+                f"{one + other:,}",
+                (place, one + other),
+                (0, 2),
+                textcoords="offset points",
+                ha="center",
+                fontsize=8,
+            )
+    panel.set_xticks(places, names)
+    panel.set_xlim(-0.8, len(names) - 0.2)
+    panel.margins(y=0.12)
+    panel.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    panel.yaxis.set_major_locator(MaxNLocator(integer=True))
+    panel.set_xlabel("judgments of a pair")
+    panel.set_ylabel("pairs")
+    figure.legend(loc="outside lower center", ncols=2)
+    return figure

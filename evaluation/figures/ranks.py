@@ -1,0 +1,103 @@
+"""Histograms of ranks: where the original of each query stands, system by system on the same axes."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from evaluation.figures.base import Plot, figure_kind, grouped
+from evaluation.figures.style import ACCENT, MUTED, canvas, grid, percent, short
+from evaluation.reporting.directions import BINS, Direction
+from evaluation.tables import Cell, Table
+
+KIND = "ranks"
+#: Panels beside each other: few systems, and many.
+FEW, MANY = 3, 5
+NOT_THERE = "not listed"
+
+
+def plot(direction: Direction) -> Plot | None:
+    """The histograms of a direction; None where no query has an original."""
+    names = bin_names()
+    used = [
+        number for number in range(len(names)) if any(system.ranks[number] for system in direction.systems)
+    ]
+    if not used:
+        return None
+    # Bins beyond the worst rank say nothing; a gap between ranks does.
+    shown = [
+        number
+        for number, name in enumerate(names)
+        if (name != NOT_THERE and number <= max((one for one in used if names[one] != NOT_THERE), default=0))
+        or (name == NOT_THERE and number in used)
+    ]
+    rows: list[list[Cell]] = [
+        [system.label, names[number], system.ranks[number], system.ranks[number] / max(1, sum(system.ranks))]
+        for system in direction.systems
+        for number in shown
+    ]
+    return Plot(
+        key=f"ranks-{direction.direction}",
+        kind=KIND,
+        title=f"Ranks of the originals, {direction.direction}",
+        sentence=sentence(direction),
+        data=Table(["system", "rank", "queries", "share"], rows, places={"share": 4}),
+    )
+
+
+def bin_names() -> list[str]:
+    """What the bins of `directions.binned` are called."""
+    starts = [1, *(end + 1 for end in BINS[:-1])]
+    inside = [
+        f"{start}" if start == end else f"{start}\N{EN DASH}{end}"
+        for start, end in zip(starts, BINS, strict=True)
+    ]
+    return [*inside, f"over {BINS[-1]}", NOT_THERE]
+
+
+def sentence(direction: Direction) -> str:
+    """How often the original comes first, and how often it is lost."""
+    said = []
+    shares = [(one.ranks[0] / sum(one.ranks), one) for one in direction.systems if sum(one.ranks)]
+    if not shares:
+        return ""
+    share, best = max(shares, key=lambda found: found[0])
+    said.append(f"{best.label} ranks the original first for {share:.1%} of the queries")
+    if len(shares) > 1:
+        least, worst = min(shares, key=lambda found: found[0])
+        said[0] += f", the most; {worst.label} for {least:.1%}, the fewest"
+    lost = [one for one in direction.systems if one.ranks[-1]]
+    if lost:
+        share = max(one.ranks[-1] / sum(one.ranks) for one in lost)
+        of = "one list lacks" if len(lost) == 1 else f"{len(lost)} lists lack"
+        said.append(f"{of} some originals, at most {share:.1%} of them")
+    return "; ".join(said) + "."
+
+
+@figure_kind(KIND)
+def draw(data: Table) -> Figure:
+    """Small panels of the same axes, one a system."""
+    systems = grouped(data, ["system"])
+    many = len(systems) > FEW * FEW
+    columns = min(MANY if many else FEW, len(systems))
+    rows = -(-len(systems) // columns)
+    figure, panels = canvas(columns, rows, height=0.9 + (1.25 if many else 1.4) * rows, share_y=True)
+    highest = max(float(bar["share"]) for bars in systems.values() for bar in bars)
+    for number, (panel, ((system,), bars)) in enumerate(
+        zip(panels[: len(systems)], systems.items(), strict=True)
+    ):
+        grid(panel)
+        names = [str(bar["rank"]) for bar in bars]
+        colours = [MUTED if name == NOT_THERE else ACCENT for name in names]
+        panel.bar(range(len(bars)), [float(bar["share"]) for bar in bars], color=colours, width=0.8)
+        panel.set_title(short(str(system), 19 if many else 30), loc="left", fontweight="normal", fontsize=8)
+        percent(panel, highest)
+        # Names of bins stand under the last panel of each column alone.
+        last = number + columns >= len(systems)
+        panel.set_xticks(range(len(bars)), names if last else [""] * len(bars), rotation=45, ha="right")
+        panel.tick_params(axis="x", length=0)
+        if number % columns == 0:
+            panel.set_ylabel("queries")
+    for panel in panels[len(systems) :]:
+        panel.set_visible(False)
+    figure.supxlabel("rank of the original", fontsize=8.5)
+    return figure

@@ -1,0 +1,99 @@
+"""Systems as originals and as judgments rank them: one point a system."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from evaluation.figures.base import Plot, figure_kind, grouped
+from evaluation.figures.style import COLOURED, IN_A_ROW, MUTED, canvas, grid, legend_height, look, short
+from evaluation.metrics.table import METRICS
+from evaluation.reporting.directions import Direction
+from evaluation.reporting.orders import BY_JUDGMENTS, BY_ORIGINALS, Order, first_of
+from evaluation.tables import Cell, Table
+
+KIND = "systems"
+
+
+def plot(directions: Sequence[Direction], orders: Sequence[Order]) -> Plot | None:
+    """Systems of all directions; None where none has both kinds of figures."""
+    rows: list[list[Cell]] = []
+    held: list[tuple[str, str, str]] = []
+    for direction in directions:
+        originals = first_of(BY_ORIGINALS, direction.measures)
+        judged = first_of(BY_JUDGMENTS, direction.measures)
+        if not originals or not judged:
+            continue
+        held.append((direction.direction, originals, judged))
+        for number, one in enumerate(direction.systems, start=1):
+            x, y = one.figures[originals].value, one.figures[judged].value
+            if x is not None and y is not None:
+                rows.append([direction.direction, number, one.label, originals, x, judged, y])
+    if not rows:
+        return None
+    head = [
+        "direction",
+        "number",
+        "system",
+        "by originals",
+        "original figure",
+        "by judgments",
+        "judged figure",
+    ]
+    return Plot(
+        key="systems",
+        kind=KIND,
+        title="Systems by their originals and by judgments",
+        sentence=sentence([one for one in orders if (one.direction, one.originals, one.judged) in held]),
+        data=Table(head, rows, places={"original figure": 4, "judged figure": 4}),
+    )
+
+
+def sentence(orders: Sequence[Order]) -> str:
+    """How alike the two rankings are."""
+    said = [
+        f"In {one.direction}, {one.originals} and {one.judged} rank {one.systems} systems with Kendall's tau "
+        f"{one.tau:.2f} and Spearman's rho {one.rho:.2f}."
+        if one.tau is not None and one.rho is not None
+        else f"In {one.direction}, {one.originals} and {one.judged} have no correlation: {one.reason}."
+        for one in orders
+    ]
+    return " ".join(said) or "One system alone is in no order."
+
+
+@figure_kind(KIND)
+def draw(data: Table) -> Figure:
+    """A panel a direction; up to eight systems have a colour and a name, more have numbers."""
+    panels_of = grouped(data, ["direction"])
+    systems = list(dict.fromkeys(str(row["system"]) for rows in panels_of.values() for row in rows))
+    few = len(systems) <= COLOURED
+    names = [short(name) for name in systems]
+    figure, panels = canvas(len(panels_of), height=2.8 + (legend_height(names) if few else 0))
+    for panel, ((direction,), points) in zip(panels, panels_of.items(), strict=True):
+        grid(panel, "both")
+        panel.set_title(str(direction), loc="left")
+        for point in points:
+            x, y = float(point["original figure"]), float(point["judged figure"])
+            if few:
+                own = look(systems.index(str(point["system"])))
+                panel.plot([x], [y], color=own.colour, marker=own.marker, linestyle="", markersize=8)
+            else:
+                panel.plot([x], [y], color=MUTED, marker="o", linestyle="", markersize=4)
+                panel.annotate(str(point["number"]), (x, y), (3, 2), textcoords="offset points", fontsize=7)
+        for axis, name in (("x", str(points[0]["by originals"])), ("y", str(points[0]["by judgments"]))):
+            ranks = METRICS.find(name).measure.unit == "rank"
+            getattr(panel, f"set_{axis}label")(f"{name} (fewer is better)" if ranks else name)
+            getattr(panel, f"{axis}axis").set_major_formatter(
+                (lambda value, _: f"{value:g}") if ranks else (lambda value, _: f"{100 * value:.4g} %")
+            )
+            if ranks:
+                getattr(panel, f"invert_{axis}axis")()
+        panel.margins(0.12)
+    if few:
+        handles = [
+            panels[0].plot([], [], color=own.colour, marker=own.marker, linestyle="", markersize=7)[0]
+            for own in (look(number) for number in range(len(systems)))
+        ]
+        figure.legend(handles, names, loc="outside lower center", ncols=min(IN_A_ROW, len(systems)))
+    return figure

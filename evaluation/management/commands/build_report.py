@@ -1,0 +1,78 @@
+"""`manage.py build_report NAME --qrels Q --runs R... [--batch B]`: tables and figures of runs, for a paper.
+
+    python manage.py build_report spring --qrels pooled --runs nn-a nn-s kcca-a kcca-s --baseline nn-a
+    python manage.py build_report spring --qrels pooled --runs nn-a kcca-a --batch first --out paper/figures
+
+Runs of both directions go together; those of one `system` belong together. What stands already from the same
+inputs is left as it is; from others, what changed is said, and --replace builds it anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.management.base import ReportCommand
+from evaluation.management.base import add_measures
+from evaluation.management.training import REFUSALS, Bars
+from evaluation.metrics.table import UnknownMeasure
+from evaluation.services.reported import LEVEL, MEASURES, RESAMPLES, Wanted
+from evaluation.services.reports import build
+from evaluation.significance.randomisation import ROUNDS
+
+
+class Command(ReportCommand):
+    help = "Build a report: tables, figures and settings as HTML, JSON, LaTeX, CSV, SVG and PDF."
+    refusals = (*ReportCommand.refusals, UnknownMeasure, *REFUSALS)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        add_measures(parser, MEASURES)
+        parser.add_argument("name", help="What it is called, and its folder in DATA_DIR/reports")
+        parser.add_argument(
+            "--runs", nargs="+", required=True, metavar="RUN", help="Of one or both directions"
+        )
+        parser.add_argument("--batch", default="", help="The batch that the judgments come from")
+        parser.add_argument(
+            "--baseline",
+            nargs="+",
+            default=[],
+            metavar="RUN",
+            help="What the others are held against: a run or a system (default: the first of each direction)",
+        )
+        parser.add_argument("--against", default="", metavar="JUDGMENTS", help="Of others, for agreement")
+        parser.add_argument("--seed", type=int, default=0, help="Of all that is drawn (default: 0)")
+        parser.add_argument(
+            "--rounds", type=int, default=ROUNDS, help=f"Of the randomisation (default: {ROUNDS})"
+        )
+        parser.add_argument(
+            "--resamples", type=int, default=RESAMPLES, help=f"Of the bootstrap (default: {RESAMPLES})"
+        )
+        parser.add_argument("--level", type=float, default=LEVEL, help=f"Of intervals (default: {LEVEL})")
+        parser.add_argument("--out", type=Path, help="Write the folder there instead, and keep no record")
+        parser.add_argument("--replace", action="store_true", help="Build it anew though it stands")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        options["measures"] = options["measures"] or ()
+        wanted = Wanted(
+            **{
+                key: options[key]
+                for key in (
+                    *("name", "qrels", "runs", "batch", "baseline", "measures", "against"),
+                    *("seed", "rounds", "resamples", "level"),
+                )
+            }
+        )
+        with Bars() as bars:
+            built = build(wanted, out=options["out"], replace=options["replace"], progress=bars)
+        return asdict(built)
+
+    def show(self, report: dict[str, Any]) -> str:
+        state = "stands unchanged" if report["unchanged"] else f"built, {len(report['files'])} files"
+        changes = [f"Replaced: {'; '.join(report['changes'])}."] if report["changes"] else []
+        return "\n".join(
+            [f"report {report['report']!r}: {state}", *changes, f"{report['folder']}/report.html"]
+        )

@@ -1,0 +1,228 @@
+"""A report: its inputs, what was found, and the sections that show it.
+
+Two reports of the same inputs are equal. `differences` says in words what of the inputs changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evaluation.figures import agreement, curves, judgments, ranks, systems
+from evaluation.figures.base import Plot
+from evaluation.reporting import tables
+from evaluation.reporting.directions import ANNOTATION, Direction
+from evaluation.reporting.judging import Judging
+from evaluation.reporting.orders import BY_JUDGMENTS, BY_ORIGINALS, Order, first_of, orders_of
+from evaluation.reporting.tables import Titled
+from evaluation.tables import Cell
+
+#: Raised where what a report's files mean changes.
+DEFINITION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BatchNumbers:
+    """A batch as it stood: `numbers` are what was planned, the rest what came of it.
+
+    `unused` says why judges do not count, a text each; `loss` is what the filter loses, as
+    `pooling.unlikely.FilterLoss`, None where it is not known.
+    """
+
+    batch: str
+    tasks: str
+    state: str
+    depth: int
+    threshold: float | None
+    wanted: int
+    numbers: Mapping[str, Any]
+    judged: int
+    short: int
+    answers: int
+    earned: str
+    judges: int
+    unused: Sequence[str]
+    loss: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a report: what is to be known, then tables and figures."""
+
+    title: str
+    remarks: Sequence[str]
+    tables: Sequence[Titled]
+    plots: Sequence[Plot]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`inputs` is all that it was made from (settings, digests, versions), as plain data."""
+
+    name: str
+    inputs: Mapping[str, Any]
+    directions: Sequence[Direction]
+    batch: BatchNumbers | None
+    judging: Judging | None
+    no_judging: str
+
+    @property
+    def orders(self) -> list[Order]:
+        return orders_of(self.directions)
+
+    def findings(self) -> dict[str, Any]:
+        """Every number, as plain data."""
+        return {
+            "directions": [asdict(one) for one in self.directions],
+            "orders": [asdict(one) for one in self.orders],
+            "batch": None if self.batch is None else asdict(self.batch),
+            "judging": None if self.judging is None else asdict(self.judging),
+        }
+
+
+def sections_of(report: Report) -> list[Section]:
+    """What a report shows, in the order in which it is read."""
+    found = [_of_direction(report, one) for one in report.directions]
+    if correlations := tables.orders(report.orders):
+        scatter = systems.plot(report.directions, report.orders)
+        found.append(Section("Rankings of the systems", [], [correlations], [scatter] if scatter else []))
+    if report.batch is not None:
+        found.append(_of_batch(report.batch))
+    found.append(_of_judging(report))
+    return found
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What of a report's inputs is not as it was, a phrase each; empty where nothing changed."""
+    said: list[str] = []
+    old, new = before.get("qrels", {}), now["qrels"]
+    if old.get("digest") != new["digest"]:
+        said.append(
+            f"qrels are {new['name']} version {new['version']}, "
+            f"were {old.get('name')} version {old.get('version')}"
+        )
+    runs = {run["run"]: run for run in before.get("runs", ())}
+    for run in now["runs"]:
+        if run["run"] not in runs:
+            said.append(f"run {run['run']!r} is new")
+        elif run["digest"] != runs.pop(run["run"])["digest"]:
+            said.append(f"run {run['run']!r} has other rankings")
+        else:
+            continue
+    gone = sorted(set(runs) - {run["run"] for run in now["runs"]})
+    said += [f"run {name!r} is left out" for name in gone]
+    for key, word in (("settings", ""), ("batch", "batch "), ("versions", "version of ")):
+        olds, news = before.get(key) or {}, now.get(key) or {}
+        said += [
+            f"{word}{name} is {news.get(name)!r}, was {olds.get(name)!r}"
+            for name in sorted({*olds, *news})
+            if olds.get(name) != news.get(name)
+        ]
+    return said
+
+
+def _of_direction(report: Report, one: Direction) -> Section:
+    settings = report.inputs["settings"]
+    judged = not report.inputs["qrels"]["pool"]
+    level, resamples = settings["level"], settings["resamples"]
+    shown = [
+        tables.figures(one, judged=judged, level=level),
+        tables.intervals(one, level=level, resamples=resamples),
+        tables.bounds(one) if judged else None,
+        tables.tests(one),
+    ]
+    remarks = _lead(one)
+    remarks += [
+        f"{system.label} does not rank {system.missing:,} of the queries; they count as found nowhere."
+        for system in one.systems
+        if system.missing
+    ]
+    undefined = [name for name in one.measures if all(s.figures[name].value is None for s in one.systems)]
+    if undefined:
+        remarks.append(f"Without a value for any system: {', '.join(undefined)}.")
+    plots = [curves.plot(one), ranks.plot(one)]
+    asks, ranked = ("images", "captions") if one.direction == ANNOTATION else ("captions", "images")
+    return Section(
+        f"{one.direction.capitalize()}: {asks} ask, {ranked} are ranked",
+        remarks,
+        [table for table in shown if table is not None],
+        [plot for plot in plots if plot is not None],
+    )
+
+
+def _lead(one: Direction) -> list[str]:
+    """What the table comes to: the best system, and how many differ from the baseline."""
+    said = []
+    name = first_of((*BY_JUDGMENTS, *BY_ORIGINALS), one.measures)
+    best = [system for system in one.systems if name and system.figures[name].weight == "best"]
+    if best:
+        figure = tables.figure_text(name, best[0].figures[name])
+        near = sum(system.figures[name].weight == "near" for system in one.systems)
+        others = f"; {near} of the others cannot be told from it" if near else ""
+        said.append(
+            f"By {name}, {' and '.join(system.label for system in best)} comes first: {figure}{others}."
+        )
+    if one.tests:
+        runs = {test.run for test in one.tests}
+        apart = {test.run for test in one.tests if test.adjusted is not None and test.adjusted <= 0.05}
+        word = "system" if len(runs) == 1 else "systems"
+        said.append(
+            f"Of {len(runs)} {word} held against {one.baseline}, {len(apart)} differ on at least one measure "
+            "(adjusted p <= 0.05)."
+        )
+    return said
+
+
+def _of_batch(batch: BatchNumbers) -> Section:
+    numbers = batch.numbers
+    rows: list[tuple[str, Cell]] = [
+        ("depth of the pool", batch.depth),
+        ("pairs pooled", numbers["pooled"]),
+        ("of them originals", numbers["originals"]),
+        ("filtered out (BLEU_pre)", numbers["filtered"]),
+        ("threshold of the filter", batch.threshold),
+        ("judged before, and reused", numbers["known"]),
+        ("asked", numbers["asked"]),
+        ("judgments wanted for each", batch.wanted),
+        ("asked, and judged as often", batch.judged),
+        ("asked, and judged less often", batch.short),
+        ("answers, to pages or graded pairs", batch.answers),
+        ("judges", batch.judges),
+        ("judges whose answers are left out", len(batch.unused)),
+        ("price planned", numbers["price"]),
+        ("earned", batch.earned),
+    ]
+    remarks = [f"Judges left out: {'; '.join(batch.unused)}."] if batch.unused else []
+    if batch.loss is not None:
+        loss = batch.loss
+        remarks.append(
+            f"The filter: {loss['relevant']:,} of {loss['judged']:,} judged fillers are relevant "
+            f"({loss['relevant'] / loss['judged']:.2%}; Wilson, {loss['level']:.0%}: {loss['low']:.2%} to "
+            f"{loss['high']:.2%}), so of {loss['filtered']:,} filtered pairs about {loss['expected']:,.0f} "
+            f"are lost ({loss['at_least']:,.0f} to {loss['at_most']:,.0f})."
+        )
+    elif batch.threshold is not None:
+        remarks.append("No filler was judged, so what the filter loses is not known.")
+    title = f"Batch {batch.batch}: {batch.tasks}, {batch.state}"
+    return Section(title, remarks, [tables.facts("batch", "The batch in numbers", "", rows)], [])
+
+
+def _of_judging(report: Report) -> Section:
+    judging = report.judging
+    if judging is None:
+        return Section("Judgments", [report.no_judging], [], [])
+    judges = "no judge is named" if judging.judges is None else f"by {judging.judges:,} judges"
+    first, estimate = next(iter(judging.coefficients.items()))
+    summary = (
+        f"Judgments {judging.judgments}: {judging.answers:,} answers about {judging.pairs:,} pairs of "
+        f"{judging.images:,} images, {judges}. {first}: {tables.interval_text(estimate)}."
+    )
+    sweeps = [agreement.plot(one, number) for number, one in enumerate(judging.sweeps, start=1)]
+    level = report.inputs["settings"]["level"]
+    return Section(
+        "Judgments",
+        [summary],
+        [tables.coefficients(judging, level=level)],
+        [judgments.plot(judging), *sweeps],
+    )

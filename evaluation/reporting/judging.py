@@ -1,0 +1,165 @@
+"""Those who judged: how many answers pairs have, how far they agree, and what a threshold changes.
+
+Coefficients are those of `evaluation.agreement`, with intervals that draw whole images. The sweep holds
+each answer against the mean of the other answers to its pair, cut at every threshold: where kappa is
+highest, a single judge agrees best with what the others settle. With a second set of judgments of the same
+pairs (experts, say) the sets' means are held against each other, as in Table 10 of Hodosh et al. 2013.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.agreement.coefficients import answer_counts, as_ratings, fleiss, krippendorff
+from evaluation.agreement.estimates import AgreementError, Bootstrap, Estimate, Floats
+from evaluation.agreement.summary import Resampling
+from evaluation.agreement.thresholds import sweep
+from evaluation.formats.base import JudgedPair
+
+#: Lines and points of a sweep that can be told apart.
+MOST_ROWS, MOST_COLUMNS = 4, 12
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersPerPair:
+    """`pairs` have so many `answers`; of them `unanimous` have the same throughout."""
+
+    answers: int
+    pairs: int
+    unanimous: int
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """Kappa of `first` cut at each of `rows` with `second` cut at each of `columns`: `kappa[row][column]`."""
+
+    first: str
+    second: str
+    items: int
+    rows: Sequence[float]
+    columns: Sequence[float]
+    kappa: Sequence[Sequence[Estimate]]
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """`judges` is how many are named, None where none is; `scale` are the answers that occur."""
+
+    judgments: str
+    pairs: int
+    images: int
+    answers: int
+    judges: int | None
+    scale: Sequence[float]
+    per_pair: Sequence[AnswersPerPair]
+    coefficients: dict[str, Estimate]
+    sweeps: Sequence[Swept]
+
+
+def judging_of(
+    pairs: Sequence[JudgedPair],
+    resampling: Resampling,
+    *,
+    name: str,
+    others: tuple[str, Sequence[JudgedPair]] | None = None,
+) -> Judging:
+    """All that `pairs` (one or more) say of their judges; `others` are judgments of the same pairs by others.
+
+    Raises AgreementError where the two sets share no pair.
+    """
+    grades = [pair.grades for pair in pairs]
+    scale = sorted({grade for own in grades for grade in own})
+    draws = resampling.over([pair.query for pair in pairs])
+    named = {judge for pair in pairs for judge in pair.judges}
+    sweeps = [found] if (found := _with_the_others(pairs, resampling)) else []
+    if others is not None and (found := _between(name, pairs, *others, resampling)):
+        sweeps.append(found)
+    return Judging(
+        judgments=name,
+        pairs=len(pairs),
+        images=len({pair.query for pair in pairs}),
+        answers=sum(map(len, grades)),
+        judges=len(named) if all(pair.judges for pair in pairs) else None,
+        scale=scale,
+        per_pair=_per_pair(grades),
+        coefficients=_coefficients(grades, scale, draws),
+        sweeps=sweeps,
+    )
+
+
+def _per_pair(grades: Sequence[Sequence[float]]) -> list[AnswersPerPair]:
+    pairs, unanimous = Counter(map(len, grades)), Counter(len(own) for own in grades if len(set(own)) == 1)
+    return [AnswersPerPair(number, pairs[number], unanimous[number]) for number in sorted(pairs)]
+
+
+def _coefficients(
+    grades: Sequence[Sequence[float]], scale: Sequence[float], draws: Bootstrap | None
+) -> dict[str, Estimate]:
+    ratings = as_ratings(grades)
+    counts, _ = answer_counts(grades)
+    # Of two answers all levels of alpha are the same.
+    levels = ("nominal",) if len(scale) <= 2 else ("nominal", "ordinal", "interval")
+    found = {
+        f"Krippendorff's alpha, {level}": krippendorff(ratings, level=level, bootstrap=draws)
+        for level in levels
+    }
+    return {**found, "Fleiss' kappa": fleiss(counts, bootstrap=draws)}
+
+
+def _with_the_others(pairs: Sequence[JudgedPair], resampling: Resampling) -> Swept | None:
+    """Each answer against the mean of the others to its pair; None where no pair has two answers."""
+    one: list[float] = []
+    rest: list[float] = []
+    owners: list[str] = []
+    for pair in pairs:
+        total, number = sum(pair.grades), len(pair.grades)
+        if number > 1:
+            one += pair.grades
+            rest += [(total - grade) / (number - 1) for grade in pair.grades]
+            owners += [pair.query] * number
+    if not one:
+        return None
+    return _swept("one judge", "the others' mean", np.array(one), np.array(rest), owners, resampling)
+
+
+def _between(
+    name: str,
+    pairs: Sequence[JudgedPair],
+    other: str,
+    theirs: Sequence[JudgedPair],
+    resampling: Resampling,
+) -> Swept | None:
+    means = {(pair.query, pair.document): pair.mean for pair in theirs}
+    shared = [pair for pair in pairs if (pair.query, pair.document) in means]
+    if not shared:
+        raise AgreementError(f"judgments {name!r} and {other!r} have no pair in common; choose another set")
+    return _swept(
+        other,
+        name,
+        np.array([means[pair.query, pair.document] for pair in shared]),
+        np.array([pair.mean for pair in shared]),
+        [pair.query for pair in shared],
+        resampling,
+    )
+
+
+def _swept(
+    first: str, second: str, one: Floats, other: Floats, owners: Sequence[str], resampling: Resampling
+) -> Swept | None:
+    rows, columns = _cuts(one, MOST_ROWS), _cuts(other, MOST_COLUMNS)
+    if not rows or not columns:
+        return None
+    found = sweep(one, other, rows=rows, columns=columns, bootstrap=resampling.over(owners))
+    return Swept(first, second, len(one), rows, columns, found.kappa)
+
+
+def _cuts(scores: Floats, most: int) -> list[float]:
+    """The values that occur, without the lowest, which cuts nothing off; of many, `most` evenly chosen."""
+    values = np.unique(scores)[1:]
+    if len(values) > most:
+        values = values[np.unique(np.linspace(0, len(values) - 1, most).round().astype(int))]
+    return [float(value) for value in values]

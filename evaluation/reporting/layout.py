@@ -1,0 +1,73 @@
+"""A report as files: JSON without NaN, tables as LaTeX and CSV, and cells ready for a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from evaluation.figures.base import Plot
+from evaluation.reporting.document import DEFINITION, Report, Section
+from evaluation.reporting.tables import Titled
+from evaluation.tables import Marked, Table, as_csv, as_latex
+
+
+def as_json(report: Report, sections: list[Section]) -> str:
+    """Everything: inputs, findings, and what is shown. Raises ValueError for a number that JSON has not."""
+    document = {
+        "report": report.name,
+        "definition": DEFINITION,
+        "inputs": report.inputs,
+        "findings": report.findings(),
+        "sections": [_section(one) for one in sections],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def table_files(titled: Titled) -> dict[str, str]:
+    """A table's files by their name; paths are within the report's folder."""
+    remarks = [titled.title, titled.note, "Needs \\usepackage{booktabs}."]
+    comments = "".join(f"% {' '.join(text.split())}\n" for text in remarks if text)
+    return {
+        f"tables/{titled.key}.tex": f"{comments}{as_latex(titled.table)}\n",
+        f"tables/{titled.key}.csv": f"{as_csv(titled.raw or titled.table)}\n",
+    }
+
+
+def cells(table: Table) -> dict[str, Any]:
+    """A table as a page shows it: `head` and `rows` of cells (text, mark, weight, whether a number)."""
+    numeric = table.numeric()
+    rows = []
+    for row in table.rows:
+        texts = table.rounded([cell.value if isinstance(cell, Marked) else cell for cell in row])
+        rows.append(
+            [
+                {
+                    "text": text,
+                    "mark": cell.mark if isinstance(cell, Marked) else "",
+                    "weight": cell.weight if isinstance(cell, Marked) else "",
+                    "number": number,
+                }
+                for text, cell, number in zip(texts, row, numeric, strict=True)
+            ]
+        )
+    return {
+        "head": [{"text": name, "number": number} for name, number in zip(table.head, numeric, strict=True)],
+        "rows": rows,
+    }
+
+
+def _section(section: Section) -> Mapping[str, Any]:
+    return {
+        "title": section.title,
+        "remarks": list(section.remarks),
+        "tables": [
+            {"key": one.key, "title": one.title, "note": one.note, **cells(one.table)}
+            for one in section.tables
+        ],
+        "figures": [_plot(one) for one in section.plots],
+    }
+
+
+def _plot(plot: Plot) -> Mapping[str, Any]:
+    return {"key": plot.key, "title": plot.title, "sentence": plot.sentence, **cells(plot.data)}

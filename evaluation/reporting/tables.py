@@ -1,0 +1,249 @@
+"""The tables of a report, of what was computed: as in the papers where papers have them.
+
+Shares are in per cent in tables for reading; `tidy` holds every figure unrounded, a line each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evaluation.agreement.estimates import Estimate
+from evaluation.metrics.table import METRICS
+from evaluation.reporting.directions import Direction, Figure
+from evaluation.reporting.judging import Judging
+from evaluation.reporting.orders import Order
+from evaluation.tables import Cell, Marked, Table
+
+#: What marks and emphasis mean, below every table that has them.
+MARKS = "* p <= 0.1, ** p <= 0.05, *** p <= 0.01 against {baseline}, adjusted by Holm for {tests} tests."
+EMPHASIS = "Bold: the best; underlined: not told from it by the paired bootstrap ({level:.0%}, unadjusted)."
+
+
+@dataclass(frozen=True, slots=True)
+class Titled:
+    """A table with its file's name, its title, what is to be known about it; `raw` is its CSV, if another."""
+
+    key: str
+    title: str
+    note: str
+    table: Table
+    raw: Table | None = None
+
+
+def figures(direction: Direction, *, judged: bool, level: float) -> Titled:
+    """Systems by measures, marked against the baseline, as Tables 3 and 4 of Hodosh et al. 2013."""
+    deepest = max(
+        (one.judged_at for system in direction.systems for one in system.figures.values()), default=0
+    )
+    head = ["system", *direction.measures, *([f"judged@{deepest}"] if judged else [])]
+    rows: list[list[Cell]] = []
+    for system in direction.systems:
+        found = [system.figures[name] for name in direction.measures]
+        rows.append(
+            [
+                system.label,
+                *(
+                    Marked(_shown(name, one.value), one.mark, one.weight)
+                    for name, one in zip(direction.measures, found, strict=True)
+                ),
+                *(
+                    [_percent(next(one.judged for one in found if one.judged_at == deepest))]
+                    if judged
+                    else []
+                ),
+            ]
+        )
+    tests = sum(test.p is not None for test in direction.tests)
+    note = ["Shares in per cent; ranks are ranks."]
+    if judged:
+        note.append("Unjudged items count as not relevant.")
+    if any(one.weight for system in direction.systems for one in system.figures.values()):
+        note.append(EMPHASIS.format(level=level))
+    if tests:
+        note.append(MARKS.format(baseline=direction.baseline, tests=tests))
+    return Titled(
+        key=f"figures-{direction.direction}",
+        title=f"Figures, {direction.direction}: {direction.queries:,} queries",
+        note=" ".join(note),
+        table=Table(head, rows, places=dict.fromkeys(head, 1)),
+        raw=tidy(direction),
+    )
+
+
+def intervals(direction: Direction, *, level: float, resamples: int) -> Titled:
+    """The same figures with their intervals."""
+    rows: list[list[Cell]] = [
+        [system.label, *(_interval(name, system.figures[name]) for name in direction.measures)]
+        for system in direction.systems
+    ]
+    return Titled(
+        key=f"intervals-{direction.direction}",
+        title=f"Intervals, {direction.direction}",
+        note=f"{level:.0%} of {resamples:,} bootstrap resamples of the images. Shares in per cent.",
+        table=Table(["system", *direction.measures], rows),
+    )
+
+
+def bounds(direction: Direction) -> Titled | None:
+    """What figures would be, were all that nobody judged relevant; None where that says nothing."""
+    measures = [
+        name
+        for name in direction.measures
+        if any(
+            one.at_best is not None and one.value is not None and one.at_best > one.value
+            for one in (system.figures[name] for system in direction.systems)
+        )
+    ]
+    if not measures:
+        return None
+    head = ["system", *(word for name in measures for word in (name, f"{name} at best"))]
+    rows: list[list[Cell]] = []
+    for system in direction.systems:
+        row: list[Cell] = [system.label]
+        for name in measures:
+            one = system.figures[name]
+            row += [_shown(name, one.value), _shown(name, one.at_best)]
+        rows.append(row)
+    return Titled(
+        key=f"bounds-{direction.direction}",
+        title=f"If all that nobody judged were relevant, {direction.direction}",
+        note="The truth lies between the two figures. Shares in per cent.",
+        table=Table(head, rows, places=dict.fromkeys(head, 1)),
+    )
+
+
+def tests(direction: Direction) -> Titled | None:
+    """Every pair that was tested."""
+    if not direction.tests:
+        return None
+    head = ["system", "against", "measure", "difference", "test", "p", "adjusted p", "mark", "remark"]
+    rows: list[list[Cell]] = [
+        [
+            *(one.label, direction.baseline, one.measure, _shown(one.measure, one.difference), one.test),
+            *(_p(one.p), _p(one.adjusted), one.mark, one.reason),
+        ]
+        for one in direction.tests
+    ]
+    raw: list[list[Cell]] = [
+        [
+            *(one.label, direction.baseline, one.measure, one.difference, one.test),
+            *(one.p, one.adjusted, one.mark, one.reason),
+        ]
+        for one in direction.tests
+    ]
+    return Titled(
+        key=f"tests-{direction.direction}",
+        title=f"Tests, {direction.direction}",
+        note="Differences of shares are percentage points. Adjusted by Holm over this table.",
+        table=_without_empty(Table(head, rows, places={"difference": 1})),
+        raw=Table(head, raw),
+    )
+
+
+def tidy(direction: Direction) -> Table:
+    """Every figure of a direction, a line each, unrounded; shares from 0 to 1."""
+    head = ["direction", "run", "system", "measure", "value", "low", "high", "at best", "queries"]
+    head += ["judged at", "judged", "missing", "mark", "emphasis"]
+    rows: list[list[Cell]] = [
+        [
+            *(direction.direction, system.run, system.system, name),
+            *(one.value, one.low, one.high, one.at_best, one.queries, one.judged_at, one.judged),
+            *(system.missing, one.mark, one.weight),
+        ]
+        for system in direction.systems
+        for name, one in system.figures.items()
+    ]
+    return Table(head, rows)
+
+
+def orders(found: Sequence[Order]) -> Titled | None:
+    """Rank correlations, as Table 7 of Hodosh et al. 2013."""
+    if not found:
+        return None
+    head = [
+        "direction",
+        "by originals",
+        "by judgments",
+        "systems",
+        "Spearman's rho",
+        "Kendall's tau",
+        "remark",
+    ]
+    rows: list[list[Cell]] = [
+        [one.direction, one.originals, one.judged, one.systems, one.rho, one.tau, one.reason] for one in found
+    ]
+    return Titled(
+        key="orders",
+        title="Do originals rank systems as judgments do?",
+        note="tau is tau-b. A median rank falls as systems improve: it agrees where these are negative.",
+        table=_without_empty(Table(head, rows, places={"Spearman's rho": 2, "Kendall's tau": 2})),
+        raw=Table(head, rows),
+    )
+
+
+def coefficients(judging: Judging, *, level: float) -> Titled:
+    """Agreement of those who judged."""
+    head = ["coefficient", "value", "low", "high", "pairs", "remark"]
+    rows: list[list[Cell]] = [
+        [name, one.value, one.low, one.high, one.items, one.reason]
+        for name, one in judging.coefficients.items()
+    ]
+    return Titled(
+        key="coefficients",
+        title="Agreement of the judges",
+        note=f"Low and high: {level:.0%} of bootstrap resamples of the images.",
+        table=_without_empty(Table(head, rows)),
+        raw=Table(head, rows),
+    )
+
+
+def facts(key: str, title: str, note: str, rows: Sequence[tuple[str, Cell]]) -> Titled:
+    """What has a name and a value each."""
+    return Titled(key, title, note, Table(["", "value"], [list(row) for row in rows]))
+
+
+def figure_text(name: str, one: Figure) -> str:
+    """A figure with its interval, for a sentence; a share in per cent."""
+    sign = "" if METRICS.find(name).measure.unit == "rank" else " %"
+    value, low, high = (_shown(name, number) for number in (one.value, one.low, one.high))
+    if value is None or low is None or high is None:
+        return f"{value:.1f}{sign}" if value is not None else "no value"
+    return f"{value:.1f}{sign} ({low:.1f} to {high:.1f})"
+
+
+def interval_text(one: Estimate) -> str:
+    """A figure with its interval, for a sentence."""
+    if one.value is None:
+        return f"undefined ({one.reason})"
+    return f"{one.value:.2f}" + (f" [{one.low:.2f}, {one.high:.2f}]" if one.low is not None else "")
+
+
+def _without_empty(table: Table) -> Table:
+    """Without columns that say nothing in any row."""
+    kept = [place for place in range(len(table.head)) if any(row[place] != "" for row in table.rows)]
+    return Table(
+        [table.head[place] for place in kept],
+        [[row[place] for place in kept] for row in table.rows],
+        table.places,
+    )
+
+
+def _interval(name: str, one: Figure) -> str:
+    value, low, high = (_shown(name, number) for number in (one.value, one.low, one.high))
+    if value is None:
+        return "-"
+    return f"{value:.1f}" + (f" [{low:.1f}, {high:.1f}]" if low is not None and high is not None else "")
+
+
+def _shown(name: str, value: float | None) -> float | None:
+    """A figure as tables for reading have it: shares in per cent."""
+    return _percent(value) if METRICS.find(name).measure.unit != "rank" else value
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _p(value: float | None) -> Cell:
+    return None if value is None else ("< 0.0001" if value < 0.0001 else f"{value:.4f}")
