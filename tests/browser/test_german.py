@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tests.browser.at_work import (
     stored,
     take_time,
 )
+from tests.browser.box_editor import Fingers
 from tests.browser.conftest import Open, sign_in
 from tests.browser.test_pages import assert_accessible, overflow
 from tests.browser.test_staff import PAGES, walks  # noqa: F401
@@ -104,13 +106,73 @@ def test_a_counted_question_in_german_fits_and_is_for_everybody(
 ):
     counted_desk.campaign(tmp_path / "drawn", tasks)
     page = open_page(**PHONE)
+    asked(page, kind)
+    all_open_fits(page)
+
+
+def asked(page: Page, kind: str) -> None:
+    """Sign ann in, and wait for a question of `kind`, which asks for no consent."""
     signed_in(page, desk.address(kind))
     page.get_by_role("button", name="Gelesen: beginnen").click()
     page.wait_for_function(WORKING)
+
+
+def all_open_fits(page: Page) -> None:
+    """Open what is folded, and see that the page is for everybody, at every width."""
     page.locator("summary", has_text="Anleitung").click()
     page.locator("summary", has_text="Problem melden").click()
     for_everybody(page)
     fits(page)
+
+
+def test_a_sentence_is_written_by_german_words(transactional_db: None, tmp_path: Path, open_page: Open):
+    counted_desk.campaign(tmp_path / "drawn", "captions", images=2)
+    page = open_page(**PHONE)
+    asked(page, q.CAPTION_WRITING)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Beschreiben Sie dieses Bild in einem Satz.")
+    sentence = page.get_by_label("Ihr Satz, auf Englisch")
+    sentence.fill("Two dogs")
+    expect(page.locator(".now")).to_have_text("Wörter: 2")
+    page.get_by_role("button", name="Diesen Satz senden").click()
+    expect(page.get_by_role("alert")).to_contain_text("Schreiben Sie einen ganzen Satz: mindestens")
+    sentence.fill("Two peopel walk home with xqzzyv.")
+    page.get_by_role("button", name="Diesen Satz senden").click()
+    odd = page.get_by_role("region", name="Sind diese Wörter richtig geschrieben?")
+    expect(odd).to_be_focused()
+    expect(odd).to_contain_text("kein Vorschlag: Sehen Sie es noch einmal an")
+    all_open_fits(page)
+    held = in_hand(page)
+    odd.get_by_role("button", name=re.compile("„people“")).click()
+    odd.get_by_role("button", name="So senden, wie er ist").click()
+    moved_on(page, held)
+    let_go(page)
+    eventually(page, lambda: stored(q.CAPTION_WRITING) == ["written"])
+
+
+def test_regions_are_described_by_german_words(transactional_db: None, tmp_path: Path, open_page: Open):
+    settings = {**TRUSTING, "answers": {"regions": 2}}
+    counted_desk.campaign(tmp_path / "drawn", "regions", settings=settings, images=2)
+    page = open_page(**{**PHONE, "has_touch": True})
+    asked(page, q.REGION_DESCRIPTION)
+    shown(page)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Zeichnen Sie 2 Rahmen um Teile")
+    said = page.locator("[data-lacking]")
+    expect(said).to_have_text("Bereich 1: Zeichnen Sie seinen Rahmen.")
+    fingers = Fingers(page)
+    for number, place in enumerate([((60, 80), (130, 330)), ((250, 240), (330, 320))], 1):
+        fingers.drag(*place)
+        says = page.get_by_label(f"Bereich {number}: was er zeigt")
+        expect(says).to_be_focused()
+        expect(said).to_have_text(f"Bereich {number}: Sagen Sie, was er zeigt.")
+        page.keyboard.insert_text(f"thing {number}")
+    expect(said).to_have_text("Alles ist da: Senden Sie es ab.")
+    page.locator(".region summary").first.click()
+    all_open_fits(page)
+    held = in_hand(page)
+    page.get_by_role("button", name="Diese Bereiche senden").click()
+    moved_on(page, held)
+    let_go(page)
+    eventually(page, lambda: stored(q.REGION_DESCRIPTION) == ["described"])
 
 
 @pytest.mark.parametrize("width", [390, 1280])
