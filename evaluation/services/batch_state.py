@@ -42,11 +42,15 @@ LEVELS = {"relevance": "nominal", "graded": "interval"}
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """How a batch stands: tasks `open`, pairs `judged` by as many as wanted, what was earned and what is
-    `to_come` for the `wanting` answers (`ends_at`: at the pace of the last day), who does not count
-    (`people` has everybody), what topping up would cost, how far judges agree (Krippendorff's alpha over
-    the pairs asked), what the filter loses (None: no filler was judged), what runs lose that are left
-    out (None where not asked for, or too early)."""
+    """How a batch stands.
+
+    `open` tasks want `wanting` answers, which cost what is `to_come` and end `ends_at`, at the pace of the
+    last day. Of the pairs asked `judged` have as many answers as wanted and `short` have fewer; `stored`
+    are the answers about pairs that its judgments would hold. `people` is everybody who judged, `unused`
+    who of them does not count, and `top_up` what asking again would cost. `agreement` is Krippendorff's
+    alpha over the pairs asked. `loss` is what the filter loses (None: no filler was judged), `left_out` what
+    runs lose that are left out (None where not asked for, or too early).
+    """
 
     batch: str
     corpus: str
@@ -63,6 +67,7 @@ class BatchState:
     judged: int
     short: int
     answers: int
+    stored: int
     earned: str
     to_come: str
     ends_at: datetime | None
@@ -110,6 +115,7 @@ def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -
         judged=batch.numbers["asked"] - short,
         short=short,
         answers=cost.answers,
+        stored=sum(map(len, answers.of.values())),
         earned=money(cost.earned, pay.currency),
         to_come=money(wanting * pay.amount(OF_PAIRS[campaign.tasks], each), pay.currency),
         ends_at=pace(campaign, fresh=True).ends_at if wanting else None,

@@ -238,7 +238,7 @@ def launch(
                 f"{plan.filtered} are filtered out and {plan.known} are judged; freeze those"
             )
         if known_from is not None:
-            _check_known(plan, known_from)
+            check_known(plan, known_from)
         fillers: dict[str, list[str]] = {}
         for image, caption in plan.pooled.called(plan.fillers):
             fillers.setdefault(image, []).append(caption)
@@ -276,8 +276,11 @@ def launch(
     return Launched(batch, False, opened)
 
 
-def _check_known(plan: Plan, split: str) -> None:
-    """Known items must be of images that nobody is asked about: their answers would be wanted too."""
+def check_known(plan: Plan, split: str) -> None:
+    """Known items must be of images that nobody is asked about: their answers would be wanted too.
+
+    Raises BatchRefused, and UnknownName where the corpus has no such split.
+    """
     corpus = corpus_named(plan.corpus)
     check_split(corpus, split)
     there = set(corpus.images.filter(split=split).values_list("pk", flat=True))

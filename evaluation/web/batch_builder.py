@@ -1,0 +1,196 @@
+"""The page that builds a batch: its address says what is chosen; the price is told before anybody works.
+
+The form is sent by GET, so that an address can be handed on; the same services as `open_batch --dry-run`
+tell what it comes to. Launching is a POST of the same fields, and a job.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from annotation import jobs
+from annotation.campaigns import OF_PAIRS, CampaignError
+from annotation.exclusive import Busy
+from annotation.registry import UnknownName
+from annotation.selectors.browse import published_corpora
+from annotation.selectors.corpora import splits_of
+from annotation.web.access import RUNNING, for_roles
+from annotation.web.staff import account_of
+from evaluation.models import Batch, JudgmentSet, Run
+from evaluation.pooling.pools import BadPool
+from evaluation.pooling.unlikely import THRESHOLD
+from evaluation.services.batches import DEPTH, Plan, check_known, plan
+from evaluation.services.stored_answers import BatchRefused, reusable
+from evaluation.services.writing import ImportRefused, check_name
+from evaluation.web.frame import all_asked, asked, framed
+from evaluation.web.splits import NotOffered, whole_in
+
+#: Runs offered at once, by name; more are found by a part of their name.
+MOST_RUNS = 200
+#: What a request can be wrong about.
+REFUSALS = (BadPool, BatchRefused, Busy, CampaignError, ImportRefused, NotOffered, UnknownName, jobs.JobError)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the form says. `settings` is TOML; `threshold` None takes nothing out; `runs` are names."""
+
+    corpus: str = ""
+    runs: tuple[str, ...] = ()
+    tasks: str = "relevance"
+    depth: int = DEPTH
+    threshold: float | None = THRESHOLD
+    judges: int | None = None
+    known_from: str = ""
+    reuse: tuple[str, ...] = ()
+    settings: str = ""
+    find: str = ""
+    table: Mapping[str, Any] = field(default_factory=dict)
+
+    def planned(self) -> dict[str, Any]:
+        """The arguments of `batches.plan`, and of the job but for its name."""
+        return {
+            "corpus": self.corpus,
+            "runs": list(self.runs),
+            "tasks": self.tasks,
+            "depth": self.depth,
+            "threshold": self.threshold,
+            "judges": self.judges,
+            "settings": dict(self.table),
+            "reuse": list(self.reuse),
+        }
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_roles(*RUNNING)
+def build(request: HttpRequest) -> HttpResponse:
+    """Choose what a batch is made of, see what it comes to, and launch it."""
+    given = request.POST if request.method == "POST" else request.GET
+    wrong, status, made = "", 200, None
+    wanted = Wanted(corpus=asked(given, "corpus"))
+    name = asked(given, "name")
+    try:
+        wanted = wanted_in(given)
+        if wanted.runs and "look" not in given:
+            if request.method == "POST":
+                return _launched(request, wanted, name)
+            made = plan(**wanted.planned())
+            if wanted.known_from:
+                check_known(made, wanted.known_from)
+    except REFUSALS as error:
+        wrong, status, made = str(error), 409 if request.method == "POST" else 200, None
+    return render(
+        request, "evaluation/batch_new.html", _shown(given, wanted, made, wrong, name), status=status
+    )
+
+
+def wanted_in(given: QueryDict) -> Wanted:
+    """What an address or a form asks for, the defaults where it says nothing; raises NotOffered."""
+    corpus = asked(given, "corpus")
+    if not given.get("chosen"):
+        reuse = tuple(reusable(corpus, "relevance")) if corpus else ()
+        return Wanted(corpus=corpus, runs=tuple(all_asked(given, "run")), reuse=reuse)
+    tasks = asked(given, "tasks") or "relevance"
+    if tasks not in OF_PAIRS:
+        raise NotOffered(_("“%(given)s” is no kind of question about pairs.") % {"given": tasks[:60]})
+    settings = asked(given, "settings")
+    try:
+        table = tomllib.loads(settings)
+    except tomllib.TOMLDecodeError as error:
+        raise NotOffered(_("The settings are no TOML: %(error)s") % {"error": error}) from error
+    return Wanted(
+        corpus=corpus,
+        runs=tuple(all_asked(given, "run")),
+        tasks=tasks,
+        depth=whole_in(given, "depth", default=DEPTH),
+        threshold=_share_in(given, "threshold"),
+        judges=whole_in(given, "judges", default=0) or None,
+        known_from=asked(given, "known"),
+        reuse=tuple(all_asked(given, "reuse")),
+        settings=settings,
+        find=asked(given, "find"),
+        table=table,
+    )
+
+
+def _launched(request: HttpRequest, wanted: Wanted, name: str) -> HttpResponse:
+    """The batch asked for as a job; raises ImportRefused and BatchRefused for a name that cannot be."""
+    check_name(name, "batch")
+    if Batch.objects.filter(name=name).exists():
+        raise BatchRefused(_("There is a batch “%(name)s” already; choose another name.") % {"name": name})
+    arguments = {**wanted.planned(), "name": name, "known_from": wanted.known_from or None}
+    jobs.enqueue(kind="open_batch", arguments=arguments, actor=account_of(request))
+    messages.success(request, _("The batch is being opened. It stands below once its questions are."))
+    return redirect("evaluation:batches")
+
+
+def _share_in(given: Mapping[str, str], name: str) -> float | None:
+    text = asked(given, name).replace(",", ".")
+    if not text:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise NotOffered(_("“%(given)s” is no share from 0 to 1.") % {"given": text[:60]}) from None
+
+
+def _shown(given: QueryDict, wanted: Wanted, made: Plan | None, wrong: str, name: str) -> dict[str, Any]:
+    """What the page shows: the choices of the corpus, and what was planned."""
+    known = [row.corpus for row in published_corpora()]
+    corpus = next((each for each in known if each.name == wanted.corpus), None)
+    runs, more, sets, splits = [], False, [], []
+    if corpus is not None:
+        offered = Run.objects.filter(corpus=corpus, published=True).order_by("name")
+        found = offered.filter(name__icontains=wanted.find) if wanted.find else offered
+        listed = list(found[: MOST_RUNS + 1])
+        more = len(listed) > MOST_RUNS
+        # What is chosen stays in sight, whatever was looked for.
+        listed = listed[:MOST_RUNS]
+        there = {run.pk for run in listed}
+        runs = [run for run in offered.filter(name__in=wanted.runs) if run.pk not in there] + listed
+        sets = list(JudgmentSet.objects.filter(corpus=corpus, published=True, batches=None).order_by("name"))
+        splits = [split for split in splits_of(corpus) if split]
+    numbers = made.numbers() if made is not None else {}
+    return framed(
+        "batches",
+        deeper=True,
+        corpora=known,
+        corpus=corpus,
+        wanted=wanted,
+        runs=runs,
+        more_runs=more,
+        sets=[one for one in sets if not one.format.startswith("batch-")],
+        splits=splits,
+        kinds=OF_PAIRS,
+        plan=made,
+        numbers=numbers,
+        share_asked=numbers["asked"] / numbers["pooled"] if numbers.get("pooled") else 0,
+        one_sided=_one_sided(made),
+        wrong=wrong,
+        name=name,
+        fields=[(key, value) for key, values in given.lists() for value in values if key in _HELD],
+    )
+
+
+#: Fields that launching sends again as they were.
+_HELD = (
+    *("chosen", "corpus", "run", "tasks", "depth", "threshold", "judges"),
+    *("known", "reuse", "settings", "find"),
+)
+
+
+def _one_sided(made: Plan | None) -> list[str]:
+    """Systems of which one direction alone was chosen."""
+    sides: dict[str, set[str]] = {}
+    for part in made.runs if made is not None else ():
+        sides.setdefault(part.system or part.run, set()).add(part.direction)
+    return [system for system, found in sides.items() if len(found) == 1]

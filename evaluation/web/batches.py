@@ -1,0 +1,213 @@
+"""The pages of batches: all of them, and one with what it needs next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import NoReverseMatch, reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import jobs
+from annotation.campaign_settings import settings_of
+from annotation.registry import UnknownName
+from annotation.selectors.campaign import costs, money, tasks
+from annotation.selectors.jobs import Job
+from annotation.selectors.pair_judgments import Judge
+from annotation.web.access import RUNNING, for_roles
+from annotation.web.staff import account_of, query, said
+from evaluation.grades import GRADED_RULES
+from evaluation.models import Batch, QrelsSnapshot
+from evaluation.qrels import RULES, rule_named
+from evaluation.services.batch_state import USUAL, BatchState, kept_state
+from evaluation.services.writing import ImportRefused, check_name
+from evaluation.web.frame import asked, framed
+from evaluation.web.job_lines import NEWEST, job_lines
+
+#: Batches on a page, and judges on a batch's.
+PAGE, MOST_JUDGES = 30, 100
+#: Kinds of jobs about batches, and how many of the newest are looked through for one batch's.
+OPENING = ("open_batch",)
+ABOUT_ONE = ("settle_batch", "collect_judgments", "top_up_batch", "open_batch")
+LOOKED_THROUGH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A batch in the list: the share of its answers that are there, and what they cost so far."""
+
+    batch: Batch
+    asked: int
+    share: float
+    wanting: int
+    cost: str
+    qrels: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeLine:
+    """A judge: accuracy on known items (None: met none), answers that stand, and why they do not count."""
+
+    name: str
+    judge: Judge
+
+    @property
+    def accuracy(self) -> float | None:
+        return self.judge.right / self.judge.known if self.judge.known else None
+
+    @property
+    def left_out(self) -> bool:
+        return bool(self.judge.unused)
+
+
+@require_safe
+@for_roles(*RUNNING)
+def listing(request: HttpRequest) -> HttpResponse:
+    """All batches, the newest first, and the newest that are being opened."""
+    found = Batch.objects.select_related("campaign__corpus", "corpus", "judgments").order_by("-pk")
+    before = asked(request.GET, "before")
+    if before.isascii() and before.isdigit() and len(before) < 19:
+        found = found.filter(pk__lt=int(before))
+    rows = list(found[: PAGE + 1])
+    lines = job_lines(OPENING, here=request.path, leads=leads)
+    return render(
+        request,
+        "evaluation/batches.html",
+        framed(
+            "batches",
+            lines=[_line(row) for row in rows[:PAGE]],
+            first="?" if before else "",
+            later=query(before=rows[PAGE - 1].pk) if len(rows) > PAGE else "",
+            jobs=lines,
+            live=any(job.live for job in lines),
+        ),
+    )
+
+
+@require_safe
+@for_roles(*RUNNING)
+def batch(request: HttpRequest, name: str) -> HttpResponse:
+    """One batch: what to do next, how far it is, who judged, what is frozen from it."""
+    row = batch_at(name)
+    seen = kept_state(row, fresh=request.GET.get("fresh") == "1")
+    people = sorted(
+        (JudgeLine(*each) for each in seen.people.items()),
+        key=lambda one: (not one.left_out, one.accuracy is None, one.accuracy or 0, one.name),
+    )
+    lines = [
+        line
+        for line in job_lines(ABOUT_ONE, here=request.path, limit=LOOKED_THROUGH)
+        if name in (line.job.arguments.get("batch"), line.job.arguments.get("name"))
+    ][:NEWEST]
+    frozen = frozen_of(row)
+    rules = GRADED_RULES if seen.tasks == "graded" else RULES
+    return render(
+        request,
+        "evaluation/batch.html",
+        framed(
+            "batches",
+            deeper=True,
+            batch=row,
+            seen=seen,
+            share=seen.judged / seen.numbers["asked"] if seen.numbers["asked"] else 1,
+            stale=_stale(row, seen),
+            lost=seen.loss.relevant / seen.loss.judged if seen.loss is not None else 0,
+            runs=row.numbers["runs"],
+            people=people[:MOST_JUDGES],
+            more_people=len(people) - MOST_JUDGES,
+            bar=settings_of(row.campaign.settings).trust.bar_of(row.campaign.kinds[0]),
+            frozen=frozen,
+            rules=[(rule.name, rule.described()) for rule in rules],
+            usual=USUAL[seen.tasks].name,
+            qrels=frozen[0].name if frozen else name,
+            report=report_of(frozen[0], seen) if frozen else "",
+            comparison=comparison_of(frozen[0], seen) if frozen else "",
+            jobs=lines,
+            live=any(line.live for line in lines),
+        ),
+    )
+
+
+@require_POST
+@for_roles(*RUNNING)
+def act(request: HttpRequest, name: str) -> HttpResponse:
+    """Ask again, collect, or collect and freeze, as the button says; each is a job."""
+    row, actor = batch_at(name), account_of(request)
+    with said(request, jobs.JobError, ImportRefused, UnknownName) as tell:
+        match request.POST.get("act", ""):
+            case "top_up":
+                jobs.enqueue(kind="top_up_batch", arguments={"batch": row.name}, actor=actor)
+                tell(_("Their answers are being withdrawn; others are asked."))
+            case "collect":
+                jobs.enqueue(kind="collect_judgments", arguments={"batch": row.name}, actor=actor)
+                tell(_("The answers are being collected."))
+            case "settle":
+                qrels, rule = asked(request.POST, "qrels"), asked(request.POST, "rule") or None
+                check_name(qrels, "qrels")
+                if rule is not None:
+                    rule_named(rule)
+                arguments = {"batch": row.name, "qrels": qrels, "rule": rule}
+                jobs.enqueue(kind="settle_batch", arguments=arguments, actor=actor)
+                tell(_("The answers are being collected and frozen."))
+            case _other:
+                raise jobs.JobError(_("Nothing was chosen: use one of the buttons."))
+    return redirect("evaluation:batch", row.name)
+
+
+def batch_at(name: str) -> Batch:
+    """The batch of that name; else a page that says there is none."""
+    found = Batch.objects.select_related("campaign__corpus", "corpus", "judgments").filter(name=name).first()
+    if found is None:
+        raise Http404(_("There is no batch “%(name)s” here.") % {"name": name})
+    return found
+
+
+def leads(job: Job) -> str:
+    """Where what a finished job made is looked at."""
+    name = job.result.get("batch", "")
+    return reverse("evaluation:batch", args=[name]) if Batch.objects.filter(name=name).exists() else ""
+
+
+def frozen_of(batch: Batch) -> list[QrelsSnapshot]:
+    """The newest qrels that were frozen from what the batch's judges said."""
+    found = QrelsSnapshot.objects.filter(published=True, judgments__source=f"batch {batch.name}")
+    return list(found.filter(corpus=batch.corpus).select_related("judgments").order_by("-pk")[:5])
+
+
+def comparison_of(snapshot: QrelsSnapshot, seen: BatchState) -> str:
+    """The address at which the batch's runs are compared under `snapshot`."""
+    asked = [("qrels", f"{snapshot.name}:{snapshot.version}"), *(("run", run) for run in seen.runs)]
+    return f"{reverse('evaluation:compare')}?{urlencode(asked)}"
+
+
+def report_of(snapshot: QrelsSnapshot, seen: BatchState) -> str:
+    """The address at which a report of the batch's runs under `snapshot` is built; "" where there is none."""
+    try:
+        address = reverse("evaluation:new_report")
+    except NoReverseMatch:
+        return ""
+    asked = [("qrels", f"{snapshot.name}:{snapshot.version}"), ("batch", seen.batch)]
+    return f"{address}?{urlencode([*asked, *(('runs', run) for run in seen.runs)])}"
+
+
+def _line(row: Batch) -> Line:
+    pay = settings_of(row.campaign.settings).pay
+    wanting = sum(one.wanting + one.in_hand for one in tasks(row.campaign).values())
+    total = row.numbers["task_count"] * row.judges
+    newest = next(iter(frozen_of(row)), None)
+    return Line(
+        batch=row,
+        asked=row.numbers["asked"],
+        share=max(0.0, 1 - wanting / total) if total else 1.0,
+        wanting=wanting,
+        cost=money(costs(row.campaign, pay).earned, pay.currency) if pay.basis != "none" else "",
+        qrels=f"{newest.name}:{newest.version}" if newest is not None else "",
+    )
+
+
+def _stale(row: Batch, seen: BatchState) -> bool:
+    """Whether more was answered, or withdrawn, than what was collected holds; told by counts."""
+    return row.judgments is None or row.judgments.answer_count != seen.stored
