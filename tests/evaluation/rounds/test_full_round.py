@@ -18,8 +18,9 @@ from annotation.protocol.paging import CONTROL, ROLES, WANTED
 from evaluation.models import Batch
 from evaluation.scoring import score
 from evaluation.selectors import names_of, run_named, snapshot_named
+from evaluation.services.batch_state import state
 from evaluation.services.batches import launch, plan
-from evaluation.services.collecting import collect, state
+from evaluation.services.collecting import collect
 from evaluation.services.judgments import import_judgments
 from evaluation.services.qrels import freeze_qrels
 from evaluation.services.recorded import judge_as_recorded
