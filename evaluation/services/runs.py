@@ -90,6 +90,7 @@ def import_run(
     depth: int = DEPTH,
     captions: Path | None = None,
     cosine: bool = True,
+    source: str = "",
     wanted: registry.Wanted = registry.BY_COMMAND,
     progress: Progress = iter,
 ) -> RunReport:
@@ -98,7 +99,8 @@ def import_run(
     A matrix may come as embeddings of images and captions, in one file or in `path` and `captions`, and
     is then computed as it is read: cosines, or inner products. `direction`: in annotation images ask and
     captions are ranked, in search the reverse. `system` is what made it (default: the tag of a TREC run),
-    and is entered as a system where it can be the name of one (see `registry.link_run`).
+    and is entered as a system where it can be the name of one (see `registry.link_run`); `source` is what
+    the run is said to come from (default: the path).
     Where the run stands with the same rankings, nothing changes. Raises UnknownName, FormatError, Busy,
     else ImportRefused; then nothing of it remains.
     """
@@ -114,7 +116,7 @@ def import_run(
     files = [path] if captions is None else [path, captions]
     for file in files:
         check_file(file, "a run")
-    source = " and ".join(map(str, files)) + ("" if cosine else ", inner products")
+    source = source or " and ".join(map(str, files)) + ("" if cosine else ", inner products")
     if depth < 0:
         raise ImportRefused(f"depth {depth}: expected 1 or more, or 0 for whole rankings")
     names = names_of(corpus)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 
@@ -17,12 +18,22 @@ class Tab(NamedTuple):
 
 
 #: In the order in which they stand. A kind of page is linked once it has its line here.
-TABS = (Tab("systems", _("Systems"), "evaluation:systems"),)
+TABS = (
+    Tab("systems", _("Systems"), "evaluation:systems"),
+    Tab("runs", _("Runs"), "evaluation:runs"),
+    Tab("compare", _("Compare"), "evaluation:compare"),
+    Tab("batches", _("Batches"), "evaluation:batches"),
+)
 
 
 def framed(tab: str, **more: Any) -> dict[str, Any]:
     """What every page of evaluation needs: the tabs, and which of them this page belongs to."""
     return {"tab": tab, "tabs": TABS, **more}
+
+
+def all_asked(query: QueryDict, name: str) -> list[str]:
+    """Each thing that an address or a form says of `name`, once, in its order."""
+    return list(dict.fromkeys(text.replace("\0", "").strip() for text in query.getlist(name)))
 
 
 def asked(query: Mapping[str, str], name: str) -> str:

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from django.db.models import Count, Q
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from typing import Any
 
+from django.db.models import Count, Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import jobs
+from annotation.exclusive import Busy
+from annotation.registry import UnknownName
+from annotation.selectors.corpora import splits_of
+from annotation.selectors.jobs import Job
 from annotation.web.access import RUNNING, for_roles
+from annotation.web.staff import account_of, said
+from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.models import System
 from evaluation.services import registry
+from evaluation.services.kept import folder_of
 from evaluation.services.origins import ORIGINS
-from evaluation.web.frame import framed
+from evaluation.services.rankings import ONE_CAPTION
+from evaluation.web.frame import asked, framed
 from evaluation.web.job_lines import job_lines
+from evaluation.web.splits import NotOffered, which_in, whole_in
+from models_core import storage
 
 #: Kinds of jobs that systems are made by, or rank by.
 KINDS = ("train_system", "rank", "extract_features")
@@ -26,14 +41,107 @@ def listing(request: HttpRequest) -> HttpResponse:
     rows = System.objects.select_related("corpus").annotate(
         run_count=Count("runs", filter=Q(runs__published=True))
     )
-    jobs = job_lines(KINDS, here=request.path)
+    lines = job_lines(KINDS, here=request.path, leads=leads)
     return render(
         request,
         "evaluation/systems.html",
         framed(
             "systems",
-            systems=[(row, ORIGINS.get(row.origin).title) for row in rows],
-            jobs=jobs,
-            live=any(job.live for job in jobs),
+            systems=[(row, ORIGINS.get(row.origin).title, _gone(row)) for row in rows],
+            jobs=lines,
+            live=any(job.live for job in lines),
         ),
     )
+
+
+@require_safe
+@for_roles(*RUNNING)
+def system(request: HttpRequest, name: str) -> HttpResponse:
+    """One system: where it comes from in full, its runs, and the form that has it rank."""
+    row = system_at(name)
+    origin = ORIGINS.get(row.origin)
+    return render(
+        request,
+        "evaluation/system.html",
+        framed(
+            "systems",
+            deeper=True,
+            system=row,
+            origin=origin,
+            gone=_gone(row),
+            facts=_facts(row),
+            sources=sorted(row.sources.items()),
+            versions=sorted(row.versions.items()),
+            runs=row.runs.filter(published=True).order_by("name"),
+            splits=[split for split in splits_of(row.corpus) if split],
+            protocols=PROTOCOLS.values(),
+            protocol=ONE_CAPTION,
+        ),
+    )
+
+
+@require_POST
+@for_roles(*RUNNING)
+def rank(request: HttpRequest, name: str) -> HttpResponse:
+    """Have a system rank a split, as a job."""
+    row = system_at(name)
+    then = redirect("evaluation:system", row.name)
+    with said(request, jobs.JobError, NotOffered) as tell:
+        protocol = asked(request.POST, "protocol") or ONE_CAPTION
+        if protocol not in PROTOCOLS:
+            raise NotOffered(_("There is no protocol “%(name)s”.") % {"name": protocol})
+        arguments = {
+            "system": row.name,
+            "split": which_in(request.POST, "split", row.corpus),
+            "protocol": protocol,
+            "seed": whole_in(request.POST, "seed", default=0),
+        }
+        if asked(request.POST, "name"):
+            arguments["name"] = asked(request.POST, "name")
+        jobs.enqueue(kind="rank", arguments=arguments, actor=account_of(request))
+        tell(_("The ranking is being made."))
+        then = redirect("evaluation:systems")
+    return then
+
+
+@require_POST
+@for_roles(*RUNNING)
+def remove(request: HttpRequest, name: str) -> HttpResponse:
+    """Take a system out, with what is kept of it; refused while runs of it are there."""
+    row = system_at(name)
+    then = redirect("evaluation:system", row.name)
+    with said(request, registry.InUse, Busy) as tell:
+        registry.remove_system(name=row.name, actor=account_of(request))
+        tell(_("The system “%(name)s” is removed.") % {"name": row.name})
+        then = redirect("evaluation:systems")
+    return then
+
+
+def system_at(name: str) -> System:
+    """The system of an address; else a page that says there is none."""
+    try:
+        return registry.system_row(name)
+    except UnknownName:
+        raise Http404(_("There is no system “%(name)s” here.") % {"name": name}) from None
+
+
+def leads(job: Job) -> str:
+    """Where the work of a finished job is looked at: the system that was trained, or that ranked."""
+    name = str(job.arguments.get("name" if job.kind == "train_system" else "system", ""))
+    return reverse("evaluation:system", args=[name]) if System.objects.filter(name=name).exists() else ""
+
+
+def _gone(row: System) -> bool:
+    """Whether what should be kept of a system is not there any more."""
+    return bool(ORIGINS.get(row.origin).stored) and not (folder_of(row.name) / storage.MANIFEST).is_file()
+
+
+def _facts(row: System) -> list[tuple[str, Any]]:
+    """The settings one by one; those of a recipe by their place in it."""
+    found: list[tuple[str, Any]] = []
+    for key, value in row.settings.items():
+        if isinstance(value, dict):
+            found += [(f"{key}.{inner}", held) for inner, held in value.items()]
+        elif value not in ("", [], None):
+            found.append((key, value))
+    return sorted(found)

@@ -2,10 +2,36 @@
 
 from django.urls import path
 
-from evaluation.web import job_lines, systems
+from evaluation.web import (
+    batch_builder,
+    batches,
+    bringing,
+    comparing,
+    job_lines,
+    queries,
+    runs,
+    systems,
+    training,
+)
 
 app_name = "evaluation"
 urlpatterns = [
     path("", systems.listing, name="systems"),
+    path("systems/<slug:name>/", systems.system, name="system"),
+    path("systems/<slug:name>/rank/", systems.rank, name="rank"),
+    path("systems/<slug:name>/remove/", systems.remove, name="remove_system"),
+    path("train/", training.train, name="train"),
+    path("bring/", bringing.bring, name="bring"),
+    path("runs/", runs.listing, name="runs"),
+    path("runs/<slug:name>/", runs.run, name="run"),
+    path("runs/<slug:name>/trec", runs.trec, name="trec"),
+    path("runs/<slug:name>/remove/", runs.remove, name="remove_run"),
+    path("runs/<slug:name>/queries/", queries.listing, name="queries"),
+    path("runs/<slug:name>/queries/<int:query>/", queries.query, name="query"),
+    path("compare/", comparing.compare, name="compare"),
+    path("batches/", batches.listing, name="batches"),
+    path("build/", batch_builder.build, name="new_batch"),
+    path("batches/<slug:name>/", batches.batch, name="batch"),
+    path("batches/<slug:name>/act/", batches.act, name="act_on_batch"),
     path("jobs/<int:job>/", job_lines.steer, name="steer_job"),
 ]

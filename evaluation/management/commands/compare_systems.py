@@ -6,16 +6,15 @@ table. Nothing is written.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from evaluation.comparisons import compared, table_of_compared
 from evaluation.management.base import ScoringCommand
-from evaluation.scoring import compare
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.significance.randomisation import ROUNDS
-from evaluation.tables import Marked, Table, known
+from evaluation.tables import Table
 
 
 class Command(ScoringCommand):
@@ -34,45 +33,10 @@ class Command(ScoringCommand):
             raise CommandError(f"--rounds {options['rounds']}: ask for at least 1")
         snapshot = snapshot_named(options["qrels"])
         runs = [run_named(name) for name in options["runs"]]
-        scored, tests = compare(
-            runs, snapshot, options["measures"], rounds=options["rounds"], seed=options["seed"]
-        )
-        return {
-            "baseline": runs[0].name,
-            "direction": runs[0].direction,
-            "qrels": snapshot.name,
-            "version": snapshot.version,
-            "digest": snapshot.digest,
-            "queries": scored[0].queries,
-            "rounds": options["rounds"],
-            "seed": options["seed"],
-            "systems": [
-                {
-                    "run": one.run,
-                    "missing": one.missing,
-                    "figures": {name: known(figure.value) for name, figure in one.scores.items()},
-                    "judged": {f"judged@{k}": known(share) for k, share in one.judged.values()},
-                }
-                for one in scored
-            ],
-            "tests": [{**asdict(test), "difference": known(test.difference)} for test in tests],
-        }
+        return compared(runs, snapshot, options["measures"], rounds=options["rounds"], seed=options["seed"])
 
     def table(self, report: dict[str, Any]) -> Table:
-        marks = {(test["run"], test["measure"]): test["mark"] for test in report["tests"]}
-        first = report["systems"][0]
-        return Table(
-            ["run", *first["figures"], *first["judged"]],
-            [
-                [
-                    one["run"],
-                    *(Marked(value, marks.get((one["run"], m), "")) for m, value in one["figures"].items()),
-                    *one["judged"].values(),
-                ]
-                for one in report["systems"]
-            ],
-            places={"median rank": 1, "mean rank": 1},
-        )
+        return table_of_compared(report)
 
     def remarks(self, report: dict[str, Any]) -> str:
         tested = sum(test["p"] is not None for test in report["tests"])

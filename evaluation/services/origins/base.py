@@ -50,6 +50,11 @@ class Origin:
     stored: str = ""
     matrices: Callable[[Wish], Matrices] | None = None
 
+    @property
+    def ranks(self) -> bool:
+        """Whether such a system can rank here."""
+        return self.matrices is not None
+
 
 ORIGINS: Registry[Origin] = Registry("origin")
 

@@ -15,11 +15,29 @@ RUNNERS = {"researcher", "admin"}
 #: Route -> what its address needs. A 404 counts as open: the role is asked first.
 PAGES: dict[str, list[str | int]] = {
     "systems": [],
+    "system": ["nothing"],
+    "train": [],
+    "bring": [],
+    "runs": [],
+    "run": ["nothing"],
+    "trec": ["nothing"],
+    "queries": ["nothing"],
+    "query": ["nothing", 1],
+    "compare": [],
+    "batches": [],
+    "new_batch": [],
+    "batch": ["nothing"],
 }
 #: What takes a POST and nothing else.
 ACTS: dict[str, list[str | int]] = {
     "steer_job": [1],
+    "rank": ["nothing"],
+    "remove_system": ["nothing"],
+    "remove_run": ["nothing"],
+    "act_on_batch": ["nothing"],
 }
+#: Pages that also take a POST.
+BOTH = ("train", "bring", "new_batch")
 
 
 def test_every_route_is_in_the_matrix():
@@ -29,11 +47,12 @@ def test_every_route_is_in_the_matrix():
 @pytest.mark.parametrize("kind", VISITORS)
 def test_pages_and_acts_are_for_researchers(kind):
     client = visitor(kind)
-    for route, arguments in (PAGES | ACTS).items():
-        address = reverse(f"evaluation:{route}", args=arguments)
-        answer = client.post(address) if route in ACTS else client.get(address)
+    asked = [(route, "get") for route in PAGES] + [(route, "post") for route in (*ACTS, *BOTH)]
+    for route, way in asked:
+        address = reverse(f"evaluation:{route}", args=(PAGES | ACTS)[route])
+        answer = getattr(client, way)(address)
         if kind in RUNNERS:
-            assert answer.status_code in (200, 302, 404), route
+            assert answer.status_code in (200, 302, 404, 409), route
             assert not answer.get("Location", "").startswith(reverse("sign_in"))
         elif kind in ("anonymous", "suspended"):
             assert answer["Location"].startswith(reverse("sign_in")), route

@@ -1,0 +1,178 @@
+"""One query of a run looked at: its best items, what was judged of each, and which queries come first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from annotation.selectors.corpora import corpus_named
+from evaluation.metrics import METRICS
+from evaluation.models import PairAnswers, QrelsRow, QrelsSnapshot, Ranking, Run
+from evaluation.ranked_runs import pool_of
+from evaluation.scoring import score
+from evaluation.selectors import Names
+
+#: How many items of a ranking are shown, and the measure by which queries are told apart.
+TOP = 10
+MEASURE = "nDCG@10"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is known of a pair. `relevance` is None where the qrels do not have it.
+
+    `answers` are the grades that judges gave, as the source has them, and may be there without a row.
+    """
+
+    original: bool
+    relevance: int | None
+    judged: bool
+    answers: tuple[float, ...]
+
+    @property
+    def yes(self) -> int:
+        return sum(answer == 1 for answer in self.answers)
+
+    @property
+    def graded(self) -> bool:
+        """Whether the answers are grades, not yes and no."""
+        return any(answer not in (0, 1) for answer in self.answers)
+
+    @property
+    def mean(self) -> float:
+        return sum(self.answers) / len(self.answers)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One place of a ranking: `shown` is the row of the image or caption, `image` the image either way."""
+
+    place: int
+    name: str
+    shown: Any
+    image: Any
+    score: float
+    judged: Judged
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """An image or a caption that asks; `key` is its row's id, `image` the image that it is or belongs to."""
+
+    key: int
+    name: str
+    shown: Any
+    image: Any
+    originals: int
+
+
+def values_of(run: Run, snapshot: QrelsSnapshot, measure: str = MEASURE) -> dict[int, float | None]:
+    """Each query's value of a measure, by its row's id; None where it has none.
+
+    Raises UnknownMeasure, and NotComparable.
+    """
+    name = METRICS.find(measure, family="ranking").name
+    per_query = score(run, snapshot, [name]).scores[name].per_query.tolist()
+    queries = pool_of(run, snapshot).queries.tolist()
+    return {
+        query: None if not np.isfinite(value) else value
+        for query, value in zip(queries, per_query, strict=True)
+    }
+
+
+def queries_of(run: Run) -> list[int]:
+    """The ids of the rows that ask, in the order of the run."""
+    column = "image_id" if run.direction == Run.ANNOTATION else "caption_id"
+    rows = Ranking.objects.filter(run=run).order_by("position").values_list(column, flat=True)
+    return [query for query in rows if query is not None]
+
+
+def most_different(ours: Mapping[int, float | None], theirs: Mapping[int, float | None]) -> list[int]:
+    """Queries that both were scored on, the widest apart first; equal ones in the order of `ours`."""
+    apart = {
+        query: abs(value - other)
+        for query, value in ours.items()
+        if value is not None and (other := theirs.get(query)) is not None
+    }
+    return sorted(apart, key=lambda query: -apart[query])
+
+
+def worst(values: Mapping[int, float | None]) -> list[int]:
+    """Queries by value, the lowest first; those without one come last."""
+    return sorted(values, key=lambda query: (values[query] is None, values[query] or 0.0))
+
+
+def query_of(run: Run, key: int, names: Names) -> Query | None:
+    """The query with this row's id; None where the run's corpus has none of that direction."""
+    by_image = run.direction == Run.ANNOTATION
+    if key not in (names.image_name if by_image else names.caption_name):
+        return None
+    image = key if by_image else names.owner[key]
+    row = corpus_named(names.corpus).images.get(pk=image)
+    shown = row if by_image else row.captions.get(pk=key)
+    name = names.image_name[key] if by_image else names.caption_name[key]
+    own = sum(owner == key for owner in names.owner.values()) if by_image else 1
+    return Query(key, name, shown, row, own)
+
+
+def top_of(
+    run: Run, key: int, names: Names, snapshot: QrelsSnapshot | None, *, top: int = TOP
+) -> list[Item] | None:
+    """The best items that the run has for a query; None where it does not rank it."""
+    by_image = run.direction == Run.ANNOTATION
+    row = Ranking.objects.filter(run=run, **{"image_id" if by_image else "caption_id": key}).first()
+    if row is None:
+        return None
+    items = np.frombuffer(bytes(row.items), dtype="<i8")[:top].tolist()
+    scores = np.frombuffer(bytes(row.scores), dtype="<f4")[:top].tolist()
+    images = corpus_named(names.corpus).images
+    owners = [names.owner[item] if by_image else item for item in items]
+    rows = {image.pk: image for image in images.filter(pk__in=owners)}
+    texts = {}
+    if by_image:
+        found = images.filter(captions__in=items).values_list("captions__pk", "captions__text")
+        texts = dict(found)
+    pairs = [(key, item) if by_image else (item, key) for item in items]
+    known = _known(pairs, names, snapshot)
+    return [
+        Item(
+            place,
+            names.caption_name[item] if by_image else names.image_name[item],
+            texts[item] if by_image else rows[item],
+            rows[owner],
+            value,
+            known[pair],
+        )
+        for place, (item, owner, value, pair) in enumerate(zip(items, owners, scores, pairs, strict=True), 1)
+    ]
+
+
+def _known(
+    pairs: Sequence[tuple[int, int]], names: Names, snapshot: QrelsSnapshot | None
+) -> dict[tuple[int, int], Judged]:
+    """What is known of pairs of (image, caption)."""
+    rows: dict[tuple[int, int], tuple[int, bool]] = {}
+    answers: dict[tuple[int, int], tuple[float, ...]] = {}
+    if snapshot is not None:
+        images, captions = ({pair[side] for pair in pairs} for side in (0, 1))
+        these = {"image__in": images, "caption__in": captions}
+        for image, caption, relevance, judged in QrelsRow.objects.filter(
+            snapshot=snapshot, **these
+        ).values_list("image_id", "caption_id", "relevance", "judged"):
+            rows[image, caption] = relevance, judged
+        if snapshot.judgments_id is not None:
+            given = PairAnswers.objects.filter(judgments=snapshot.judgments_id, **these)
+            for image, caption, grades in given.values_list("image_id", "caption_id", "grades"):
+                answers[image, caption] = tuple(map(float, grades))
+    return {
+        pair: Judged(
+            names.owner[pair[1]] == pair[0],
+            rows[pair][0] if pair in rows else None,
+            pair in rows and rows[pair][1],
+            answers.get(pair, ()),
+        )
+        for pair in pairs
+    }

@@ -1,0 +1,195 @@
+"""The page that compares runs: figures in both directions, marks against a chosen one, and downloads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from annotation.registry import UnknownName
+from annotation.selectors.browse import published_corpora
+from annotation.web.access import RUNNING, for_roles
+from evaluation.comparisons import compared, scored, table_of_compared
+from evaluation.metrics.table import METRICS, UnknownMeasure
+from evaluation.models import QrelsSnapshot, Run
+from evaluation.ranked_runs import NotComparable
+from evaluation.selectors import run_named
+from evaluation.services.runs import DIRECTIONS
+from evaluation.tables import LAYOUTS, Marked, Table
+from evaluation.web.frame import all_asked, asked, framed
+from evaluation.web.runs import chosen_qrels, qrels_of_corpus, remembered
+
+#: What is downloaded, and as what.
+TYPES = {"csv": "text/csv", "latex": "application/x-latex"}
+SUFFIXES = {"csv": "csv", "latex": "tex"}
+#: Runs offered on the page; more are named in the address.
+OFFERED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One direction: its report, the table as it is shown, and the runs in it, the baseline first."""
+
+    direction: str
+    report: dict[str, Any]
+    head: Sequence[str]
+    rows: Sequence[Sequence[tuple[str, str]]]
+    tested: int
+    apart: int
+
+
+@require_safe
+@for_roles(*RUNNING)
+def compare(request: HttpRequest) -> HttpResponse:
+    """Choose runs and qrels; the address holds the whole choice."""
+    corpora = [row.corpus for row in published_corpora()]
+    wrong, sides, snapshot = "", [], None
+    runs: list[Run] = []
+    choices: list[QrelsSnapshot] = []
+    try:
+        runs = [run_named(name) for name in all_asked(request.GET, "run")]
+        if runs:
+            choices = qrels_of_corpus(runs[0])
+            snapshot = chosen_qrels(request.GET, choices)
+            if snapshot is None:
+                wrong = _("There are no qrels of this corpus yet: freeze some (manage.py freeze_qrels).")
+            else:
+                sides = _sides(runs, snapshot, asked(request.GET, "baseline"), _measures(request.GET))
+    except (UnknownName, UnknownMeasure, NotComparable) as error:
+        wrong = str(error)
+    download = asked(request.GET, "as")
+    if download and sides:
+        return _download(download, sides, asked(request.GET, "direction"))
+    corpus = runs[0].corpus.name if runs else asked(request.GET, "corpus") or _first(corpora)
+    offered = Run.objects.filter(published=True, corpus__name=corpus).order_by("name")
+    its = {direction: offered.filter(direction=direction)[:OFFERED] for direction in DIRECTIONS}
+    chosen = {run.name for run in runs}
+    return render(
+        request,
+        "evaluation/compare.html",
+        framed(
+            "compare",
+            corpora=corpora,
+            corpus=corpus,
+            offered=[(way, [(run, run.name in chosen) for run in found]) for way, found in its.items()],
+            many=offered.count() > OFFERED,
+            runs=runs,
+            choices=choices or _qrels_of(corpus),
+            snapshot=snapshot,
+            baseline=asked(request.GET, "baseline"),
+            measures=asked(request.GET, "measures"),
+            known=METRICS.names("ranking"),
+            sides=sides,
+            wrong=wrong,
+            same=request.GET.urlencode(),
+        ),
+        status=409 if wrong and download else 200,
+    )
+
+
+def _sides(
+    runs: Sequence[Run], snapshot: QrelsSnapshot, baseline: str, measures: Sequence[str]
+) -> list[Side]:
+    """Each direction that has a run, its runs tested against its baseline."""
+    found = []
+    for direction in DIRECTIONS:
+        own = [run for run in runs if run.direction == direction]
+        if own:
+            found.append(_side(direction, _baseline_first(own, baseline, runs), snapshot, measures))
+    return found
+
+
+def _baseline_first(own: list[Run], baseline: str, runs: Sequence[Run]) -> list[Run]:
+    """The named run first, or the one of the same system in this direction; else as they were named."""
+    named = next((run for run in runs if run.name == baseline), None)
+    if named is None:
+        return own
+    first = next(
+        (run for run in own if run == named),
+        next((run for run in own if _maker(run) and _maker(run) == _maker(named)), own[0]),
+    )
+    return [first, *(run for run in own if run != first)]
+
+
+def _maker(run: Run) -> int | str:
+    return run.made_by_id or run.system
+
+
+def _side(direction: str, runs: list[Run], snapshot: QrelsSnapshot, measures: Sequence[str]) -> Side:
+    def make() -> dict[str, Any]:
+        return compared(runs, snapshot, measures) if len(runs) > 1 else _alone(runs[0], snapshot, measures)
+
+    report = remembered("compared", runs, snapshot, make, *measures)
+    table = table_of_compared(report)
+    tested = [test for test in report["tests"] if test["p"] is not None]
+    return Side(
+        direction,
+        report,
+        table.head,
+        [[_cell(table, row, column) for column in range(len(table.head))] for row in table.rows],
+        len(tested),
+        sum(bool(test["mark"]) for test in tested),
+    )
+
+
+def _cell(table: Table, row: Sequence[Any], column: int) -> tuple[str, str]:
+    """A cell as it is read, and its mark."""
+    cell = row[column]
+    if isinstance(cell, Marked):
+        return table.rounded([*row[:column], cell.value, *row[column + 1 :]])[column], cell.mark
+    return table.rounded(row)[column], ""
+
+
+def _alone(run: Run, snapshot: QrelsSnapshot, measures: Sequence[str]) -> dict[str, Any]:
+    """One run's figures as those of a comparison in which nothing is tested."""
+    found = scored(run, snapshot, measures)
+    return {
+        "baseline": run.name,
+        **{key: found[key] for key in ("direction", "qrels", "version", "digest", "queries")},
+        "systems": [
+            {
+                "run": run.name,
+                "missing": found["missing"],
+                "figures": {one["measure"]: one["value"] for one in found["measures"]},
+                "judged": {f"judged@{one['judged_at']}": one["judged"] for one in found["measures"]},
+            }
+        ],
+        "tests": [],
+    }
+
+
+def _download(layout: str, sides: Sequence[Side], direction: str) -> HttpResponse:
+    """One direction's table as CSV or LaTeX, or both with all tests as JSON."""
+    if layout in TYPES:
+        side = next((each for each in sides if each.direction == direction), sides[0])
+        body = LAYOUTS.get(layout)(table_of_compared(side.report)) + "\n"
+        response = HttpResponse(body, content_type=f"{TYPES[layout]}; charset=utf-8")
+        name = f"comparison-{side.direction}.{SUFFIXES[layout]}"
+    else:
+        body = json.dumps([side.report for side in sides], indent=2, allow_nan=False, ensure_ascii=False)
+        response = HttpResponse(f"{body}\n", content_type="application/json")
+        name = "comparison.json"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _measures(given: Mapping[str, str]) -> list[str]:
+    """Measures by name, separated by commas; none: the usual ones."""
+    return [name.strip() for name in asked(given, "measures").split(",") if name.strip()]
+
+
+def _qrels_of(corpus: str) -> list[QrelsSnapshot]:
+    run = Run.objects.filter(corpus__name=corpus, published=True).first()
+    return qrels_of_corpus(run) if run is not None else []
+
+
+def _first(corpora: Sequence[Any]) -> str:
+    """The first corpus that has runs, or "" where none has."""
+    with_runs = set(Run.objects.filter(published=True).values_list("corpus_id", flat=True).distinct())
+    return next((corpus.name for corpus in corpora if corpus.pk in with_runs), "")

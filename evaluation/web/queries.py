@@ -1,0 +1,194 @@
+"""The pages that look at a run's queries: which to look at first, and one with its best items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from annotation.registry import UnknownName
+from annotation.web.access import RUNNING, for_roles
+from annotation.web.staff import query as as_query
+from evaluation import inspection
+from evaluation.metrics.table import UnknownMeasure
+from evaluation.models import QrelsSnapshot, Run
+from evaluation.ranked_runs import NotComparable
+from evaluation.selectors import names_of, run_named
+from evaluation.web.frame import asked, framed
+from evaluation.web.runs import chosen_qrels, qrels_of_corpus, remembered, run_at
+
+#: Queries on a page of the list.
+PAGE = 50
+ORDERS = {
+    "run": gettext_lazy("the order of the run"),
+    "worst": gettext_lazy("the lowest value first"),
+    "difference": gettext_lazy("where the two differ most"),
+}
+
+
+@dataclass(frozen=True)
+class View:
+    """What both pages are about: a run, perhaps another beside it, perhaps qrels, and an order of queries.
+
+    `values` holds each run's value of each query, by the ids of rows; empty where there are no qrels.
+    """
+
+    run: Run
+    beside: Run | None
+    snapshot: QrelsSnapshot | None
+    choices: list[QrelsSnapshot]
+    order: str
+    queries: list[int]
+    values: list[dict[int, float | None]]
+    wrong: str
+
+    @property
+    def runs(self) -> list[Run]:
+        return [self.run] if self.beside is None else [self.run, self.beside]
+
+    def address(self, query: int | None = None, **more: str | int) -> str:
+        """The address of the list, or of one of its queries, with all that was chosen."""
+        chosen = {
+            "qrels": f"{self.snapshot.name}:{self.snapshot.version}" if self.snapshot else "",
+            "with": self.beside.name if self.beside else "",
+            "order": "" if self.order == "run" else self.order,
+        }
+        held = as_query(**{**chosen, **more})
+        if query is None:
+            return reverse("evaluation:queries", args=[self.run.name]) + held
+        return reverse("evaluation:query", args=[self.run.name, query]) + held
+
+
+@require_safe
+@for_roles(*RUNNING)
+def listing(request: HttpRequest, name: str) -> HttpResponse:
+    """The queries of a run in a chosen order, a page at a time."""
+    view = _view(request, run_at(name))
+    start = _start(asked(request.GET, "from"), view)
+    shown = view.queries[start : start + PAGE]
+    names = names_of(view.run.corpus.name)
+    called = names.image_name if view.run.direction == Run.ANNOTATION else names.caption_name
+    return render(
+        request,
+        "evaluation/queries.html",
+        framed(
+            "runs",
+            deeper=True,
+            view=view,
+            run=view.run,
+            orders=_orders(view),
+            others=_others(view.run),
+            measure=inspection.MEASURE,
+            rows=[
+                (called[query], view.address(query), [values.get(query) for values in view.values])
+                for query in shown
+            ],
+            total=len(view.queries),
+            later=view.address(**{"from": view.queries[start + PAGE]})
+            if start + PAGE < len(view.queries)
+            else "",
+            first=view.address() if start else "",
+        ),
+    )
+
+
+@require_safe
+@for_roles(*RUNNING)
+def query(request: HttpRequest, name: str, query: int) -> HttpResponse:
+    """One query: what asks, and the best items of the run and of another beside it."""
+    view = _view(request, run_at(name))
+    names = names_of(view.run.corpus.name)
+    asking = inspection.query_of(view.run, query, names)
+    if asking is None:
+        raise Http404(_("The run “%(name)s” has no such query.") % {"name": view.run.name})
+    place = view.queries.index(query) if query in view.queries else None
+    return render(
+        request,
+        "evaluation/query.html",
+        framed(
+            "runs",
+            deeper=True,
+            view=view,
+            run=view.run,
+            asking=asking,
+            by_image=view.run.direction == Run.ANNOTATION,
+            tops=[
+                (
+                    run,
+                    inspection.top_of(run, query, names, view.snapshot),
+                    view.values[number].get(query) if view.values else None,
+                )
+                for number, run in enumerate(view.runs)
+            ],
+            measure=inspection.MEASURE,
+            place=None if place is None else place + 1,
+            total=len(view.queries),
+            before=view.address(view.queries[place - 1]) if place else "",
+            behind=view.address(view.queries[place + 1])
+            if place is not None and place + 1 < len(view.queries)
+            else "",
+            back=view.address(),
+        ),
+    )
+
+
+def _view(request: HttpRequest, run: Run) -> View:
+    """What an address chooses; what cannot be is left out, and said."""
+    choices, wrong = qrels_of_corpus(run), ""
+    snapshot: QrelsSnapshot | None = None
+    beside: Run | None = None
+    values: list[dict[int, float | None]] = []
+    try:
+        if asked(request.GET, "with"):
+            beside = run_named(asked(request.GET, "with"))
+            if (beside.corpus_id, beside.direction) != (run.corpus_id, run.direction):
+                wrong = _("The run “%(name)s” is of another corpus or direction.") % {"name": beside.name}
+                beside = None
+        snapshot = chosen_qrels(request.GET, choices)
+        if snapshot is not None:
+            values = [_values(each, snapshot) for each in ([run] if beside is None else [run, beside])]
+    except (UnknownName, UnknownMeasure, NotComparable) as error:
+        wrong, snapshot, values = str(error), None, []
+    order = asked(request.GET, "order")
+    if order not in ORDERS or (order != "run" and not values) or (order == "difference" and len(values) < 2):
+        order = "run"
+    match order:
+        case "worst":
+            queries = inspection.worst(values[0])
+        case "difference":
+            queries = inspection.most_different(*values)
+        case _:
+            queries = inspection.queries_of(run)
+    return View(run, beside, snapshot, choices, order, queries, values, wrong)
+
+
+def _values(run: Run, snapshot: QrelsSnapshot) -> dict[int, float | None]:
+    found: dict[int, float | None] = remembered(
+        "values", [run], snapshot, lambda: inspection.values_of(run, snapshot)
+    )
+    return found
+
+
+def _orders(view: View) -> list[tuple[str, Any]]:
+    """The orders that can be had: by value where there are qrels, by difference where there are two runs."""
+    held = [key for key in ORDERS if key == "run" or (view.values and (key == "worst" or view.beside))]
+    return [(key, ORDERS[key]) for key in held]
+
+
+def _others(run: Run) -> Sequence[Run]:
+    """Runs that may stand beside one: of its corpus and direction."""
+    alike = Run.objects.filter(published=True, corpus=run.corpus_id, direction=run.direction)
+    return list(alike.exclude(pk=run.pk).order_by("name"))
+
+
+def _start(text: str, view: View) -> int:
+    """The place of the query where a page begins; 0 where the address names none."""
+    wanted = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+    return view.queries.index(wanted) if wanted in view.queries else 0

@@ -1,0 +1,257 @@
+"""The pages of runs: all of them, filtered, sorted and paged by the address, and one with its figures."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from django.contrib import messages
+from django.core.cache import cache
+from django.db.models import Q, QuerySet
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.exclusive import Busy
+from annotation.formats.base import FormatError
+from annotation.registry import UnknownName
+from annotation.web.access import RUNNING, for_roles
+from annotation.web.staff import account_of, query, said
+from evaluation.comparisons import scored
+from evaluation.metrics.table import UnknownMeasure
+from evaluation.models import QrelsSnapshot, Run
+from evaluation.ranked_runs import NotComparable
+from evaluation.selectors import run_named, snapshot_named
+from evaluation.services import registry
+from evaluation.services.runs import DIRECTIONS, export_run
+from evaluation.web.frame import asked, framed
+
+#: Runs on a page.
+PAGE = 50
+#: By what a list is sorted: its column, and whether it begins with the most.
+SORTS = {
+    "name": ("name", False),
+    "queries": ("query_count", True),
+    "new": ("pk", True),
+}
+HEADS = {
+    "name": gettext_lazy("Run"),
+    "queries": gettext_lazy("Queries"),
+    "new": gettext_lazy("Since"),
+}
+#: Seconds that figures are remembered; they depend on nothing but the digests of runs and qrels.
+REMEMBERED = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an address asks of the list; `after` is where the page before ended."""
+
+    corpus: str = ""
+    direction: str = ""
+    system: str = ""
+    find: str = ""
+    sort: str = "name"
+    down: bool = False
+    after: str = ""
+
+    def address(self) -> str:
+        """`?...`, without what is as it is by itself."""
+        held = {**asdict(self), "sort": "" if self.sort == "name" else self.sort}
+        return query(**{**held, "down": "1" if self.down else ""}) or "?"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a column that sorts: its title, where it leads, and which way it is sorted now."""
+
+    title: str
+    address: str
+    way: str
+    number: bool
+
+
+@require_safe
+@for_roles(*RUNNING)
+def listing(request: HttpRequest) -> HttpResponse:
+    """All runs, a page at a time."""
+    registry.adopt()
+    wanted = asked_in(request.GET)
+    published = Run.objects.filter(published=True)
+    found = _filtered(published, wanted)
+    rows = list(_after(found, wanted).select_related("corpus", "made_by")[: PAGE + 1])
+    more = len(rows) > PAGE
+    rows = rows[:PAGE]
+    return render(
+        request,
+        "evaluation/runs.html",
+        framed(
+            "runs",
+            rows=rows,
+            total=found.count(),
+            wanted=wanted,
+            narrowed=bool(wanted.corpus or wanted.direction or wanted.system or wanted.find),
+            heads=[_head(wanted, sort) for sort in SORTS],
+            corpora=published.order_by("corpus__name").values_list("corpus__name", flat=True).distinct(),
+            directions=DIRECTIONS,
+            later=replace(wanted, after=_mark(rows[-1], wanted)).address() if more else "",
+            first=replace(wanted, after="").address() if wanted.after else "",
+        ),
+    )
+
+
+@require_safe
+@for_roles(*RUNNING)
+def run(request: HttpRequest, name: str) -> HttpResponse:
+    """One run: where it comes from, and its figures under chosen qrels."""
+    row = run_at(name)
+    choices = qrels_of_corpus(row)
+    figures, wrong, snapshot = None, "", None
+    try:
+        snapshot = chosen_qrels(request.GET, choices)
+        if snapshot is not None:
+            figures = remembered("scored", [row], snapshot, lambda: scored(row, snapshot))
+    except (UnknownName, UnknownMeasure, NotComparable) as error:
+        wrong = str(error)
+    other = Run.objects.filter(published=True, corpus=row.corpus).exclude(direction=row.direction)
+    other = other.filter(made_by=row.made_by) if row.made_by_id else other.filter(system=row.system)
+    return render(
+        request,
+        "evaluation/run.html",
+        framed(
+            "runs",
+            deeper=True,
+            run=row,
+            choices=choices,
+            snapshot=snapshot,
+            figures=figures,
+            wrong=wrong,
+            other=other.order_by("name").first() if row.made_by_id or row.system else None,
+        ),
+    )
+
+
+@require_safe
+@for_roles(*RUNNING)
+def trec(request: HttpRequest, name: str) -> HttpResponseBase:
+    """The run as a TREC file."""
+    row = run_at(name)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"{row.name}.trec"
+        try:
+            export_run(name=row.name, out=file)
+        except FormatError as error:
+            messages.error(request, f"{error.problem}; {error.expected}")
+            return redirect("evaluation:run", row.name)
+        # The open file outlives its name.
+        return FileResponse(file.open("rb"), as_attachment=True, filename=file.name)
+
+
+@require_POST
+@for_roles(*RUNNING)
+def remove(request: HttpRequest, name: str) -> HttpResponse:
+    """Remove a run; refused while a batch or a report was made from it."""
+    row = run_at(name)
+    then = redirect("evaluation:run", row.name)
+    with said(request, registry.InUse, Busy) as tell:
+        registry.remove_run(name=row.name, actor=account_of(request))
+        tell(_("The run “%(name)s” is removed.") % {"name": row.name})
+        then = redirect("evaluation:runs")
+    return then
+
+
+def run_at(name: str) -> Run:
+    """The run of an address; else a page that says there is none."""
+    try:
+        return run_named(name)
+    except UnknownName:
+        raise Http404(_("There is no run “%(name)s” here.") % {"name": name}) from None
+
+
+def qrels_of_corpus(run: Run) -> list[QrelsSnapshot]:
+    """The qrels that a run can be held against, the newest version of each name, newest first."""
+    newest: dict[str, QrelsSnapshot] = {}
+    for row in QrelsSnapshot.objects.filter(corpus=run.corpus_id, published=True).order_by("-pk"):
+        newest.setdefault(row.name, row)
+    return list(newest.values())
+
+
+def chosen_qrels(given: Mapping[str, str], choices: list[QrelsSnapshot]) -> QrelsSnapshot | None:
+    """The qrels that an address names, by NAME or NAME:VERSION; else the newest, None where there are none.
+
+    Raises UnknownName.
+    """
+    named = asked(given, "qrels")
+    if named:
+        return snapshot_named(named)
+    return choices[0] if choices else None
+
+
+def remembered(what: str, runs: list[Run], snapshot: QrelsSnapshot, make: Any, *more: str) -> Any:
+    """What `make` computes of runs under qrels, once an hour: it depends on their digests alone."""
+    key = ":".join([what, snapshot.digest, *(f"{run.pk}.{run.digest}" for run in runs), *more])
+    found = cache.get(_short(key))
+    if found is None:
+        found = make()
+        cache.set(_short(key), found, REMEMBERED)
+    return found
+
+
+def asked_in(given: Mapping[str, str]) -> Asked:
+    """What an address asks for; what is unknown counts as not asked."""
+    sort, direction = asked(given, "sort"), asked(given, "direction")
+    return Asked(
+        corpus=asked(given, "corpus"),
+        direction=direction if direction in DIRECTIONS else "",
+        system=asked(given, "system"),
+        find=asked(given, "find"),
+        sort=sort if sort in SORTS else "name",
+        down=asked(given, "down") == "1",
+        after=asked(given, "after"),
+    )
+
+
+def _filtered(runs: QuerySet[Run], wanted: Asked) -> QuerySet[Run]:
+    if wanted.corpus:
+        runs = runs.filter(corpus__name=wanted.corpus)
+    if wanted.direction:
+        runs = runs.filter(direction=wanted.direction)
+    if wanted.system:
+        runs = runs.filter(Q(made_by__name=wanted.system) | Q(system=wanted.system))
+    if wanted.find:
+        runs = runs.filter(Q(name__icontains=wanted.find) | Q(system__icontains=wanted.find))
+    return runs
+
+
+def _after(runs: QuerySet[Run], wanted: Asked) -> QuerySet[Run]:
+    """In the order asked for, those behind the mark "VALUE,PK" of the page before."""
+    column = SORTS[wanted.sort][0]
+    sign, side = ("-", "lt") if wanted.down else ("", "gt")
+    value, comma, key = wanted.after.rpartition(",")
+    if comma and key.isdecimal() and (column == "name" or value.isdecimal()):
+        beyond = Q(**{f"{column}__{side}": value}) | Q(**{column: value, f"pk__{side}": key})
+        runs = runs.filter(beyond)
+    return runs.order_by(f"{sign}{column}", f"{sign}pk")
+
+
+def _mark(row: Run, wanted: Asked) -> str:
+    return f"{getattr(row, SORTS[wanted.sort][0])},{row.pk}"
+
+
+def _head(wanted: Asked, sort: str) -> Head:
+    """Sorting by another column begins as suits it; again turns it round."""
+    now = wanted.sort == sort
+    down = not wanted.down if now else SORTS[sort][1]
+    way = ("descending" if wanted.down else "ascending") if now else ""
+    address = replace(wanted, sort=sort, down=down, after="").address()
+    return Head(str(HEADS[sort]), address, way, number=sort == "queries")
+
+
+def _short(key: str) -> str:
+    return f"evaluation.{hashlib.sha256(key.encode()).hexdigest()}"

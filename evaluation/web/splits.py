@@ -1,0 +1,37 @@
+"""Which images a form asks for: a split of a corpus, or a fold. A page never opens a file by its path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from annotation.selectors.corpora import splits_of
+from evaluation.services.examples import FOLD
+from evaluation.web.frame import asked
+
+
+class NotOffered(ValueError):
+    """A form that holds what its page does not offer; one line with the remedy."""
+
+
+def which_in(given: Mapping[str, str], name: str, corpus: Any) -> str:
+    """The split or fold called `name` in a form; raises NotOffered."""
+    wanted = asked(given, name)
+    if wanted and (wanted in splits_of(corpus) or FOLD.fullmatch(wanted)):
+        return wanted
+    raise NotOffered(
+        _("“%(given)s” is no split of %(corpus)s; choose one, or a fold as 1/5.")
+        % {"given": wanted[:60], "corpus": corpus.name}
+    )
+
+
+def whole_in(given: Mapping[str, str], name: str, *, default: int) -> int:
+    """The whole number called `name` in a form, or the default where it says nothing; raises NotOffered."""
+    text = asked(given, name)
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise NotOffered(_("“%(given)s” is no whole number.") % {"given": text[:60]})
+    return int(text)

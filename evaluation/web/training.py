@@ -1,0 +1,145 @@
+"""The page that has a system trained: by which recipe, on what, with which files.
+
+The files are those of DATA_DIR/sources: `background` (texts, a sentence a line), `features` (vectors of
+images) and `recipes` (TOML); a page never opens a file by another path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from annotation import jobs
+from annotation.registry import UnknownName
+from annotation.selectors.browse import published_corpora
+from annotation.selectors.corpora import corpus_named, splits_of
+from annotation.web.access import RUNNING, for_roles
+from annotation.web.staff import account_of
+from evaluation.formats.arrays import SUFFIXES
+from evaluation.models import System
+from evaluation.services import registry
+from evaluation.services.examples import FOLD
+from evaluation.services.writing import ImportRefused, check_name
+from evaluation.web.frame import all_asked, asked, framed
+from evaluation.web.splits import NotOffered, which_in, whole_in
+from models_core.recipes.recipe import Recipe
+from models_core.recipes.table11 import TABLE_11
+
+#: Kinds of files, and how their names end.
+KINDS = {"background": (".txt",), "features": SUFFIXES, "recipes": (".toml",)}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRecipe:
+    """A recipe as a choice: its name, and in words what it is."""
+
+    name: str
+    says: str
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_roles(*RUNNING)
+def train(request: HttpRequest) -> HttpResponse:
+    """Choose a recipe and a corpus; the training is a job."""
+    wrong, status = "", 200
+    given: Any = request.POST if request.method == "POST" else {"corpus": request.GET.get("corpus", "")}
+    if request.method == "POST":
+        try:
+            arguments = _arguments(request.POST)
+            jobs.enqueue(kind="train_system", arguments=arguments, actor=account_of(request))
+            messages.success(request, _("The training is asked for; below is how far it is."))
+            return redirect("evaluation:systems")
+        except (NotOffered, ImportRefused, UnknownName, jobs.JobError) as error:
+            wrong, status = str(error), 409
+    corpora = [row.corpus for row in published_corpora()]
+    return render(
+        request,
+        "evaluation/train.html",
+        framed(
+            "systems",
+            deeper=True,
+            corpora=corpora,
+            splits=sorted({split for corpus in corpora for split in splits_of(corpus) if split}),
+            recipes=[ShownRecipe(recipe.name, in_words(recipe)) for recipe in TABLE_11.values()],
+            own=files_of("recipes"),
+            backgrounds=files_of("background"),
+            features=files_of("features"),
+            given=given,
+            backgrounds_given=given.getlist("background") if isinstance(given, QueryDict) else [],
+            wrong=wrong,
+        ),
+        status=status,
+    )
+
+
+def files_of(kind: str) -> list[str]:
+    """The names of the server's files of a kind."""
+    folder = Path(settings.DATA_DIR) / "sources" / kind
+    return sorted(file.name for file in folder.glob("[!.]*") if file.is_file() and file.suffix in KINDS[kind])
+
+
+def in_words(recipe: Recipe) -> str:
+    """What a recipe is, in one line."""
+    text, image = recipe.text, recipe.image
+    parts = [
+        _("nearest neighbours") if recipe.method == "nearest-neighbour" else "KCCA",
+        _("text: %(kernel)s of %(captions)d captions") % {"kernel": text.kernel, "captions": text.captions}
+        if text.captions > 1
+        else _("text: %(kernel)s of one caption") % {"kernel": text.kernel},
+    ]
+    if text.weighting != "none":
+        parts.append(text.weighting)
+    if text.similarities:
+        parts.append(_("words alike by %(measures)s") % {"measures": ", ".join(text.similarities)})
+    parts.append(_("image: %(kernel)s") % {"kernel": image.kernel})
+    return "; ".join(parts)
+
+
+def _arguments(given: QueryDict) -> dict[str, Any]:
+    """What the job is to be called with; raises NotOffered, ImportRefused, UnknownName."""
+    corpus = corpus_named(asked(given, "corpus"))
+    name, recipe = asked(given, "name"), asked(given, "recipe")
+    check_name(name, "system")
+    registry.adopt()
+    if System.objects.filter(name=name).exists():
+        raise ImportRefused(_("There is a system “%(name)s” already: choose another name.") % {"name": name})
+    if recipe in files_of("recipes"):
+        recipe = _path("recipes", recipe)
+    elif recipe not in TABLE_11:
+        raise NotOffered(_("There is no recipe “%(name)s”: choose one of the list.") % {"name": recipe[:60]})
+    arguments: dict[str, Any] = {
+        "name": name,
+        "recipe": recipe,
+        "corpus": corpus.name,
+        "seed": whole_in(given, "seed", default=0),
+    }
+    fold = asked(given, "fold")
+    if fold:
+        if not FOLD.fullmatch(fold):
+            raise NotOffered(_("“%(given)s” is no fold; expected one as 1/5.") % {"given": fold[:60]})
+        arguments["fold"] = fold
+    else:
+        arguments["train"] = which_in(given, "train", corpus)
+        arguments["held_out"] = which_in(given, "held_out", corpus)
+    backgrounds = [file for file in all_asked(given, "background") if file]
+    for kind, chosen in (("background", backgrounds), ("features", [asked(given, "features")])):
+        unknown = [file for file in chosen if file and file not in files_of(kind)]
+        if unknown:
+            raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": unknown[0][:60]})
+    if backgrounds:
+        arguments["background"] = [_path("background", file) for file in backgrounds]
+    if asked(given, "features"):
+        arguments["features"] = _path("features", asked(given, "features"))
+    return arguments
+
+
+def _path(kind: str, name: str) -> str:
+    return str((Path(settings.DATA_DIR) / "sources" / kind / name).resolve())

@@ -1,0 +1,86 @@
+"""A small corpus, a crowd's judgments of it, and files that bring systems of it."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from annotation.intake import import_records
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.services.judgments import import_judgments
+from evaluation.services.qrels import freeze_qrels
+from evaluation.services.runs import import_run
+from tests.evaluation.database.conftest import matrix_file
+
+IMAGES = ("a", "b", "c")
+PICTURES = [f"{image}.jpg" for image in IMAGES]
+CAPTIONS = [f"{image}#{n}" for image in PICTURES for n in range(3)]
+JUDGED = [f"{image}#2" for image in PICTURES]
+
+
+def corpus() -> str:
+    """Three images of three captions each; a and b are `test`, c is `dev`."""
+    records = [
+        ImageRecord(
+            id=key,
+            filename=f"{key}.jpg",
+            captions=tuple(CaptionRecord(f"caption {n} of {key}") for n in range(3)),
+            split="dev" if key == "c" else "test",
+        )
+        for key in IMAGES
+    ]
+    import_records(name="small", records=records, format="jsonl", source="memory")
+    return "small"
+
+
+def qrels(folder: Path) -> str:
+    """What a crowd says of caption 2: a's own and c's fit a, b's own does not fit b."""
+    rows = [("a", "a", 3, 0), ("a", "b", 1, 2), ("a", "c", 2, 1), ("b", "b", 0, 3), ("b", "c", 0, 3)]
+    file = folder / "crowd.txt"
+    file.write_text(
+        "".join(f"{i}.jpg\t{own}.jpg#2\t{yes / (yes + no)}\t{yes}\t{no}\n" for i, own, yes, no in rows)
+    )
+    import_judgments(corpus="small", path=file, format="flickr8k-crowd")
+    freeze_qrels(name="crowd", corpus="small", judgments="flickr8k-crowd")
+    return "crowd"
+
+
+def runs(folder: Path, *systems: str) -> list[str]:
+    """Runs of systems in both directions: `good` ranks originals first, any other last."""
+    made = []
+    for system in systems:
+        scores = np.eye(3) if system == "good" else -np.eye(3) + np.arange(3) / 10
+        file = matrix_file(folder, system, scores, PICTURES, JUDGED)
+        for direction in ("annotation", "search"):
+            name = f"{system}-{direction}"
+            import_run(
+                name=name, corpus="small", path=file, format="scores", direction=direction, system=system
+            )
+            made.append(name)
+    return made
+
+
+def embeddings(name: str = "clip.npz", **spoilt: object) -> SimpleUploadedFile:
+    """A file of both sides, in which captions lie where their images do."""
+    held = {
+        "images": np.eye(3),
+        "captions": np.repeat(np.eye(3), 3, axis=0),
+        "image_ids": np.array(PICTURES),
+        "caption_ids": np.array(CAPTIONS),
+        **spoilt,
+    }
+    out = BytesIO()
+    np.savez(out, **held)
+    return SimpleUploadedFile(name, out.getvalue())
+
+
+def trec(*rows: str) -> SimpleUploadedFile:
+    """A run in a file: "QUERY ITEM SCORE" lines."""
+    lines = []
+    for place, row in enumerate(rows):
+        query, item, score = row.split()
+        lines.append(f"{query} Q0 {item} {place} {score} tag\n")
+    return SimpleUploadedFile("run.trec", "".join(lines).encode())

@@ -1,0 +1,162 @@
+"""Runs by page: found, scored, compared, downloaded, and looked into query by query."""
+
+from __future__ import annotations
+
+import csv
+import json
+from io import StringIO
+
+import pytest
+
+from evaluation.comparisons import compared, scored
+from evaluation.models import Run
+from evaluation.selectors import names_of, run_named, snapshot_named
+from evaluation.web import queries, runs
+from tests.evaluation.web import little
+from tests.web.staff import words
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def small(db, tmp_path) -> None:
+    little.corpus()
+    little.qrels(tmp_path)
+    little.runs(tmp_path, "good", "bad")
+
+
+def key(name: str) -> int:
+    """The id of an image's or a caption's row."""
+    names = names_of("small")
+    return names.image.get(name) or names.caption[name]
+
+
+def test_runs_are_filtered_sorted_and_paged_by_the_address(ada, monkeypatch):
+    monkeypatch.setattr(runs, "PAGE", 3)
+    page = ada.get("/evaluation/runs/?sort=name&down=1")
+    assert [row.name for row in page.context["rows"]] == ["good-search", "good-annotation", "bad-search"]
+    page = ada.get(f"/evaluation/runs/{page.context['later']}")
+    assert [row.name for row in page.context["rows"]] == ["bad-annotation"] and not page.context["later"]
+    page = ada.get("/evaluation/runs/?system=good&direction=search")
+    assert [row.name for row in page.context["rows"]] == ["good-search"]
+    assert "No run is so." in words(ada.get("/evaluation/runs/?find=nothing%00&corpus=small"))
+
+
+def test_equal_values_are_paged_without_loss(ada, monkeypatch):
+    monkeypatch.setattr(runs, "PAGE", 1)
+    seen, address = [], "?sort=queries&down=1"
+    while address:
+        page = ada.get(f"/evaluation/runs/{address}")
+        seen += [row.name for row in page.context["rows"]]
+        address = page.context["later"]
+    assert sorted(seen) == sorted(Run.objects.values_list("name", flat=True))
+
+
+def test_a_run_s_figures_are_those_of_the_command(ada):
+    page = ada.get("/evaluation/runs/good-annotation/")
+    report = scored(run_named("good-annotation"), snapshot_named("crowd"))
+    assert page.context["figures"] == report
+    assert "3 queries of crowd version 1" in words(page) and "R@1 1.000 " in words(page)
+
+
+def test_a_run_is_downloaded_as_it_was(ada):
+    answer = ada.get("/evaluation/runs/good-search/trec")
+    assert answer["Content-Disposition"] == 'attachment; filename="good-search.trec"'
+    first = b"".join(answer).decode().splitlines()[0].split()
+    assert first == ["a.jpg#2", "Q0", "a.jpg", "1", "1", "good"]
+
+
+def test_both_directions_are_compared_against_the_chosen_system(ada):
+    asked = "".join(f"run={run}&" for run in Run.objects.values_list("name", flat=True))
+    page = ada.get(f"/evaluation/compare/?{asked}baseline=good-search&qrels=crowd")
+    sides = page.context["sides"]
+    assert [(side.direction, side.report["baseline"]) for side in sides] == [
+        ("annotation", "good-annotation"),
+        ("search", "good-search"),
+    ]
+    runs = [run_named("good-search"), run_named("bad-search")]
+    assert sides[1].report == compared(runs, snapshot_named("crowd"))
+    tested = sum(test["p"] is not None for test in sides[1].report["tests"])
+    assert sides[1].tested == tested and f"0 figures of {tested} differ" in words(page)
+
+
+def test_a_comparison_is_downloaded_in_three_shapes(ada):
+    address = "/evaluation/compare/?run=good-search&run=bad-search&measures=R@1,median rank"
+    table = list(csv.reader(StringIO(ada.get(f"{address}&as=csv").content.decode())))
+    assert table[0][:3] == ["run", "R@1", "median rank"] and table[1][:2] == ["good-search", "1.0"]
+    assert r"\begin{tabular}" in ada.get(f"{address}&as=latex").content.decode()
+    (report,) = json.loads(ada.get(f"{address}&as=json").content)
+    assert [one["run"] for one in report["systems"]] == ["good-search", "bad-search"]
+    assert {test["test"] for test in report["tests"]} == {"McNemar", "randomisation of medians"}
+
+
+def test_one_run_alone_has_figures_and_no_marks(ada):
+    page = ada.get("/evaluation/compare/?run=good-search")
+    (side,) = page.context["sides"]
+    assert side.tested == 0 and side.report["systems"][0]["figures"]["R@1"] == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("run=nobody", "unknown run 'nobody'"),
+        ("run=good-search&qrels=none", "unknown qrels 'none'"),
+        ("run=good-search&measures=R@x", "R@x"),
+    ],
+)
+def test_a_comparison_that_cannot_be_says_why(ada, asked, says):
+    page = ada.get(f"/evaluation/compare/?{asked}")
+    assert says in page.context["wrong"] and page.status_code == 200
+    assert ada.get(f"/evaluation/compare/?{asked}&as=csv").status_code == 409
+
+
+def test_a_query_shows_what_was_judged_of_each_item(ada):
+    page = ada.get(f"/evaluation/runs/good-annotation/queries/{key('a.jpg')}/?with=bad-annotation")
+    (ours, first, _), (theirs, second, _) = page.context["tops"]
+    assert (ours.name, theirs.name) == ("good-annotation", "bad-annotation")
+    told = {item.name: item.judged for item in first}
+    own, other = told["a.jpg#2"], told["c.jpg#2"]
+    assert (own.original, own.yes, len(own.answers), own.relevance) == (True, 3, 3, 1)
+    assert (other.original, other.yes, len(other.answers), other.relevance) == (False, 2, 3, 1)
+    assert [item.name for item in first][0] == "a.jpg#2" == [item.name for item in second][-1]
+    text = words(page)
+    assert "caption 2 of a original yes 3 of 3, relevant" in text
+    assert "caption 2 of b yes 1 of 3, not relevant" in text
+
+
+def test_a_caption_that_asks_is_shown_as_text_and_what_nobody_judged_as_that(ada):
+    text = words(ada.get(f"/evaluation/runs/good-search/queries/{key('c.jpg#2')}/"))
+    assert "caption 2 of c" in text and "c.jpg original" in text
+    assert "yes 2 of 3, relevant" in text
+    page = ada.get(f"/evaluation/runs/good-search/queries/{key('a.jpg#2')}/")
+    assert "b.jpg unjudged" in words(page) and "c.jpg unjudged" in words(page)
+
+
+def test_queries_come_where_two_runs_differ_most_and_lead_to_the_next(ada):
+    address = "/evaluation/runs/good-annotation/queries/?with=bad-annotation&order=difference"
+    page = ada.get(address)
+    rows = page.context["rows"]
+    apart = [abs(one - other) for _, _, (one, other) in rows]
+    assert apart == sorted(apart, reverse=True) and apart[0] > 0
+    first = ada.get(rows[0][1])
+    assert first.context["place"] == 1 and not first.context["before"]
+    if len(rows) > 1:
+        assert first.context["behind"] == rows[1][1]
+
+
+def test_queries_are_paged(ada, monkeypatch):
+    monkeypatch.setattr(queries, "PAGE", 2)
+    page = ada.get("/evaluation/runs/good-annotation/queries/")
+    assert [name for name, _, _ in page.context["rows"]] == ["a.jpg", "b.jpg"]
+    page = ada.get(page.context["later"])
+    assert [name for name, _, _ in page.context["rows"]] == ["c.jpg"] and not page.context["later"]
+
+
+def test_a_query_that_is_none_is_said_to_be_missing(ada):
+    assert ada.get("/evaluation/runs/good-annotation/queries/999999/").status_code == 404
+    assert ada.get(f"/evaluation/runs/good-search/queries/{key('a.jpg#0')}/").status_code == 200
+
+
+def test_a_run_of_the_other_direction_cannot_stand_beside(ada):
+    page = ada.get("/evaluation/runs/good-annotation/queries/?with=bad-search")
+    assert "is of another corpus or direction" in words(page)

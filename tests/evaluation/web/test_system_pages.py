@@ -1,0 +1,172 @@
+"""Systems by page: trained, brought, ranked by, looked into and removed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from annotation import jobs
+from annotation.models import Job
+from evaluation.models import Run, System
+from evaluation.services.kept import folder_of
+from evaluation.web import bringing
+from tests.evaluation.web import little
+from tests.web.staff import forms, press, said, words
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def small(db) -> str:
+    return little.corpus()
+
+
+def wrong(page) -> str:
+    assert page.status_code == 409
+    return page.context["wrong"]
+
+
+def bring(ada, act: str, **fields):
+    return ada.post(
+        "/evaluation/bring/", {"act": act, "name": "clip", "corpus": "small", **fields}, follow=True
+    )
+
+
+def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
+    page = bring(ada, "embeddings", images=little.embeddings())
+    assert said(page) == ["The system “clip” is here."]
+    assert "Embeddings" in words(page) and "cosine True" in words(page) and "clip.npz" in words(page)
+    page = press(ada, "/evaluation/systems/clip/", "Rank", split="test")
+    assert said(page) == ["The ranking is being made."]
+    assert "Ranking by a system clip, test waits" in words(page)
+    assert 'data-live="on"' in page.content.decode()
+    assert jobs.run(Job.objects.get().pk) == Job.DONE
+    page = ada.get("/evaluation/")
+    assert 'href="/evaluation/systems/clip/">Look at it' in page.content.decode()
+    assert "clip-annotation captions for images test one caption 2" in words(
+        ada.get("/evaluation/systems/clip/")
+    )
+    page = press(ada, "/evaluation/systems/clip/", "Remove this system")
+    assert "clip-annotation, run clip-search were made by it" in said(page)[0]
+    for run in ("clip-annotation", "clip-search"):
+        press(ada, f"/evaluation/runs/{run}/", "Remove this run")
+    assert said(press(ada, "/evaluation/systems/clip/", "Remove this system")) == [
+        "The system “clip” is removed."
+    ]
+    assert not System.objects.exists() and not Run.objects.exists() and not folder_of("clip").exists()
+
+
+def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
+    def npy(values) -> SimpleUploadedFile:
+        np.save(tmp_path / "x.npy", values)
+        return SimpleUploadedFile("same.npy", (tmp_path / "x.npy").read_bytes())
+
+    ids = [
+        SimpleUploadedFile("same.image_ids.txt", "\n".join(little.PICTURES).encode()),
+        SimpleUploadedFile("same.caption_ids.txt", "\n".join(little.CAPTIONS).encode()),
+    ]
+    beside = {"images": npy(np.eye(3)), "captions": npy(np.repeat(np.eye(3), 3, axis=0))}
+    page = bring(ada, "embeddings", **beside, ids=ids, products="1")
+    assert wrong(page) == ("images/same.npy: has no ids 'ids'; expected them in the file, or in same.ids.txt")
+    for side, name, held in (("images", "i", little.PICTURES), ("captions", "c", little.CAPTIONS)):
+        beside[side] = npy(np.eye(3) if side == "images" else np.repeat(np.eye(3), 3, axis=0))
+        beside[side].name = f"{name}.npy"
+        ids.append(SimpleUploadedFile(f"{name}.ids.txt", "\n".join(held).encode()))
+    assert said(bring(ada, "embeddings", **beside, ids=ids[2:], products="1")) == [
+        "The system “clip” is here."
+    ]
+    assert System.objects.get().settings["cosine"] is False
+
+
+@pytest.mark.parametrize(
+    ("act", "files", "says"),
+    [
+        ("embeddings", {}, "No file was sent: choose one."),
+        (
+            "embeddings",
+            {"images": ("clip.npz", {"image_ids": np.array(["a.jpg", "b.jpg", "z.jpg"])})},
+            "images/clip.npz: row 2 (counted from 0) is of 'z.jpg', no image of corpus 'small'; expected its",
+        ),
+        ("embeddings", {"images": ("clip.npy", {})}, "images/clip.npy: the array has no readable npy header"),
+        ("scores", {"scores": ("clip.npz", {})}, "scores/clip.npz: holds no array 'scores'"),
+        ("nothing", {}, "Nothing was chosen: use one of the buttons."),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told_and_leaves_nothing(ada, data_dir: Path, act, files, says):
+    sent = {field: little.embeddings(name, **spoilt) for field, (name, spoilt) in files.items()}
+    assert wrong(bring(ada, act, **sent)).startswith(says)
+    assert not System.objects.exists()
+    assert not (data_dir / "systems").exists() and not list((data_dir / "uploads").glob("*"))
+
+
+def test_runs_are_brought_in_both_directions_or_not_at_all(ada):
+    good = little.trec("a.jpg a.jpg#2 1", "b.jpg a.jpg#2 0.5")
+    bad = little.trec("a.jpg#2 a.jpg 1", "z.jpg#2 a.jpg 1")
+    page = bring(ada, "runs", annotation=good, search=bad)
+    assert wrong(page).startswith("run.trec: names 'z.jpg#2' as a query")
+    assert not Run.objects.exists() and not System.objects.exists()
+    good.seek(0)
+    page = bring(ada, "runs", annotation=good, search=little.trec("a.jpg#2 a.jpg 1"))
+    assert said(page) == ["The system “clip” is here."]
+    assert set(System.objects.get().runs.values_list("name", "source")) == {
+        ("clip-annotation", "run.trec"),
+        ("clip-search", "run.trec"),
+    }
+    assert "Rank" not in [button for form in forms(page) for button in form.buttons]
+
+
+def test_what_is_too_large_for_a_page_is_for_the_command(ada, monkeypatch):
+    monkeypatch.setattr(bringing, "LARGEST", 100)
+    assert "Use the command add_system" in wrong(bring(ada, "embeddings", images=little.embeddings()))
+
+
+def test_a_training_is_asked_for_once_and_may_be_cancelled(ada, data_dir: Path):
+    background = data_dir / "sources" / "background"
+    background.mkdir(parents=True)
+    (background / "news.txt").write_text("A dog runs .\n")
+    ask = {"name": "tri", "recipe": "TRI5-BNC", "train": "test", "held_out": "dev", "background": "news.txt"}
+    page = press(ada, "/evaluation/train/", "Train it", **ask)
+    assert "The training is asked for" in said(page)[0]
+    press(ada, "/evaluation/train/", "Train it", **ask)
+    job = Job.objects.get()
+    assert (job.kind, job.arguments["background"]) == ("train_system", [str(background / "news.txt")])
+    page = press(ada, "/evaluation/", "Cancel")
+    assert "Training a system tri cancelled" in words(page)
+    page = press(ada, "/evaluation/", "Go on")
+    assert said(page) == ["The job goes on from where it was."]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"name": "a b"}, "system name 'a b': expected letters"),
+        ({"recipe": "/etc/passwd.toml"}, "There is no recipe “/etc/passwd.toml”"),
+        ({"train": "/etc/passwd"}, "“/etc/passwd” is no split of small"),
+        ({"fold": "7"}, "“7” is no fold"),
+        ({"background": "../../x"}, "There is no file “../../x” on the server"),
+        ({"seed": "-1"}, "“-1” is no whole number"),
+        ({"corpus": "nowhere"}, "unknown corpus 'nowhere'"),
+    ],
+)
+def test_a_form_cannot_ask_for_what_its_page_does_not_offer(ada, change, says):
+    form = {"name": "tri", "recipe": "TRI5", "corpus": "small", "train": "test", "held_out": "dev"}
+    assert wrong(ada.post("/evaluation/train/", {**form, **change})).startswith(says)
+    assert not Job.objects.exists()
+
+
+def test_a_name_that_is_taken_is_not_trained_again(ada):
+    bring(ada, "embeddings", images=little.embeddings())
+    form = {"name": "clip", "recipe": "TRI5", "corpus": "small", "train": "test", "held_out": "dev"}
+    assert wrong(ada.post("/evaluation/train/", form)) == (
+        "There is a system “clip” already: choose another name."
+    )
+
+
+def test_a_split_is_not_a_path(ada):
+    bring(ada, "embeddings", images=little.embeddings())
+    page = ada.post("/evaluation/systems/clip/rank/", {"split": "/etc/passwd"}, follow=True)
+    assert said(page) == ["“/etc/passwd” is no split of small; choose one, or a fold as 1/5."]
+    assert not Job.objects.exists()
