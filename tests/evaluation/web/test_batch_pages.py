@@ -1,0 +1,144 @@
+"""The pages of batches: chosen by an address, priced before anybody is asked, launched, watched, frozen."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.utils.http import urlencode
+
+from annotation import jobs
+from annotation.models import Campaign, Job, Judgment
+from evaluation.models import Batch, QrelsSnapshot
+from evaluation.services.batches import launch, plan
+from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SETTINGS = '[trust]\nqualification = false\n[pay]\nbasis = "item"\nper_item = {relevance = 0.2}\n'
+FORM = "application/x-www-form-urlencoded"
+BATCHES, BUILD = "/evaluation/batches/", "/evaluation/build/"
+
+
+@pytest.fixture
+def pooled_runs(data_dir: Path, tmp_path: Path, db: None) -> list[str]:
+    a_world()
+    return [*runs(tmp_path, "sharp", noise=0.3, seed=1), *runs(tmp_path, "blunt", noise=1.0, seed=2)]
+
+
+def chosen(names: list[str], **also: str) -> list[tuple[str, str]]:
+    fields = {"chosen": "1", "corpus": "quay", "tasks": "relevance", "depth": "4", "threshold": "0.25"}
+    fields |= {"judges": "3", "known": "dev", "settings": SETTINGS} | also
+    return [*fields.items(), *(("run", name) for name in names)]
+
+
+def look(client: Client, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200, answer.content.decode()
+    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+
+
+def done(job: Job) -> Job:
+    assert jobs.run(job.pk) == Job.DONE
+    return Job.objects.get(pk=job.pk)
+
+
+def test_a_builder_offers_the_runs_of_a_corpus_and_finds_them_by_name(ada: Client, pooled_runs) -> None:
+    assert "Choose runs" in look(ada, BUILD)
+    page = look(ada, f"{BUILD}?corpus=quay")
+    assert all(name in page for name in pooled_runs) and "What it comes to" not in page
+    # What is ticked stays, whatever is looked for.
+    found = look(ada, f"{BUILD}?{urlencode([*chosen(['blunt-search']), ('find', 'sharp'), ('look', '1')])}")
+    assert "sharp-search" in found and "blunt-search" in found and "blunt-annotation" not in found
+    assert "What it comes to" not in found
+
+
+def test_an_address_tells_what_its_batch_comes_to_and_writes_nothing(ada: Client, pooled_runs) -> None:
+    made = plan(corpus="quay", runs=pooled_runs, depth=4, settings=UNTESTED)
+    page = look(ada, f"{BUILD}?{urlencode(chosen(pooled_runs))}")
+    assert f"of the {made.pooled_pairs} pooled" in page
+    assert f"{made.price.answers} answers, 3 judges each" in page
+    assert f"{made.price.answers * 0.2:.2f} USD" in page
+    assert f"{made.originals} originals, {made.filtered} pairs that the filter takes out" in page
+    assert "one direction alone" not in page and not Batch.objects.exists()
+    whole = look(ada, f"{BUILD}?{urlencode(chosen(pooled_runs[:1], threshold='', known=''))}")
+    assert "Of sharp one direction alone is pooled" in whole and "0 pairs that the filter" in whole
+    assert "every judge counts" in whole
+
+
+@pytest.mark.parametrize(
+    ("also", "says"),
+    [
+        ({"depth": "0"}, "depth 0: expected 1 or more"),
+        ({"threshold": "seven"}, "“seven” is no share"),
+        ({"threshold": "7"}, "threshold 7"),
+        ({"known": "test"}, "make known items of another"),
+        ({"settings": "[pay"}, "The settings are no TOML"),
+        ({"tasks": "boxes"}, "“boxes” is no kind of question"),
+    ],
+)
+def test_what_cannot_be_is_said_beside_what_was_chosen(ada: Client, pooled_runs, also, says) -> None:
+    page = look(ada, f"{BUILD}?{urlencode(chosen(pooled_runs, **also))}")
+    assert says in page and "Launch it" not in page
+
+
+def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_runs) -> None:
+    answer = ada.post(BUILD, urlencode([*chosen(pooled_runs), ("name", "first")]), FORM)
+    assert answer["Location"] == BATCHES
+    opening = Job.objects.get()
+    assert opening.kind == "open_batch" and not Batch.objects.exists()
+    assert "is being opened" in look(ada, BATCHES)
+    done(opening)
+    page = ada.get(BATCHES).content.decode()
+    assert page.count(f'href="{BATCHES}first/"') == 2  # its line, and that of its job
+    batch = Batch.objects.get()
+    assert batch.campaign.state == Campaign.OPEN and str(batch.campaign.created_by) == "ada"
+    again = ada.post(BUILD, urlencode([*chosen(pooled_runs), ("name", "first")]), FORM)
+    assert again.status_code == 409 and "choose another name" in again.content.decode()
+
+    early = look(ada, f"{BATCHES}first/")
+    assert f"{3 * batch.numbers['task_count']} answers to come" in early
+    assert "Nobody who counts has judged a pair yet" in early
+    crowd(batch.campaign, {"perfect": 4, "always_yes": 2})
+    bad = look(ada, f"{BATCHES}first/?fresh=1")
+    wrong = Judgment.objects.filter(worker__pseudonym__contains="always", image__isnull=False)
+    assert f"{wrong.count()} of their answers are left out" in bad and "no: left out" in bad
+    assert f"That costs about {wrong.count() * 0.2:.2f} USD" in bad
+    ada.post(f"{BATCHES}first/act/", {"act": "top_up"})
+    done(Job.objects.get(kind="top_up_batch"))
+    assert not wrong.filter(void=False).exists()
+    crowd(batch.campaign, {"perfect": 4}, seed=2)
+    late = look(ada, f"{BATCHES}first/?fresh=1")
+    assert "Everything is judged and waits to be frozen" in late and "no: withdrawn" in late
+
+    ada.post(f"{BATCHES}first/act/", {"act": "settle", "qrels": "pooled", "rule": "majority"})
+    done(Job.objects.get(kind="settle_batch"))
+    frozen = look(ada, f"{BATCHES}first/?fresh=1")
+    assert "Frozen as pooled, version 1" in frozen and QrelsSnapshot.objects.get().rule == "majority"
+    assert "pooled:1" in look(ada, BATCHES)
+
+
+def test_acts_that_cannot_be_are_said_on_the_page(ada: Client, pooled_runs) -> None:
+    launch(plan(corpus="quay", runs=pooled_runs, depth=4, settings=UNTESTED), "first")
+    for fields, says in (
+        ({"act": "settle", "qrels": "a b"}, "qrels name"),
+        ({"act": "settle", "qrels": "q", "rule": "mode"}, "unknown relevance rule"),
+        ({}, "Nothing was chosen"),
+    ):
+        assert says in ada.post(f"{BATCHES}first/act/", fields, follow=True).content.decode()
+    assert not Job.objects.exists()
+    assert ada.get(f"{BATCHES}nobody/").status_code == 404
+
+
+def test_long_lists_of_batches_go_on_by_key(ada: Client, pooled_runs, monkeypatch) -> None:
+    monkeypatch.setattr("evaluation.web.batches.PAGE", 2)
+    for number in range(3):
+        chosen_runs = pooled_runs[number : number + 1]
+        launch(plan(corpus="quay", runs=chosen_runs, depth=2, settings=UNTESTED, reuse=[]), f"b{number}")
+    first = ada.get(BATCHES).content.decode()
+    assert "b2" in first and "b0/" not in first
+    (later,) = re.findall(r'rel="next" href="([^"]+)"', first)
+    rest = ada.get(f"{BATCHES}{later}").content.decode()
+    assert "b0/" in rest and "b2/" not in rest and 'rel="next"' not in rest
