@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from annotation.selectors.corpora import corpus_named
 from evaluation.metrics import METRICS
 from evaluation.models import PairAnswers, QrelsRow, QrelsSnapshot, Ranking, Run
 from evaluation.ranked_runs import pool_of
 from evaluation.scoring import score
-from evaluation.selectors import Names
 
 #: How many items of a ranking are shown, and the measure by which queries are told apart.
 TOP = 10
@@ -47,26 +45,27 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """One place of a ranking: `shown` is the row of the image or caption, `image` the image either way."""
+class Shown:
+    """An image or a caption as it is shown; `image` is the row of the image that it is or belongs to.
 
-    place: int
-    name: str
-    shown: Any
-    image: Any
-    score: float
-    judged: Judged
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """An image or a caption that asks; `key` is its row's id, `image` the image that it is or belongs to."""
+    `text` is the caption's, None for an image. Nothing but what a page shows is read, so `name` is the file's
+    (with the caption's number) even where `evaluation.selectors` would say the key.
+    """
 
     key: int
     name: str
-    shown: Any
     image: Any
-    originals: int
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One place of a ranking."""
+
+    place: int
+    shown: Shown
+    score: float
+    judged: Judged
 
 
 def values_of(run: Run, snapshot: QrelsSnapshot, measure: str = MEASURE) -> dict[int, float | None]:
@@ -105,55 +104,45 @@ def worst(values: Mapping[int, float | None]) -> list[int]:
     return sorted(values, key=lambda query: (values[query] is None, values[query] or 0.0))
 
 
-def query_of(run: Run, key: int, names: Names) -> Query | None:
-    """The query with this row's id; None where the run's corpus has none of that direction."""
-    by_image = run.direction == Run.ANNOTATION
-    if key not in (names.image_name if by_image else names.caption_name):
-        return None
-    image = key if by_image else names.owner[key]
-    row = corpus_named(names.corpus).images.get(pk=image)
-    shown = row if by_image else row.captions.get(pk=key)
-    name = names.image_name[key] if by_image else names.caption_name[key]
-    own = sum(owner == key for owner in names.owner.values()) if by_image else 1
-    return Query(key, name, shown, row, own)
+def shown_of(run: Run, keys: Sequence[int], *, asking: bool) -> dict[int, Shown]:
+    """What asks in a run, or what is ranked, by the ids of rows; others are left out."""
+    images = run.corpus.images
+    if (run.direction == Run.ANNOTATION) == asking:
+        return {row.pk: Shown(row.pk, row.filename or row.key, row) for row in images.filter(pk__in=keys)}
+    found = list(
+        images.filter(captions__pk__in=keys).values_list(
+            "pk", "captions__pk", "captions__number", "captions__external_id", "captions__text"
+        )
+    )
+    rows = {row.pk: row for row in images.filter(pk__in={image for image, *_ in found})}
+    return {
+        key: Shown(key, own or f"{rows[image].filename or rows[image].key}#{number}", rows[image], text=text)
+        for image, key, number, own, text in found
+    }
 
 
-def top_of(
-    run: Run, key: int, names: Names, snapshot: QrelsSnapshot | None, *, top: int = TOP
-) -> list[Item] | None:
+def top_of(run: Run, asking: Shown, snapshot: QrelsSnapshot | None, *, top: int = TOP) -> list[Item] | None:
     """The best items that the run has for a query; None where it does not rank it."""
     by_image = run.direction == Run.ANNOTATION
-    row = Ranking.objects.filter(run=run, **{"image_id" if by_image else "caption_id": key}).first()
+    row = Ranking.objects.filter(run=run, **{"image_id" if by_image else "caption_id": asking.key}).first()
     if row is None:
         return None
     items = np.frombuffer(bytes(row.items), dtype="<i8")[:top].tolist()
     scores = np.frombuffer(bytes(row.scores), dtype="<f4")[:top].tolist()
-    images = corpus_named(names.corpus).images
-    owners = [names.owner[item] if by_image else item for item in items]
-    rows = {image.pk: image for image in images.filter(pk__in=owners)}
-    texts = {}
-    if by_image:
-        found = images.filter(captions__in=items).values_list("captions__pk", "captions__text")
-        texts = dict(found)
-    pairs = [(key, item) if by_image else (item, key) for item in items]
-    known = _known(pairs, names, snapshot)
+    shown = shown_of(run, items, asking=False)
+    pairs = [(asking.key, item) if by_image else (item, asking.key) for item in items]
+    owners = {key: one.image.pk for key, one in (shown if by_image else {asking.key: asking}).items()}
+    known = _known(pairs, owners, snapshot)
     return [
-        Item(
-            place,
-            names.caption_name[item] if by_image else names.image_name[item],
-            texts[item] if by_image else rows[item],
-            rows[owner],
-            value,
-            known[pair],
-        )
-        for place, (item, owner, value, pair) in enumerate(zip(items, owners, scores, pairs, strict=True), 1)
+        Item(place, shown[item], value, known[pair])
+        for place, (item, value, pair) in enumerate(zip(items, scores, pairs, strict=True), start=1)
     ]
 
 
 def _known(
-    pairs: Sequence[tuple[int, int]], names: Names, snapshot: QrelsSnapshot | None
+    pairs: Sequence[tuple[int, int]], owners: Mapping[int, int], snapshot: QrelsSnapshot | None
 ) -> dict[tuple[int, int], Judged]:
-    """What is known of pairs of (image, caption)."""
+    """What is known of pairs of (image, caption); `owners` maps captions to their images."""
     rows: dict[tuple[int, int], tuple[int, bool]] = {}
     answers: dict[tuple[int, int], tuple[float, ...]] = {}
     if snapshot is not None:
@@ -169,7 +158,7 @@ def _known(
                 answers[image, caption] = tuple(map(float, grades))
     return {
         pair: Judged(
-            names.owner[pair[1]] == pair[0],
+            owners[pair[1]] == pair[0],
             rows[pair][0] if pair in rows else None,
             pair in rows and rows[pair][1],
             answers.get(pair, ()),

@@ -20,7 +20,7 @@ from evaluation import inspection
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.ranked_runs import NotComparable
-from evaluation.selectors import names_of, run_named
+from evaluation.selectors import run_named
 from evaluation.web.frame import asked, framed
 from evaluation.web.runs import chosen_qrels, qrels_of_corpus, remembered, run_at
 
@@ -73,8 +73,7 @@ def listing(request: HttpRequest, name: str) -> HttpResponse:
     view = _view(request, run_at(name))
     start = _start(asked(request.GET, "from"), view)
     shown = view.queries[start : start + PAGE]
-    names = names_of(view.run.corpus.name)
-    called = names.image_name if view.run.direction == Run.ANNOTATION else names.caption_name
+    called = inspection.shown_of(view.run, shown, asking=True)
     return render(
         request,
         "evaluation/queries.html",
@@ -87,7 +86,7 @@ def listing(request: HttpRequest, name: str) -> HttpResponse:
             others=_others(view.run),
             measure=inspection.MEASURE,
             rows=[
-                (called[query], view.address(query), [values.get(query) for values in view.values])
+                (called[query].name, view.address(query), [values.get(query) for values in view.values])
                 for query in shown
             ],
             total=len(view.queries),
@@ -104,8 +103,7 @@ def listing(request: HttpRequest, name: str) -> HttpResponse:
 def query(request: HttpRequest, name: str, query: int) -> HttpResponse:
     """One query: what asks, and the best items of the run and of another beside it."""
     view = _view(request, run_at(name))
-    names = names_of(view.run.corpus.name)
-    asking = inspection.query_of(view.run, query, names)
+    asking = inspection.shown_of(view.run, [query], asking=True).get(query)
     if asking is None:
         raise Http404(_("The run “%(name)s” has no such query.") % {"name": view.run.name})
     place = view.queries.index(query) if query in view.queries else None
@@ -118,11 +116,10 @@ def query(request: HttpRequest, name: str, query: int) -> HttpResponse:
             view=view,
             run=view.run,
             asking=asking,
-            by_image=view.run.direction == Run.ANNOTATION,
             tops=[
                 (
                     run,
-                    inspection.top_of(run, query, names, view.snapshot),
+                    inspection.top_of(run, asking, view.snapshot),
                     view.values[number].get(query) if view.values else None,
                 )
                 for number, run in enumerate(view.runs)

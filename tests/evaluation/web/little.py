@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -63,9 +64,9 @@ def runs(folder: Path, *systems: str) -> list[str]:
     return made
 
 
-def embeddings(name: str = "clip.npz", **spoilt: object) -> SimpleUploadedFile:
+def embeddings(name: str = "clip.npz", **spoilt: Any) -> SimpleUploadedFile:
     """A file of both sides, in which captions lie where their images do."""
-    held = {
+    held: dict[str, Any] = {
         "images": np.eye(3),
         "captions": np.repeat(np.eye(3), 3, axis=0),
         "image_ids": np.array(PICTURES),
