@@ -27,6 +27,8 @@ def _one_of(name: str, allowed: tuple[str, ...]) -> str:
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
+# matplotlib remembers which fonts there are, and would do so in a home that a server need not have.
+os.environ.setdefault("MPLCONFIGDIR", str(DATA_DIR / "matplotlib"))
 PRODUCTION = _one_of("PHRASEBOX_ENV", ("development", "production")) == "production"
 
 # Who may talk to us, and what we are keyed with ------------------------------------------------

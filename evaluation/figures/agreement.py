@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from evaluation.figures.base import Plot, figure_kind, grouped
-from evaluation.figures.style import canvas, grid, look
+from evaluation.figures.style import canvas, grid, legend, look
 from evaluation.reporting.judging import Swept
 from evaluation.tables import Cell, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 KIND = "agreement"
 
@@ -59,42 +62,23 @@ def draw(data: Table) -> Figure:
     grid(panel)
     panel.axhline(0, color="#000000", linewidth=0.8)
     lines = grouped(data, [first])
-    for number, ((cut,), points) in enumerate(lines.items()):
+    values = sorted({float(point[second]) for points in lines.values() for point in points})
+    # Side by side, or whiskers of several lines would hide each other.
+    step = ((values[-1] - values[0]) or 1.0) * 0.008
+    handles = []
+    for number, points in enumerate(lines.values()):
         known = [point for point in points if point["kappa"] is not None]
-        own = look(number)
-        xs = [float(point[second]) for point in known]
-        # Side by side, or whiskers of several lines would hide each other.
-        step = _span([float(point[second]) for points in lines.values() for point in points]) * 0.008
-        shift = (number - (len(lines) - 1) / 2) * step
+        own, shift = look(number), (number - (len(lines) - 1) / 2) * step
+        xs = [float(point[second]) + shift for point in known]
         ys = [float(point["kappa"]) for point in known]
-        panel.plot(
-            [x + shift for x in xs],
-            ys,
-            color=own.colour,
-            linestyle=own.dash,
-            marker=own.marker,
-            label=f"{first} {_cut(cut)}",
-        )
+        handles += panel.plot(xs, ys, color=own.colour, linestyle=own.dash, marker=own.marker)
         for x, point in zip(xs, known, strict=True):
             if point["low"] is not None:
-                panel.plot(
-                    [x + shift] * 2,
-                    [float(point["low"]), float(point["high"])],
-                    color=own.colour,
-                    linewidth=1.0,
-                )
+                ends = [float(point["low"]), float(point["high"])]
+                panel.plot([x, x], ends, color=own.colour, linewidth=1.0)
     panel.set_xlabel(second)
     panel.set_ylabel("Cohen's kappa")
-    values = sorted({float(point[second]) for points in lines.values() for point in points})
     panel.set_xticks(values, [f"{value:.2f}" for value in values])
     panel.set_ylim(min(0.0, panel.get_ylim()[0]), max(1.0, panel.get_ylim()[1]))
-    figure.legend(loc="outside lower center", ncols=min(3, len(lines)))
+    legend(figure, handles, [f"{first} {cut:.3g}" for (cut,) in lines])
     return figure
-
-
-def _cut(value: float) -> str:
-    return f"{value:.3g}"
-
-
-def _span(values: list[float]) -> float:
-    return (max(values) - min(values)) or 1.0

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from annotation.registry import Registry
 from evaluation.tables import Table
 
-Draw = Callable[[Table], Figure]
+if TYPE_CHECKING:  # matplotlib is imported where something is drawn: most processes never draw
+    from matplotlib.figure import Figure
+
+Draw = Callable[[Table], "Figure"]
 
 
 @dataclass(frozen=True, slots=True)

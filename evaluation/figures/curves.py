@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from evaluation.figures.base import Plot, figure_kind, grouped
-from evaluation.figures.style import COLOURED, IN_A_ROW, canvas, grid, legend_height, look, percent, short
+from evaluation.figures.style import COLOURED, canvas, grid, legend, legend_height, look, percent, short
 from evaluation.reporting.directions import Direction
 from evaluation.tables import Cell, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 KIND = "curves"
 WHAT = {"R": "R@k: an original in the top k", "S": "S@k: a relevant item in the top k"}
@@ -85,5 +88,5 @@ def draw(data: Table) -> Figure:
     if len(ends) > len(looks):
         handles.append(panels[0].plot([], [], color=look(COLOURED).colour, linewidth=0.8)[0])
         names.append(f"{len(ends) - len(looks)} others")
-    figure.legend(handles, names, loc="outside lower center", ncols=min(IN_A_ROW, len(names)))
+    legend(figure, handles, names)
     return figure

@@ -12,8 +12,6 @@ import re
 from xml.etree import ElementTree
 
 from defusedxml.ElementTree import fromstring
-from matplotlib.backends.backend_pdf import FigureCanvasPdf
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from evaluation.figures.base import DRAWN, Plot
 from evaluation.figures.style import INK, styled
@@ -28,6 +26,8 @@ _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 def as_svg(plot: Plot) -> str:
     """The figure as an SVG document without style, script or date; its title is that of the plot."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
     out = io.StringIO()
     with styled():
         figure = DRAWN.get(plot.kind)(plot.data)
@@ -40,6 +40,8 @@ def as_svg(plot: Plot) -> str:
 
 def as_pdf(plot: Plot) -> bytes:
     """The figure as a PDF document."""
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+
     out = io.BytesIO()
     with styled():
         figure = DRAWN.get(plot.kind)(plot.data)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from typing import TYPE_CHECKING
 
 from evaluation.figures.base import Plot, column, figure_kind
-from evaluation.figures.style import ACCENT, MUTED, canvas, grid
+from evaluation.figures.style import ACCENT, MUTED, canvas, grid, whole_numbers
 from evaluation.reporting.judging import Judging
 from evaluation.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 KIND = "judgments"
 
@@ -79,7 +81,7 @@ def draw(data: Table) -> Figure:
     panel.set_xlim(-0.8, len(names) - 0.2)
     panel.margins(y=0.12)
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    panel.yaxis.set_major_locator(MaxNLocator(integer=True))
+    whole_numbers(panel.yaxis)
     panel.set_xlabel("judgments of a pair")
     panel.set_ylabel("pairs")
     figure.legend(loc="outside lower center", ncols=2)

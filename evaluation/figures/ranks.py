@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from evaluation.figures.base import Plot, figure_kind, grouped
 from evaluation.figures.style import ACCENT, MUTED, canvas, grid, percent, short
 from evaluation.reporting.directions import BINS, Direction
 from evaluation.tables import Cell, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 KIND = "ranks"
 #: Panels beside each other: few systems, and many.

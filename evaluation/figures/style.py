@@ -3,7 +3,7 @@
 Ink is drawn black, and is the text colour of whatever page an SVG stands on (`svg`). Colours have a
 contrast of 3:1 or more with white and with the dark page alike; after Okabe and Ito, they are told apart by
 colour-blind eyes too, and each goes with a marker and a dash of its own. Nothing here touches
-matplotlib's global state: no pyplot, no backend chosen, no style left behind.
+matplotlib's global state: no pyplot, no backend chosen, no style left behind. It is imported on use.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import matplotlib
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
 
 #: Inches: two columns of a journal's page.
 WIDTH = 7.0
@@ -54,6 +56,9 @@ _SETTINGS: dict[Any, Any] = {
     "pdf.fonttype": 42,
     "svg.hashsalt": "phrasebox",
     "path.simplify": False,
+    # Names are names, whatever signs they have.
+    "text.parse_math": False,
+    "text.usetex": False,
 }
 
 
@@ -76,6 +81,8 @@ def look(number: int) -> Look:
 @contextmanager
 def styled() -> Iterator[None]:
     """While this lasts, matplotlib's settings are ours."""
+    import matplotlib
+
     with matplotlib.rc_context(_SETTINGS):
         yield
 
@@ -84,6 +91,8 @@ def canvas(
     columns: int = 1, rows: int = 1, *, height: float, share_y: bool = False
 ) -> tuple[Figure, list[Axes]]:
     """A new figure and its axes, row by row."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, sharey=share_y)
     return figure, [axes[row][one] for row in range(rows) for one in range(columns)]
@@ -102,6 +111,18 @@ def short(name: str, width: int = 26) -> str:
     return "\n".join(lines)
 
 
+def legend(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
+    """Names below the panels, set once it is made: a legend leaves out those with a leading _."""
+    made = figure.legend(
+        handles,
+        [str(number) for number in range(len(names))],
+        loc="outside lower center",
+        ncols=min(IN_A_ROW, len(names)),
+    )
+    for text, name in zip(made.get_texts(), names, strict=True):
+        text.set_text(name)
+
+
 def legend_height(names: Sequence[str]) -> float:
     """Inches that a legend of these names takes below the panels."""
     lines = [
@@ -109,6 +130,13 @@ def legend_height(names: Sequence[str]) -> float:
         for at in range(0, len(names), IN_A_ROW)
     ]
     return 0.15 * sum(lines) + 0.1
+
+
+def whole_numbers(axis: Axis) -> None:
+    """Ticks at whole numbers alone."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True))
 
 
 def percent(axes: Axes, highest: float) -> None:

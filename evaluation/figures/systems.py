@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from evaluation.figures.base import Plot, figure_kind, grouped
-from evaluation.figures.style import COLOURED, IN_A_ROW, MUTED, canvas, grid, legend_height, look, short
+from evaluation.figures.style import COLOURED, MUTED, canvas, grid, legend, legend_height, look, short
 from evaluation.metrics.table import METRICS
 from evaluation.reporting.directions import Direction
 from evaluation.reporting.orders import BY_JUDGMENTS, BY_ORIGINALS, Order, first_of
 from evaluation.tables import Cell, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 KIND = "systems"
 
@@ -95,5 +97,5 @@ def draw(data: Table) -> Figure:
             panels[0].plot([], [], color=own.colour, marker=own.marker, linestyle="", markersize=7)[0]
             for own in (look(number) for number in range(len(systems)))
         ]
-        figure.legend(handles, names, loc="outside lower center", ncols=min(IN_A_ROW, len(systems)))
+        legend(figure, handles, names)
     return figure

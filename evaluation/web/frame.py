@@ -23,6 +23,7 @@ TABS = (
     Tab("runs", _("Runs"), "evaluation:runs"),
     Tab("compare", _("Compare"), "evaluation:compare"),
     Tab("batches", _("Batches"), "evaluation:batches"),
+    Tab("reports", _("Reports"), "evaluation:reports"),
 )
 
 

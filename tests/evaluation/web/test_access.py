@@ -27,6 +27,11 @@ PAGES: dict[str, list[str | int]] = {
     "batches": [],
     "new_batch": [],
     "batch": ["nothing"],
+    "reports": [],
+    "new_report": [],
+    "report": ["nothing"],
+    "report_archive": ["nothing"],
+    "report_file": ["nothing", "report.html"],
 }
 #: What takes a POST and nothing else.
 ACTS: dict[str, list[str | int]] = {
@@ -35,9 +40,10 @@ ACTS: dict[str, list[str | int]] = {
     "remove_system": ["nothing"],
     "remove_run": ["nothing"],
     "act_on_batch": ["nothing"],
+    "remove_report": ["nothing"],
 }
 #: Pages that also take a POST.
-BOTH = ("train", "bring", "new_batch")
+BOTH = ("train", "bring", "new_batch", "new_report")
 
 
 def test_every_route_is_in_the_matrix():

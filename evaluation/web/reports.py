@@ -1,0 +1,279 @@
+"""The pages of reports: all of them, one as it was built, its files, and the form that has one built."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation import jobs
+from annotation.exclusive import Busy
+from annotation.registry import UnknownName
+from annotation.selectors.jobs import Job
+from annotation.web.access import RUNNING, for_roles
+from annotation.web.staff import account_of, query, said
+from evaluation.metrics.table import METRICS, UnknownMeasure
+from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
+from evaluation.ranked_runs import NotComparable
+from evaluation.selectors import snapshot_named
+from evaluation.services import reports
+from evaluation.services.reported import MEASURES, RESAMPLES, ReportRefused, Wanted
+from evaluation.services.reported import asked as resolved
+from evaluation.services.writing import ImportRefused, check_name
+from evaluation.significance.randomisation import ROUNDS
+from evaluation.web.frame import all_asked, asked, framed
+from evaluation.web.job_lines import job_lines
+from evaluation.web.splits import NotOffered, whole_in
+
+KINDS = ("build_report",)
+#: Reports on a page, and runs that are offered at once, by name.
+PAGE, MOST_RUNS = 30, 200
+#: What a request can be wrong about.
+REFUSALS = (
+    *(Busy, ImportRefused, NotComparable, NotOffered, ReportRefused, UnknownMeasure, UnknownName),
+    jobs.JobError,
+)
+TYPES = {
+    ".csv": "text/csv; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".json": "application/json",
+    ".pdf": "application/pdf",
+    ".svg": "image/svg+xml",
+    ".tex": "application/x-tex; charset=utf-8",
+}
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
+
+
+@require_safe
+@for_roles(*RUNNING)
+def listing(request: HttpRequest) -> HttpResponse:
+    """All reports, the newest first, and those that are being built."""
+    found = Report.objects.select_related("corpus", "qrels").order_by("-pk")
+    before = asked(request.GET, "before")
+    if before.isascii() and before.isdigit() and len(before) < 19:
+        found = found.filter(pk__lt=int(before))
+    rows = list(found[: PAGE + 1])
+    lines = job_lines(KINDS, here=request.path, leads=_leads)
+    return render(
+        request,
+        "evaluation/reports.html",
+        framed(
+            "reports",
+            reports=[(row, len(row.inputs["runs"]), reports.outdated(row)) for row in rows[:PAGE]],
+            first="?" if before else "",
+            later=query(before=rows[PAGE - 1].pk) if len(rows) > PAGE else "",
+            jobs=lines,
+            live=any(line.live for line in lines),
+        ),
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_roles(*RUNNING)
+def build(request: HttpRequest) -> HttpResponse:
+    """Choose qrels, then runs of their corpus, and have the report built."""
+    given = request.POST if request.method == "POST" else request.GET
+    wrong, status = "", 200
+    try:
+        if request.method == "POST":
+            return _started(request, given)
+    except REFUSALS as error:
+        wrong, status = str(error), 409
+    return render(request, "evaluation/report_new.html", _offered(given, wrong), status=status)
+
+
+@require_safe
+@for_roles(*RUNNING)
+def report(request: HttpRequest, name: str) -> HttpResponse:
+    """A report as it was built: its tables and figures, and all that it was made from."""
+    row = _at(name)
+    wrong, plain, sections = "", {}, []
+    try:
+        plain = json.loads(reports.read(row, reports.JSON))
+        pictures = {
+            figure["key"]: reports.read(row, f"figures/{figure['key']}.svg").decode()
+            for section in plain["sections"]
+            for figure in section["figures"]
+        }
+        sections = reports.illustrated(plain, pictures)
+    except ReportRefused as error:
+        wrong = str(error)
+    return render(
+        request,
+        "evaluation/report.html",
+        framed(
+            "reports",
+            deeper=True,
+            report=row,
+            inputs=row.inputs,
+            sections=sections,
+            file=row.name,
+            wrong=wrong,
+            outdated=reports.outdated(row),
+            again=_again(row),
+        ),
+    )
+
+
+@require_safe
+@for_roles(*RUNNING)
+def file(request: HttpRequest, name: str, path: str) -> HttpResponse:
+    """A file of a report, as it was built."""
+    row = _at(name)
+    try:
+        content = reports.read(row, path)
+    except (UnknownName, ReportRefused) as error:
+        raise Http404(str(error)) from error
+    called = PurePosixPath(path)
+    return _sent(content, f"{name}-{called.name}", TYPES.get(called.suffix, "text/plain; charset=utf-8"))
+
+
+@require_safe
+@for_roles(*RUNNING)
+def archive(request: HttpRequest, name: str) -> HttpResponse:
+    """All files of a report in one archive, the same bytes for the same report."""
+    row, packed = _at(name), io.BytesIO()
+    try:
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as out:
+            for path in row.files:
+                out.writestr(zipfile.ZipInfo(f"{name}/{path}", _LONG_AGO), reports.read(row, path))
+    except ReportRefused as error:
+        raise Http404(str(error)) from error
+    return _sent(packed.getvalue(), f"{name}.zip", "application/zip")
+
+
+@require_POST
+@for_roles(*RUNNING)
+def remove(request: HttpRequest, name: str) -> HttpResponse:
+    """Remove a report; the runs and qrels that it was made of stay."""
+    row = _at(name)
+    with said(request, Busy, UnknownName) as tell:
+        reports.remove(row.name, actor=account_of(request))
+        tell(_("The report is removed."))
+    return redirect("evaluation:reports")
+
+
+def _at(name: str) -> Report:
+    try:
+        return reports.report_named(name)
+    except UnknownName as error:
+        raise Http404(_("There is no report “%(name)s” here.") % {"name": name}) from error
+
+
+def _sent(content: bytes, called: str, kind: str) -> HttpResponse:
+    """A file to keep: never shown in place, where its markup would be ours."""
+    return HttpResponse(
+        content, headers={"Content-Type": kind, "Content-Disposition": f'attachment; filename="{called}"'}
+    )
+
+
+def _leads(job: Job) -> str:
+    """The report that a finished job built, where it still stands."""
+    name = str(job.result.get("report", ""))
+    return reverse("evaluation:report", args=[name]) if Report.objects.filter(name=name).exists() else ""
+
+
+def _again(row: Report) -> str:
+    """`?...` that fills the form as this report was asked for."""
+    settings = row.inputs["settings"]
+    given = QueryDict(mutable=True)
+    given.update({"qrels": row.qrels.name, "name": row.name, "replace": "1"})
+    given.setlist("runs", [run["run"] for run in row.inputs["runs"]])
+    given.setlist("baseline", list(settings["baseline"].values()))
+    given["measures"] = ", ".join(settings["measures"])
+    given["batch"] = row.batch.name if row.batch is not None else ""
+    for key in ("against", "seed", "rounds", "resamples"):
+        given[key] = str(settings[key])
+    return f"?{given.urlencode()}"
+
+
+def _started(request: HttpRequest, given: QueryDict) -> HttpResponse:
+    """The report asked for as a job; raises one of REFUSALS for what cannot be built."""
+    wanted = Wanted(
+        name=asked(given, "name"),
+        qrels=asked(given, "qrels"),
+        runs=all_asked(given, "runs"),
+        batch=asked(given, "batch"),
+        baseline=[name for name in all_asked(given, "baseline") if name],
+        measures=[name for part in asked(given, "measures").split(",") if (name := part.strip())],
+        against=asked(given, "against"),
+        seed=whole_in(given, "seed", default=0),
+        rounds=whole_in(given, "rounds", default=ROUNDS),
+        resamples=whole_in(given, "resamples", default=RESAMPLES),
+    )
+    check_name(wanted.name, "report")
+    replace = asked(given, "replace") == "1"
+    if not replace and Report.objects.filter(name=wanted.name).exists():
+        raise ReportRefused(
+            _("There is a report “%(name)s” already; choose another name.") % {"name": wanted.name}
+        )
+    # What a batch came to takes its time, and is the job's to find out.
+    resolved(Wanted(**{**_fields(wanted), "batch": ""}))
+    if wanted.batch and not Batch.objects.filter(name=wanted.batch).exists():
+        raise NotOffered(_("There is no batch “%(name)s” here.") % {"name": wanted.batch})
+    jobs.enqueue(
+        kind="build_report", arguments={**_fields(wanted), "replace": replace}, actor=account_of(request)
+    )
+    messages.success(request, _("The report is being built. It stands here once it is."))
+    return redirect("evaluation:reports")
+
+
+def _fields(wanted: Wanted) -> dict[str, Any]:
+    return {name: getattr(wanted, name) for name in Wanted.__dataclass_fields__}
+
+
+def _offered(given: Mapping[str, str] | QueryDict, wrong: str) -> dict[str, Any]:
+    """What the form shows: qrels, and what goes with those that are chosen."""
+    assert isinstance(given, QueryDict)
+    known = QrelsSnapshot.objects.filter(published=True).select_related("corpus", "judgments")
+    snapshot, name = None, asked(given, "qrels")
+    if name:
+        try:
+            snapshot = snapshot_named(name)
+        except UnknownName as error:
+            wrong = wrong or str(error)
+    runs: list[Run] = []
+    more = False
+    if snapshot is not None:
+        offered = Run.objects.filter(corpus=snapshot.corpus, published=True).order_by("name")
+        find = asked(given, "find")
+        found = list((offered.filter(name__icontains=find) if find else offered)[: MOST_RUNS + 1])
+        more, found = len(found) > MOST_RUNS, found[:MOST_RUNS]
+        there = {run.pk for run in found}
+        # What is chosen stays in sight, whatever was looked for.
+        chosen = offered.filter(name__in=all_asked(given, "runs"))
+        runs = [run for run in chosen if run.pk not in there] + found
+    return framed(
+        "reports",
+        deeper=True,
+        known=[f"{row.name}:{row.version}" for row in known.order_by("name", "-version")],
+        snapshot=snapshot,
+        snapshot_name=f"{snapshot.name}:{snapshot.version}" if snapshot is not None else "",
+        runs=runs,
+        more_runs=more,
+        chosen=all_asked(given, "runs"),
+        baselines=all_asked(given, "baseline"),
+        batches=list(Batch.objects.filter(corpus=snapshot.corpus).order_by("name")) if snapshot else [],
+        sets=list(JudgmentSet.objects.filter(corpus=snapshot.corpus, published=True).order_by("name"))
+        if snapshot is not None and snapshot.judgments is not None
+        else [],
+        given={key: asked(given, key) for key in _TEXTS},
+        measures=", ".join(MEASURES),
+        all_measures=", ".join(METRICS.names("ranking")),
+        rounds=ROUNDS,
+        resamples=RESAMPLES,
+        wrong=wrong,
+    )
+
+
+_TEXTS = ("name", "batch", "against", "measures", "seed", "rounds", "resamples", "replace", "find")

@@ -1,0 +1,121 @@
+"""Figures: the same bytes again, nothing that a page's policy forbids, and whatever comes, comes out."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from xml.etree import ElementTree
+
+import pytest
+
+from evaluation.agreement.summary import Resampling
+from evaluation.figures import agreement, curves, judgments, ranks, systems
+from evaluation.figures.base import DRAWN, Plot
+from evaluation.figures.files import as_pdf, as_svg
+from evaluation.figures.style import short
+from evaluation.formats.base import JudgedPair
+from evaluation.reporting.directions import Direction
+from evaluation.reporting.judging import judging_of
+from evaluation.reporting.orders import orders_of
+from tests.evaluation.reporting.made import a_direction
+
+FEW = a_direction({"sharp": (0.8, 0.6), "blunt": (0.4, 0.5)})
+
+
+def plots(direction: Direction) -> list[Plot]:
+    """Every kind of figure."""
+    grades = [(1, 1, 0), (1, 1, 1), (0, 0, 0), (0, 0)]
+    pairs = [JudgedPair(f"i{n}", "c", tuple(map(float, own))) for n, own in enumerate(grades)]
+    judged = judging_of(pairs, Resampling(50), name="crowd")
+    found = [
+        curves.plot(direction),
+        ranks.plot(direction),
+        systems.plot([direction], orders_of([direction])),
+        judgments.plot(judged),
+        agreement.plot(judged.sweeps[0], 1),
+    ]
+    return [plot for plot in found if plot is not None]
+
+
+def test_every_kind_is_drawn_here() -> None:
+    assert {plot.kind for plot in plots(FEW)} == set(DRAWN.keys())
+
+
+def test_a_figure_is_the_same_bytes_again() -> None:
+    for plot in plots(FEW):
+        assert as_svg(plot) == as_svg(plot)
+        pdf = as_pdf(plot)
+        assert pdf == as_pdf(plot)
+        assert pdf.startswith(b"%PDF-") and b"CreationDate" not in pdf
+
+
+def test_an_svg_has_no_style_no_script_and_ids_of_its_own() -> None:
+    seen: set[str] = set()
+    for plot in plots(FEW):
+        text = as_svg(plot)
+        root = ElementTree.fromstring(text)
+        assert root.get("role") == "img" and root.get("aria-label") == plot.title
+        assert not {"style", "script", "metadata"} & {one.tag.rpartition("}")[2] for one in root.iter()}
+        assert " style=" not in text and "#000000" not in text and "date" not in text.lower()
+        own = {one.get("id") for one in root.iter() if one.get("id")}
+        assert all(name.startswith(f"{plot.key}-") for name in own if name)
+        assert {name[1:] for name in re.findall(r'href="([^"]+)"', text)} <= own
+        assert not own & seen
+        seen |= {name for name in own if name}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        {"alone": (0.5, 0.5)},
+        {f"system-{n}": (n / 40, n / 35) for n in range(30)},
+        {f"{'a-very-long-name-' * 5}{n}": (n / 40, 0.1) for n in range(9)},
+        {"$x_1$ & <b>": (0.0, 0.0), "_50 % \\alpha": (1.0, 1.0)},
+    ],
+    ids=["one", "thirty", "long names", "signs"],
+)
+def test_whatever_systems_there_are_a_figure_comes_out_without_a_warning(
+    made: dict[str, tuple[float, float]],
+) -> None:
+    direction = a_direction(made)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for plot in (curves.plot(direction), ranks.plot(direction), systems.plot([direction], [])):
+            assert plot is not None
+            ElementTree.fromstring(as_svg(plot))
+
+
+def test_names_are_set_as_they_are_and_not_as_formulas() -> None:
+    plot = curves.plot(a_direction({"$x_1$ & <b>": (0.2, 0.2), "_beneath": (0.1, 0.1)}))
+    assert plot is not None
+    texts = [one.text for one in ElementTree.fromstring(as_svg(plot)).iter() if one.tag.endswith("}text")]
+    assert {"$x_1$ & <b>", "_beneath"} <= set(texts)
+
+
+def test_where_nothing_was_measured_there_is_no_figure() -> None:
+    empty = a_direction({"a": (0.5, 0.5)}, curves=False)
+    assert curves.plot(empty) is None and ranks.plot(empty) is None
+
+
+def test_sentences_say_what_the_numbers_say() -> None:
+    said = {plot.kind: plot.sentence for plot in plots(FEW)}
+    assert said["curves"].startswith(
+        "sharp has an original in the top 10 for 80.0% of the queries, the most, and blunt for 40.0%, the "
+        "fewest."
+    )
+    assert said["ranks"] == (
+        "sharp ranks the original first for 80.0% of the queries, the most; blunt for 40.0%, the fewest; "
+        "2 lists lack some originals, at most 60.0% of them."
+    )
+    assert said["systems"] == (
+        "In annotation, R@10 and R-precision rank 2 systems with Kendall's tau 1.00 and Spearman's rho 1.00."
+    )
+    assert said["judgments"] == (
+        "3 of 4 pairs (75.0%) have 3 judgments; where a pair has several, they are all the same for 75.0%."
+    )
+
+
+def test_a_long_name_keeps_both_its_ends_in_two_lines() -> None:
+    first, last = short("the-beginning-of-it-" * 8 + "the-very-end").split("\n")
+    assert first.startswith("the-beginning") and last.endswith("the-very-end")
+    assert short("plain") == "plain"

@@ -1,0 +1,28 @@
+"""Findings made up for tests of what is shown of them."""
+
+from __future__ import annotations
+
+from evaluation.reporting.directions import Direction, Figure, SystemFigures
+
+
+def a_direction(
+    systems: dict[str, tuple[float, float]], *, direction: str = "annotation", curves: bool = True
+) -> Direction:
+    """System -> R@10 and R-precision; of 100 queries."""
+
+    def figure(value: float) -> Figure:
+        return Figure(value, value - 0.05, value + 0.05, None, 100, 10, 0.9)
+
+    made = [
+        SystemFigures(
+            run=f"{name}-run",
+            system=name,
+            label=name,
+            missing=0,
+            figures={"R@10": figure(found), "R-precision": figure(precise)},
+            curves={"R": [found * k / 10 for k in range(1, 11)], "S": [precise] * 10} if curves else {},
+            ranks=[round(100 * found), 0, 0, 0, 0, 0, 0, 0, 100 - round(100 * found)] if curves else [0] * 9,
+        )
+        for name, (found, precise) in systems.items()
+    ]
+    return Direction(direction, 100, "", ["R@10", "R-precision"], made, [])

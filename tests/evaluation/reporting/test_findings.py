@@ -1,0 +1,118 @@
+"""What a report computes: emphasis, bins of ranks, orders of systems, judges against each other; by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from evaluation.agreement.coefficients import cohen
+from evaluation.agreement.estimates import AgreementError, Bootstrap
+from evaluation.agreement.summary import Resampling
+from evaluation.formats.base import JudgedPair
+from evaluation.metrics.scoring import Score
+from evaluation.reporting.directions import BINS, binned, labels_of, weights_of
+from evaluation.reporting.document import differences
+from evaluation.reporting.judging import judging_of
+from evaluation.reporting.orders import orders_of
+from tests.evaluation.reporting.made import a_direction
+
+DRAWS = Bootstrap(range(40), 200)
+NO_DRAWS = Resampling(0)
+
+
+def scored(measure: str, values: list[float]) -> Score:
+    per_query = np.array(values, dtype=float)
+    value = np.median(per_query) if measure == "median rank" else per_query.mean()
+    return Score(measure, float(value), per_query, len(values))
+
+
+def test_the_best_is_bold_and_what_no_bootstrap_tells_from_it_is_near() -> None:
+    best, near, far = [1.0] * 30 + [0.0] * 10, [1.0] * 29 + [0.0] * 10 + [1.0], [0.0] * 40
+    assert weights_of([scored("R@1", values) for values in (far, best, near)], DRAWS) == ["", "best", "best"]
+    near[0] = 0.0
+    assert weights_of([scored("R@1", values) for values in (far, best, near)], DRAWS) == ["", "best", "near"]
+
+
+def test_of_ranks_the_lowest_is_best_and_nothing_is_emphasised_where_all_are_equal() -> None:
+    low, high, lost = [1.0] * 40, [9.0] * 40, [math.inf] * 40
+    assert weights_of([scored("median rank", v) for v in (high, low, lost)], DRAWS) == ["", "best", ""]
+    assert weights_of([scored("median rank", low), scored("median rank", low)], DRAWS) == ["", ""]
+    assert weights_of([scored("median rank", low)], DRAWS) == [""]
+
+
+def test_ranks_fall_into_bins_and_queries_without_an_original_into_none() -> None:
+    found = binned([1, 1.5, 5, 6, 500, 501, math.inf, math.nan])
+    assert found == [1, 2, 1, 0, 0, 0, 1, 1, 1]
+    assert len(found) == len(BINS) + 2
+
+
+def test_a_system_names_its_run_unless_another_run_has_that_name() -> None:
+    assert labels_of([("a-1", "a"), ("b-1", "b"), ("b-2", "b"), ("plain", "")]) == [
+        "a",
+        "b-1",
+        "b-2",
+        "plain",
+    ]
+    assert labels_of([("x", "y"), ("y", "z")]) == ["x", "z"]
+
+
+def test_orders_are_correlated_over_systems_and_a_single_system_has_none() -> None:
+    one = a_direction({"a": (0.5, 0.4), "b": (0.3, 0.5), "c": (0.1, 0.2)})
+    (found,) = orders_of([one])
+    assert (found.originals, found.judged, found.systems) == ("R@10", "R-precision", 3)
+    assert found.rho == pytest.approx(0.5)
+    assert found.tau == pytest.approx(1 / 3)
+    assert orders_of([a_direction({"a": (0.5, 0.4)})]) == []
+
+
+def test_one_judge_is_held_against_the_mean_of_the_others() -> None:
+    grades = [(1, 1, 1), (0, 0, 1), (0, 0, 0), (1, 1, 0)]
+    pairs = [JudgedPair(f"i{n}", "c", tuple(map(float, own))) for n, own in enumerate(grades)]
+    found = judging_of(pairs, NO_DRAWS, name="crowd")
+    assert [(one.answers, one.pairs, one.unanimous) for one in found.per_pair] == [(3, 4, 2)]
+    (swept,) = found.sweeps
+    one = [grade for own in grades for grade in own]
+    rest = [(sum(own) - grade) / 2 for own in grades for grade in own]
+    assert (swept.rows, swept.columns) == ([1.0], [0.5, 1.0])
+    for cut, cell in zip(swept.columns, swept.kappa[0], strict=True):
+        assert cell.value == pytest.approx(cohen(one, [mean >= cut for mean in rest]).value)
+
+
+def test_judgments_of_others_need_a_pair_in_common() -> None:
+    pairs = [JudgedPair("i", "c", (1.0, 0.0)), JudgedPair("i", "d", (1.0, 1.0))]
+    others = [JudgedPair("i", "c", (2.0,)), JudgedPair("i", "d", (4.0,))]
+    found = judging_of(pairs, NO_DRAWS, name="crowd", others=("experts", others))
+    assert (found.sweeps[-1].first, found.sweeps[-1].items) == ("experts", 2)
+    with pytest.raises(AgreementError, match="no pair in common"):
+        judging_of(pairs, NO_DRAWS, name="crowd", others=("experts", [JudgedPair("x", "y", (1.0,))]))
+
+
+def test_single_answers_have_no_agreement_and_say_so() -> None:
+    found = judging_of([JudgedPair("i", "c", (1.0,))], NO_DRAWS, name="one")
+    assert found.sweeps == []
+    assert all(one.value is None and one.reason for one in found.coefficients.values())
+
+
+def test_what_changed_is_named() -> None:
+    before = {
+        "qrels": {"name": "q", "version": 1, "digest": "old"},
+        "runs": [{"run": "a", "digest": "1"}, {"run": "b", "digest": "2"}],
+        "settings": {"seed": 0},
+        "versions": {"numpy": "1"},
+    }
+    now = {
+        "qrels": {"name": "q", "version": 2, "digest": "new"},
+        "runs": [{"run": "a", "digest": "3"}, {"run": "c", "digest": "4"}],
+        "settings": {"seed": 1},
+        "versions": {"numpy": "1"},
+    }
+    assert differences(before, before) == []
+    assert differences(before, now) == [
+        "qrels are q version 2, were q version 1",
+        "run 'a' has other rankings",
+        "run 'c' is new",
+        "run 'b' is left out",
+        "seed is 1, was 0",
+    ]

@@ -1,0 +1,163 @@
+"""Pages of reports: asked for by a form, built by a job, read as built, taken away whole."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.test import Client
+
+from annotation import jobs
+from annotation.intake import import_records
+from annotation.models import Job
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.models import Report
+from evaluation.services import reports
+from evaluation.services.qrels import freeze_protocol
+from evaluation.services.reported import Wanted
+from evaluation.services.runs import import_run
+from tests.evaluation.database.conftest import matrix_file
+
+pytestmark = pytest.mark.django_db
+
+PLOT = '<svg class="figure" role="img" aria-label="drawn"></svg>'
+IMAGES = [f"{key}.jpg" for key in "abc"]
+
+
+@pytest.fixture
+def world(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Two systems' runs, and qrels of originals; figures are drawn elsewhere."""
+    monkeypatch.setattr(reports, "as_svg", lambda plot: PLOT)
+    monkeypatch.setattr(reports, "as_pdf", lambda plot: b"%PDF-")
+    records = [
+        ImageRecord(id=key, filename=f"{key}.jpg", captions=(CaptionRecord(f"caption of {key}"),))
+        for key in "abc"
+    ]
+    import_records(name="small", records=records, format="jsonl", source="memory")
+    names = []
+    for name, scores in (("good", np.eye(3)), ("bad", -np.eye(3))):
+        file = matrix_file(tmp_path, name, scores, IMAGES, [f"{image}#0" for image in IMAGES])
+        for direction in ("annotation", "search"):
+            names.append(f"{name}-{direction}")
+            import_run(
+                name=names[-1], corpus="small", path=file, format="scores", direction=direction, system=name
+            )
+    freeze_protocol(name="q", corpus="small", protocol="first caption")
+    return names
+
+
+@pytest.fixture
+def built(world: list[str]) -> Report:
+    reports.build(Wanted("spring", "q", world, rounds=50, resamples=20))
+    return reports.report_named("spring")
+
+
+def page(client: Client, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200, address
+    return answer.content.decode()
+
+
+def test_without_qrels_and_without_reports_pages_say_what_is_missing(ada: Client) -> None:
+    assert "There is no report yet." in page(ada, "/evaluation/reports/")
+    assert "freeze some first" in page(ada, "/evaluation/report/")
+
+
+def test_an_address_fills_the_form_and_the_form_starts_a_job(ada: Client, world: list[str]) -> None:
+    address = "/evaluation/report/?qrels=q:1&runs=good-search&runs=bad-search"
+    form = page(ada, address)
+    ticked = re.findall(r'name="runs"[^>]*value="([^"]+)" checked', form)
+    assert sorted(ticked) == ["bad-search", "good-search"]
+    answer = ada.post(
+        "/evaluation/report/",
+        {
+            "qrels": "q:1",
+            "name": "spring",
+            "runs": world,
+            "baseline": ["bad-annotation"],
+            "rounds": "50",
+            "resamples": "20",
+            "measures": "R@1, median rank",
+        },
+    )
+    assert answer["Location"] == "/evaluation/reports/"
+    job = Job.objects.get()
+    assert job.arguments["runs"] == world and job.arguments["measures"] == ["R@1", "median rank"]
+    jobs.run(job.pk)
+    listed = page(ada, "/evaluation/reports/")
+    assert 'href="/evaluation/reports/spring/"' in listed and "nothing changed" in listed
+    assert "Look at it" in listed
+
+
+@pytest.mark.parametrize(
+    ("also", "why"),
+    [
+        ({"name": "spring"}, "There is a report “spring” already"),
+        ({"name": ""}, "report name"),
+        ({"runs": []}, "name at least one run"),
+        ({"measures": "Q@1"}, "unknown measure"),
+        ({"rounds": "many"}, "is no whole number"),
+        ({"batch": "none"}, "There is no batch"),
+    ],
+)
+def test_what_cannot_be_built_is_said_at_once_and_what_was_given_stays(
+    ada: Client, built: Report, world: list[str], also: dict[str, object], why: str
+) -> None:
+    given = {"qrels": "q:1", "name": "summer", "runs": world, "baseline": ["bad-annotation"]}
+    answer = ada.post("/evaluation/report/", {**given, **also})
+    assert answer.status_code == 409
+    text = answer.content.decode()
+    assert why in text and not Job.objects.exists()
+    assert text.count('name="runs"') == 4
+    assert len(re.findall(r'name="baseline" value="bad-annotation" checked', text)) == 1
+
+
+def test_a_report_is_shown_as_it_was_built(ada: Client, built: Report) -> None:
+    text = page(ada, "/evaluation/reports/spring/")
+    plain = reports.read(built, "report.json").decode()
+    assert text.count(PLOT) == plain.count('"sentence"') > 2
+    assert "<strong>100.0</strong>" in text and "good has an original in the top" in text
+    assert built.inputs["runs"][0]["digest"] in text and 'lang="en"' in text
+    assert " style=" not in text and "<style" not in text
+    ids = re.findall(r' id="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    for address in re.findall(r'href="(/evaluation/reports/spring/[^"]+)"', text):
+        assert ada.get(address).status_code == 200, address
+    again = re.search(r'href="(/evaluation/report/\?[^"]+)"', text)
+    assert again and page(ada, again[1].replace("&amp;", "&")).count(" checked") == 4 + 2 + 1
+
+
+def test_files_are_kept_and_never_shown_in_place(ada: Client, built: Report) -> None:
+    answer = ada.get("/evaluation/reports/spring/files/report.html")
+    assert answer["Content-Disposition"] == 'attachment; filename="spring-report.html"'
+    assert answer.content == reports.read(built, "report.html")
+    assert (
+        ada.get("/evaluation/reports/spring/files/figures/curves-search.pdf")["Content-Type"]
+        == "application/pdf"
+    )
+    packed = ada.get("/evaluation/reports/spring/archive").content
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        assert {name.removeprefix("spring/") for name in archive.namelist()} == set(built.files)
+    assert ada.get("/evaluation/reports/spring/archive").content == packed
+    for wrong in ("files/none.txt", "files/../../../x"):
+        assert ada.get(f"/evaluation/reports/spring/{wrong}").status_code == 404
+
+
+def test_what_changed_since_and_what_is_damaged_is_said(ada: Client, built: Report) -> None:
+    freeze_protocol(name="q", corpus="small", protocol="one caption", number=0)
+    built.runs.update(digest="0" * 64)
+    text = page(ada, "/evaluation/reports/spring/")
+    assert "run bad-search has other rankings" in text
+    (reports.folder_of("spring") / "report.json").write_text("{}")
+    assert "is not as it was built" in page(ada, "/evaluation/reports/spring/")
+    assert ada.get("/evaluation/reports/spring/files/report.json").status_code == 404
+
+
+def test_a_report_is_removed_by_a_post(ada: Client, built: Report) -> None:
+    assert ada.post("/evaluation/reports/spring/remove/")["Location"] == "/evaluation/reports/"
+    assert not Report.objects.exists() and not reports.folder_of("spring").exists()
+    assert ada.get("/evaluation/reports/spring/").status_code == 404
