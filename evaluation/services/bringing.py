@@ -22,7 +22,7 @@ from evaluation.formats.embeddings import read_sides, scores_of
 from evaluation.formats.scores import read_scores
 from evaluation.selectors import names_of
 from evaluation.services import registry
-from evaluation.services.kept import folder_of
+from evaluation.services.kept import clear_leftovers, folder_of
 from evaluation.services.origins.brought import EMBEDDINGS, SCORES
 from evaluation.services.writing import ImportRefused, alone, check_file, check_name
 from models_core import storage
@@ -109,6 +109,7 @@ def bring(
                     f"system {name!r} stands already, of other files or ids; choose another name"
                 )
         else:
+            clear_leftovers(name)
             storage.save(folder, format, dict(found.arrays), held, facts)
         registry.enter(name, wanted)
         return Brought(

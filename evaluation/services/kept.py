@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from django.conf import settings
@@ -17,3 +18,9 @@ def kept(progress: Progress = no_progress) -> Kept:
 def folder_of(name: str) -> Path:
     """Where what is kept of the system `name` is, or will be."""
     return Path(settings.DATA_DIR) / "systems" / name
+
+
+def clear_leftovers(name: str) -> None:
+    """Remove what a killed process was writing of the system `name` when it ended; call it alone."""
+    for left in folder_of(name).parent.glob(f".{name}.*"):
+        shutil.rmtree(left)

@@ -61,28 +61,27 @@ def enter(name: str, wanted: Wanted = BY_COMMAND) -> System:
     made = manifest["settings"]
     recipe = made.get("recipe", {})
     when = datetime.fromtimestamp((folder_of(name) / storage.MANIFEST).stat().st_mtime, UTC)
-    system, new = System.objects.get_or_create(
-        name=name,
-        defaults={
-            "corpus": corpus_named(str(facts.get("corpus", ""))),
-            "origin": origin.key,
-            "recipe": str(recipe.get("name", "")),
-            "settings": {
-                **{key: made[key] for key in ("recipe", "cosine") if key in made},
-                **{key: value for key, value in facts.items() if key not in _COLUMNS},
-            },
-            "seed": facts.get("seed"),
-            "sources": facts.get("files", {}),
-            "versions": {**manifest.get("made_with", {}), **facts.get("versions", {})},
-            "digest": manifest["sha256"],
-            "job_id": wanted.job,
-            "created_by_id": wanted.account,
-            "created_at": when,
+    values = {
+        "corpus": corpus_named(str(facts.get("corpus", ""))),
+        "origin": origin.key,
+        "recipe": str(recipe.get("name", "")),
+        "settings": {
+            **{key: made[key] for key in ("recipe", "cosine") if key in made},
+            **{key: value for key, value in facts.items() if key not in _COLUMNS},
         },
-    )
-    if new:
-        its = Run.objects.filter(made_by=None, format=MADE_HERE, source__startswith=f"system {name}, ")
-        its.update(made_by=system, system_digest=system.digest)
+        "seed": facts.get("seed"),
+        "sources": facts.get("files", {}),
+        "versions": {**manifest.get("made_with", {}), **facts.get("versions", {})},
+        "digest": manifest["sha256"],
+        "job_id": wanted.job,
+        "created_by_id": wanted.account,
+        "created_at": when,
+    }
+    with transaction.atomic():
+        system, new = System.objects.get_or_create(name=name, defaults=values)
+        if new:
+            its = Run.objects.filter(made_by=None, format=MADE_HERE, source__startswith=f"system {name}, ")
+            its.update(made_by=system, system_digest=system.digest)
     return system
 
 
@@ -175,11 +174,15 @@ def remove_system(*, name: str, actor: Any = None) -> None:
 
 def _held(error: ProtectedError) -> str:
     """What hangs on something, the first few by name: "run a, run b and 3 more were"."""
-    names = sorted({f"{each._meta.verbose_name} {_called(each)}" for each in error.protected_objects})
+    owners = [
+        getattr(row, "batch", None) or getattr(row, "report", None) or row for row in error.protected_objects
+    ]
+    names = sorted({f"{owner._meta.verbose_name} {owner}" for owner in owners})
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return f"{', '.join(names[:3])}{more} {'was' if len(names) == 1 else 'were'}"
 
 
-def _called(row: Any) -> str:
-    """The name of whatever `row` is part of."""
-    return str(getattr(row, "batch", None) or getattr(row, "report", None) or row)
+def _owner(row: Any) -> str:
+    """What a row is part of, or itself."""
+    owner = getattr(row, "batch", None) or getattr(row, "report", None) or row
+    return f"{owner._meta.verbose_name} {owner}"

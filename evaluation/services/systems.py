@@ -20,7 +20,7 @@ from safetensors.numpy import save_file
 from annotation.formats.text import lines
 from evaluation.services import registry
 from evaluation.services.examples import FOLD, Examples, examples_from, examples_of
-from evaluation.services.kept import folder_of, kept
+from evaluation.services.kept import clear_leftovers, folder_of, kept
 from evaluation.services.sources import Sources
 from evaluation.services.writing import ImportRefused, alone, check_file, check_name
 from models_core import storage
@@ -147,9 +147,7 @@ def train_system(
                     f"system {name!r} stands already, of another recipe or other images; choose another name"
                 )
         else:
-            # What a killed process was writing when it ended.
-            for left in folder.parent.glob(f".{name}.*"):
-                shutil.rmtree(left)
+            clear_leftovers(name)
             store = kept(progress)
             aids = aids_of([chosen], sources, store)
             check_aids(chosen, aids)  # before the pictures are looked at

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,6 +42,9 @@ from evaluation.web.splits import NotOffered
 
 #: Bytes that are taken by page, as the proxy has it; what is larger is brought by command.
 LARGEST = 64 * 2**20
+
+#: Seconds after which nobody looks at files any more.
+LONGEST = 24 * 3600
 
 REFUSALS = (FormatError, ImportRefused, NotOffered, UnknownName, Busy, ValueError)
 
@@ -163,6 +167,7 @@ def _aside(request: HttpRequest) -> Iterator[Path]:
         )
     parent = Path(settings.DATA_DIR) / "uploads"
     parent.mkdir(parents=True, exist_ok=True)
+    _forget_old(parent)
     folder = Path(tempfile.mkdtemp(dir=parent))
     try:
         yield folder
@@ -170,6 +175,13 @@ def _aside(request: HttpRequest) -> Iterator[Path]:
         raise ImportRefused(str(error).replace(f"{folder}/", "")) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _forget_old(parent: Path) -> None:
+    """Remove what a process left that was killed while it looked at files."""
+    for left in parent.iterdir():
+        if left.stat().st_mtime < time.time() - LONGEST:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _kept(request: HttpRequest, folder: Path, name: str) -> Path | None:

@@ -182,7 +182,7 @@ def test_a_run_that_a_batch_pooled_stays(corpus, vectors, split):
         digest="",
     )
     BatchRun.objects.create(batch=batch, run=run, position=0, digest=run.digest)
-    with pytest.raises(registry.InUse, match="run 'clip-search' stays: batch run pool was made from it"):
+    with pytest.raises(registry.InUse, match="run 'clip-search' stays: batch pool was made from it"):
         registry.remove_run(name="clip-search")
     assert run_named("clip-search").rankings.count() == 2
 
