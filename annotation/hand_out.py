@@ -43,7 +43,10 @@ class Nothing:
 
 
 class Holder(NamedTuple):
-    """A worker's standing for a kind, as its locked row holds it."""
+    """A worker's standing for a kind, as its locked row holds it.
+
+    `unagreed`: the campaign's newest consent text waits for them to agree to it.
+    """
 
     id: int
     campaign: int
@@ -54,6 +57,7 @@ class Holder(NamedTuple):
     blocked: bool
     reason: str
     withdrawn: bool
+    unagreed: bool
     standing: Standing
 
 

@@ -29,8 +29,17 @@ COLUMNS = "c.id, c.state, c.reason, c.revision, c.seed, c.settings"
 #: The columns of a Holder, of a standing `s` and its worker `w`.
 HOLDER = (
     "s.id, s.campaign_id, s.worker_id, w.pseudonym, s.attempt, s.cursor, s.blocked, s.reason, "
-    "s.withdrawn_at IS NOT NULL, " + ", ".join(f's."{name}"' for name in standings.COLUMNS)
+    "s.withdrawn_at IS NOT NULL, "
+    """EXISTS (SELECT 1 FROM annotation_instructions x
+        WHERE x.campaign_id = s.campaign_id AND x.kind = 'consent' AND x.text <> ''
+            AND NOT EXISTS (SELECT 1 FROM annotation_instructions y
+                WHERE y.campaign_id = x.campaign_id AND y.kind = x.kind AND y.version > x.version)
+            AND NOT EXISTS (SELECT 1 FROM annotation_consent g
+                WHERE g.text_id = x.id AND g.worker_id = s.worker_id)), """
+    + ", ".join(f's."{name}"' for name in standings.COLUMNS)
 )
+#: How many of them come before the standing's own.
+PLAIN = 10
 
 
 def terms_from(values: Sequence[Any]) -> Terms:
@@ -41,16 +50,20 @@ def terms_from(values: Sequence[Any]) -> Terms:
 
 def holder_from(values: Sequence[Any]) -> Holder:
     """A Holder from its columns."""
-    row, campaign, worker, pseudonym, attempt, cursor, blocked, reason, withdrawn, *columns = values
-    standing = standings.from_values(columns)
-    return Holder(
-        row, campaign, worker, pseudonym, attempt, cursor, blocked, reason, bool(withdrawn), standing
-    )
+    *plain, withdrawn, unagreed = values[:PLAIN]
+    return Holder(*plain, bool(withdrawn), bool(unagreed), standings.from_values(values[PLAIN:]))
 
 
 def terms_of(cursor: Any, campaign: int) -> Terms:
     cursor.execute(f"SELECT {COLUMNS} FROM annotation_campaign c WHERE c.id = %s", [campaign])
     return terms_from(cursor.fetchone())
+
+
+def not_agreed() -> Nothing:
+    """What keeps a worker out who has not agreed to the campaign's newest consent text."""
+    return Nothing(
+        "no_consent", _("You have not agreed yet to how your answers will be used: read that text first.")
+    )
 
 
 def refused_to(holder: Holder, terms: Terms) -> Nothing | None:

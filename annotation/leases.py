@@ -64,7 +64,8 @@ class Lease:
 def take(*, worker: int, campaign: Campaign, kind: str, holding: Collection[int] = ()) -> Lease | Nothing:
     """What this worker has in hand of `kind` and does not name in `holding`; else something new, or why not.
 
-    `holding` are the assignments that the worker's page shows already.
+    `holding` are the assignments that the worker's page shows already. Whether they have agreed to the
+    consent text is for pages and API to ask before.
     """
     with sql.writing(), connection.cursor() as cursor:
         terms = terms_of(cursor, campaign.pk)

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from annotation import hand_out, instructions, lease_terms, qualification, sql, standings
 from annotation.campaign_settings import CampaignSettings, settings_of
@@ -128,9 +127,7 @@ def no_consent(*, worker: int, campaign: Campaign) -> Nothing | None:
     """What keeps a worker out who has not agreed to the campaign's newest consent text; else None."""
     if not instructions.needs_consent(worker=worker, campaign=campaign):
         return None
-    return Nothing(
-        "no_consent", _("You have not agreed yet to how your answers will be used: read that text first.")
-    )
+    return lease_terms.not_agreed()
 
 
 def today(*, worker: int, campaign: int, kind: str) -> Today:
@@ -155,6 +152,7 @@ def _holder(campaign: Campaign, worker: Worker, row: Row | None, standing: Stand
         row.blocked,
         row.reason,
         row.withdrawn_at is not None,
+        False,  # Who has not agreed is told so before.
         standing,
     )
 

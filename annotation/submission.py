@@ -106,8 +106,11 @@ def submit(
             else:
                 answered.check(held, answer)
                 stored = done(cursor, held, row[11:], answer, token, seconds, schema, at)
-            following = None
-            if then:
+            following: Lease | Nothing | None = None
+            # What was taken under an older consent text may be answered; no more is handed out under that.
+            if then and stored.holder.unagreed:
+                following = lease_terms.not_agreed()
+            if then and following is None:
                 following = leases.following(
                     cursor, stored.terms, stored.holder, held.kind, holding, at, after=stored.statements
                 )

@@ -55,7 +55,10 @@ def following(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[s
 def test(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
     """Begin the qualification test of a kind, or go on with it; its items come like other tasks."""
     campaign, kind = _campaign(word_in(data, "campaign")), word_in(data, "kind")
-    begun = qualification.begin(worker=worker, campaign=campaign, kind=_kind(campaign, kind))
+    kind = _kind(campaign, kind)
+    if (unagreed := no_consent(worker=worker, campaign=campaign)) is not None:
+        return task_or_nothing(request, unagreed)
+    begun = qualification.begin(worker=worker, campaign=campaign, kind=kind)
     if isinstance(begun, Refusal):
         return task_or_nothing(request, Nothing(begun.code, begun.text))
     return {"asked": begun.asked, "answered": begun.answered}

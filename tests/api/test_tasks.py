@@ -281,6 +281,24 @@ def test_consent_comes_first(work: World, ann: Program):
     assert "id" in ann.take()
 
 
+def test_a_consent_text_that_changes_in_mid_task_loses_no_answer_and_hands_out_nothing_more(
+    work: World, ann: Program
+):
+    first = ann.take()
+    second = ann.take(holding=[first["id"]])
+    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="We keep your answers.")
+    assert ann.post(f"/api/assignments/{first['id']}/heartbeat")[0] == 200
+    status, said = ann.answer(first, answer="no", token="a")
+    assert (status, said["counted"], said["next"]["nothing"]) == (200, True, "no_consent")
+    assert ann.answer(first, answer="no", token="a")[1]["next"]["nothing"] == "no_consent"
+    begun = ann.post("/api/tasks/test", {"campaign": "quay", "kind": "coref_link"})
+    assert begun[1]["nothing"] == "no_consent"
+    text = instructions.current(campaign=work.campaign, kind=instructions.CONSENT)
+    ann.post("/api/campaigns/quay/consent", {"version": text.version})
+    assert ann.answer(first, answer="no", token="a")[1]["next"]["id"] == second["id"]
+    assert ann.answer(second, answer="no", token="b")[1]["next"]["id"] not in (first["id"], second["id"])
+
+
 def test_the_list_tells_what_there_is_and_why_not(work: World, ann: Program):
     ann.answer(ann.take(), answer="no", seconds=3.0, next=False)
     status, said = ann.get("/api/tasks")
