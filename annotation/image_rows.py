@@ -101,14 +101,52 @@ def open_counted(
             )
             for image, questions in new
         )
-        told = [(row, *each) for row, (_, questions) in zip(rows, new, strict=True) for each in questions]
-        tasks = _tasks(campaign, ((row, asked) for row, asked, _ in told), at)
-        Item.objects.bulk_create(
-            Item(task=task, position=position, content=content)
-            for task, (_, _, contents) in zip(tasks, told, strict=True)
-            for position, content in enumerate(contents)
-        )
+        _ask(campaign, [(row, questions) for row, (_, questions) in zip(rows, new, strict=True)], at)
     return len(new)
+
+
+def ask_more(
+    *,
+    campaign: Campaign,
+    images: Sequence[tuple[Image, Sequence[tuple[Asked, Sequence[dict[str, Any]]]]]],
+) -> int:
+    """As `open_counted`, and images that are open already are asked the questions as well; how many they are.
+
+    The questions' keys must be new to them. Locks the open images in the order of their ids.
+    """
+    with sql.writing():
+        at = sql.now()
+        there = OpenImage.objects.filter(campaign=campaign, image__in=[image.pk for image, _ in images])
+        rows = {row.image_id: row for row in there.order_by("id").select_for_update(no_key=True)}
+        more = [(rows[image.pk], questions) for image, questions in images if image.pk in rows]
+        for row, questions in more:
+            row.questions = [*row.questions, *plain_questions(asked for asked, _ in questions)]
+            open_ = {asked.key: [asked.wanted, 0] for asked, _ in questions}
+            row.state = {**row.state, "open": {**row.state["open"], **open_}}
+            # Folds are kept by when an image was opened, and those kept do not know these questions.
+            row.opened_at = row.changed_at = at
+            row.complete = False
+        OpenImage.objects.bulk_update(
+            rows.values(), ["questions", "state", "opened_at", "changed_at", "complete"]
+        )
+        _ask(campaign, more, at)
+        open_counted(campaign=campaign, images=[each for each in images if each[0].pk not in rows])
+    return len(more)
+
+
+def _ask(
+    campaign: Campaign,
+    images: Sequence[tuple[OpenImage, Sequence[tuple[Asked, Sequence[dict[str, Any]]]]]],
+    at: datetime,
+) -> None:
+    """Open tasks for questions of images that are only counted, with their items."""
+    told = [(row, *each) for row, questions in images for each in questions]
+    tasks = _tasks(campaign, ((row, asked) for row, asked, _ in told), at)
+    Item.objects.bulk_create(
+        Item(task=task, position=position, content=content)
+        for task, (_, _, contents) in zip(tasks, told, strict=True)
+        for position, content in enumerate(contents)
+    )
 
 
 def _not_open(campaign: Campaign, images: Sequence[tuple[Image, T]]) -> list[tuple[Image, T]]:

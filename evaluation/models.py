@@ -269,6 +269,12 @@ class Batch(models.Model):
     reused = models.JSONField(default=list, blank=True)
     digest = models.CharField(max_length=64)
     numbers = models.JSONField(default=dict)
+    strategy = models.CharField(
+        max_length=40, blank=True, help_text="How the next wave is chosen; empty: everything is asked at once"
+    )
+    waves = models.JSONField(
+        default=dict, blank=True, help_text="What was asked in waves, and why there are no more"
+    )
     judgments = models.ForeignKey(
         JudgmentSet, on_delete=models.PROTECT, null=True, blank=True, related_name="batches"
     )

@@ -28,8 +28,6 @@ CHUNK = 500
 PER_IMAGE = {"captions": q.CAPTION_WRITING, "regions": q.REGION_DESCRIPTION}
 #: What is asked about pairs.
 OF_PAIRS = {"relevance": q.RELEVANCE, "graded": q.GRADED_RELEVANCE}
-#: The name under which a campaign's pages are known; a campaign is one batch.
-BATCH = "1"
 
 #: An image's questions, each with the contents of its items.
 Questions = Sequence[tuple[Asked, Sequence[dict[str, Any]]]]
@@ -80,12 +78,14 @@ def open_pairs(
     campaign: Campaign,
     pairs: Iterable[Pair],
     fillers: Mapping[str, Collection[str]] | None = None,
+    wave: int = 1,
     actor: Account | None = None,
 ) -> OpenedPairs:
     """Ask about `pairs`, which may be given in any order, and repeated; `fillers` fill pages up.
 
     `fillers`: image -> captions that a filter took out for it. All in one transaction, and once: a
     campaign whose pairs are open already is refused, as is a pair of something that its corpus lacks.
+    Where a campaign asks in waves, each after the first has its number, and pairs that were not asked.
     """
     kind = OF_PAIRS.get(campaign.tasks)
     if kind is None:
@@ -98,19 +98,20 @@ def open_pairs(
     found = _Found(campaign, wanted, fillers or {})
     if kind == q.RELEVANCE:
         batch = paginate(wanted, fillers or {}, seed=campaign.seed, settings=settings.page)
-        asked, lacking, filled = _pages(batch.pages, found, settings), batch.missing, batch.count(FILLER)
+        asked = _pages(batch.pages, found, settings, wave)
+        lacking, filled = batch.missing, batch.count(FILLER)
     else:
         asked, lacking, filled = _graded(wanted, found, settings), 0, 0
     with sql.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         if row.state == Campaign.CLOSED:
             raise CampaignError(f"campaign {campaign.name!r} is closed; open another under a new name")
-        if row.images.exists():
+        if wave == 1 and row.images.exists():
             raise CampaignError(
                 f"campaign {campaign.name!r} has its pairs already; open another for more of them"
             )
         for chunk in chunks(asked.items(), CHUNK):
-            image_rows.open_counted(
+            image_rows.ask_more(
                 campaign=campaign, images=[(found.images[key], questions) for key, questions in chunk]
             )
         record(actor=actor, act="open_images", campaign=campaign, images=len(asked), pairs=len(wanted))
@@ -166,11 +167,13 @@ def _graded(pairs: Sequence[Pair], found: _Found, settings: CampaignSettings) ->
     return dict(asked)
 
 
-def _pages(pages: Sequence[Any], found: _Found, settings: CampaignSettings) -> dict[str, Questions]:
-    """Each page under its first image; its blocks are its items."""
+def _pages(
+    pages: Sequence[Any], found: _Found, settings: CampaignSettings, wave: int
+) -> dict[str, Questions]:
+    """Each page under its first image; its blocks are its items. The pages of a wave are one batch."""
     asked: dict[str, list[tuple[Asked, list[dict[str, Any]]]]] = {}
     for number, page in enumerate(pages, 1):
-        one = Asked(q.RELEVANCE, q.page_key(BATCH, number), settings.answers.relevance)
+        one = Asked(q.RELEVANCE, q.page_key(str(wave), number), settings.answers.relevance)
         blocks = [
             {
                 "image": found.images[block.image].pk,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 
-from annotation.models import Campaign, Caption, Image, Judgment, Standing
+from annotation.models import Campaign, Caption, Image, Item, Judgment, Standing, Task
 from annotation.protocol.paging import CONTROL, ROLES, WANTED
 from annotation.protocol.questions import GRADED_RELEVANCE
 from annotation.protocol.trust import SUSPENDED, TrustSettings
@@ -85,6 +85,20 @@ def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
                     if ROLES[number] != CONTROL:
                         shown = captions.at(*caption)
                         yield PairJudgment(block["image"], shown, judge, int(yes), ROLES[number])
+
+
+def asked_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
+    """The pairs that a campaign of pairs asks about: ids of image and caption, and their role, each once."""
+    captions = _Captions(campaign)
+    if campaign.kinds == (GRADED_RELEVANCE,):
+        tasks = Task.objects.filter(campaign=campaign, kind=GRADED_RELEVANCE).order_by("id")
+        for image, key in tasks.values_list("image__image", "key").iterator(PAGE):
+            yield image, captions.named(key.split("|", 2)[2]), WANTED
+        return
+    items = Item.objects.filter(task__campaign=campaign).order_by("id")
+    for content in items.values_list("content", flat=True).iterator(PAGE):
+        for caption, number in zip(content["captions"], content["roles"], strict=True):
+            yield content["image"], captions.at(*caption), ROLES[number]
 
 
 def seconds_an_answer(campaign: Campaign) -> float | None:

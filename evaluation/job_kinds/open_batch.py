@@ -11,6 +11,7 @@ from annotation.jobs import Progress, job_kind
 from evaluation.job_progress import told_by
 from evaluation.pooling.unlikely import THRESHOLD
 from evaluation.services import batches
+from evaluation.services.next_pairs import SHARE
 
 #: What the services of batches refuse: errors of the request, in one line. All are ValueErrors or look-ups.
 REFUSALS = (ValueError, LookupError, OSError, BadItem, Busy)
@@ -30,6 +31,8 @@ def open_batch(
     settings: Mapping[str, Any] | None = None,
     reuse: Sequence[str] | None = None,
     seconds: float | None = None,
+    strategy: str = "",
+    share: float = SHARE,
     known_from: str | None = None,
     begin: bool = True,
 ) -> dict[str, Any]:
@@ -45,6 +48,8 @@ def open_batch(
         settings=settings,
         reuse=reuse,
         seconds=seconds,
+        strategy=strategy,
+        share=share,
         tell=lambda phase, share: tell(phase, 0.8 * share),
     )
     tell("opening its questions", 0.8)

@@ -14,6 +14,10 @@ Scores while judging are precision at the pool's depth over all lists, unjudged 
 irrelevant, originals as relevant. Runs are ranked within their direction. Judging stops once these
 rankings have not moved for a while: Kendall's tau-b with each of the last `patience` ones is at least
 `stable`; of two directions the smaller tau counts.
+
+`judge` goes through a pool whose answers are known, to measure strategies. `next_wave` says what to ask
+people next, from what they answered so far: it goes through the order anew, answers by answers, up to
+the first pairs that nobody was asked about. So it hangs on answers alone, not on how they came.
 """
 
 from __future__ import annotations
@@ -86,6 +90,97 @@ class Judging:
         return self.judged / self.pool if self.pool else 0.0
 
 
+@dataclass(frozen=True)
+class Wave:
+    """What to ask next: `pairs`, none where the ranking is `stable` or nothing is left.
+
+    `asked` of `pool` pairs were asked before, and `tau` is the smallest one with the last rankings, NaN
+    before there are enough of them.
+    """
+
+    pairs: Integers
+    pool: int
+    asked: int
+    stable: bool
+    tau: float
+
+
+def stop_for(step: float) -> Stop:
+    """When to stop where `step` of the pool is asked at a time: as patient, in pairs, as `Stop` is."""
+    usual = Stop()
+    return Stop(step=step, patience=max(2, round(usual.patience * usual.step / step)))
+
+
+def next_wave(
+    shortlists: Sequence[Shortlist],
+    pool: Pool,
+    candidates: Integers,
+    *,
+    asked: Integers,
+    relevant: Integers,
+    strategy: str,
+    stop: Stop,
+    seed: int = 0,
+) -> Wave:
+    """What to ask next of `candidates`, the pairs that a filter leaves; all others count as irrelevant.
+
+    `asked` were asked before or are known, and those of them in `relevant` were called so; all three are
+    sorted. Raises UnknownName for a strategy nobody knows, BadPool where no direction has two runs.
+    """
+    look = _looker(shortlists, stop)
+    lists, weights, given = _laid_out(shortlists, pool, candidates)
+    there, truth = among(candidates, asked), among(candidates, relevant)
+    number = len(candidates)
+    step = max(1, round(stop.step * number))
+    order = STRATEGIES.get(strategy)(lists, number, step, np.random.default_rng(seed))
+    known = np.zeros(number)
+    rankings = [given]
+    done, tau, stable = 0, float("nan"), False
+    places = next(order, None)
+    while places is not None and not stable:
+        fresh = places[~there[places]]
+        if len(fresh):
+            return Wave(np.sort(candidates[fresh]), number, int(there.sum()), False, tau)
+        known[places] = truth[places]
+        done += len(places)
+        rankings.append(given + weights @ known)
+        tau = look(rankings, done / number)
+        stable = tau >= stop.stable
+        try:
+            places = order.send(truth[places])
+        except StopIteration:
+            break
+    return Wave(candidates[:0], number, int(there.sum()), stable, tau)
+
+
+def _looker(
+    shortlists: Sequence[Shortlist], stop: Stop
+) -> Callable[[list[NDArray[np.float64]], float], float]:
+    """A function of the rankings so far and the share judged: the smallest tau with the last ones, NaN
+    where it is too early to tell. Raises BadPool where no direction has two runs."""
+    agreement = _agreement(shortlists)
+
+    def look(rankings: list[NDArray[np.float64]], share: float) -> float:
+        if share < stop.at_least or len(rankings) <= stop.patience:
+            return float("nan")
+        return min(agreement(rankings[-1], before) for before in rankings[-1 - stop.patience : -1])
+
+    return look
+
+
+def _agreement(
+    shortlists: Sequence[Shortlist],
+) -> Callable[[NDArray[np.float64], NDArray[np.float64]], float]:
+    """Kendall's tau-b of two rankings of the runs, of two directions the smaller one."""
+    by_direction: dict[str, list[int]] = {}
+    for number, one in enumerate(shortlists):
+        by_direction.setdefault(one.direction, []).append(number)
+    sides = [numbers for numbers in by_direction.values() if len(numbers) > 1]
+    if not sides:
+        raise BadPool("one run of a direction has no ranking; pool two or more of it")
+    return lambda first, second: min(tau_b(first[side], second[side]) for side in sides)
+
+
 def judge(
     shortlists: Sequence[Shortlist],
     pool: Pool,
@@ -99,17 +194,8 @@ def judge(
 
     Raises UnknownName for a strategy nobody knows, BadPool where no direction has two runs.
     """
-    by_direction: dict[str, list[int]] = {}
-    for number, one in enumerate(shortlists):
-        by_direction.setdefault(one.direction, []).append(number)
-    sides = [numbers for numbers in by_direction.values() if len(numbers) > 1]
-    if not sides:
-        raise BadPool("one run of a direction has no ranking; pool two or more of it")
-
-    def agreement(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-        return min(tau_b(first[side], second[side]) for side in sides)
-
     stop = stop or Stop()
+    agreement, look = _agreement(shortlists), _looker(shortlists, stop)
     asked = pool.to_judge
     truth = among(asked, relevant)
     lists, weights, given = _laid_out(shortlists, pool, asked)
@@ -124,9 +210,7 @@ def judge(
         known[places] = truth[places]
         done += len(places)
         rankings.append(given + weights @ known)
-        if done >= stop.at_least * len(asked) and len(rankings) > stop.patience:
-            last = rankings[-1 - stop.patience : -1]
-            stable = min(agreement(rankings[-1], before) for before in last) >= stop.stable
+        stable = look(rankings, done / len(asked)) >= stop.stable
         try:
             places = order.send(truth[places])
         except StopIteration:
@@ -146,7 +230,8 @@ def tau_b(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
 def _laid_out(
     shortlists: Sequence[Shortlist], pool: Pool, asked: Integers
 ) -> tuple[Lists, sparse.csr_array, NDArray[np.float64]]:
-    """The lists; what each pair adds to each run's precision, (runs, pairs); and what originals add."""
+    """The lists of what is to be `asked`; what each such pair adds to each run's precision, shape (runs,
+    pairs); and what originals add."""
     runs, places, given = [], [], np.zeros(len(shortlists))
     weights = []
     for number, one in enumerate(shortlists):
@@ -157,7 +242,7 @@ def _laid_out(
         )
         pairs = pool.space.pairs(*np.broadcast_arrays(np.maximum(images, 0), np.maximum(captions, 0)))
         own = filled & pool.space.original(pairs)
-        ask = filled & ~own
+        ask = filled & ~own & among(pairs, asked)
         found = np.full(lists.shape, -1, dtype=np.int64)
         found[ask] = np.searchsorted(asked, pairs[ask])
         each = 1 / max(1, len(lists) * pool.depth)

@@ -7,7 +7,7 @@ and `kept_state` for pages, which may look at figures of the last minute.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -22,20 +22,19 @@ from annotation.selectors.pair_judgments import Judge, seconds_an_answer
 from evaluation.agreement.coefficients import as_ratings, krippendorff
 from evaluation.agreement.estimates import Estimate
 from evaluation.formats.base import JudgedPair
-from evaluation.grades import MEAN_GRADE
 from evaluation.models import Batch, BatchRun
 from evaluation.pooling.omissions import LeftOut, leave_out
 from evaluation.pooling.pools import Integers, among, pool
 from evaluation.pooling.unlikely import FilterLoss, filter_loss
-from evaluation.qrels import MAJORITY, AnyRule
+from evaluation.qrels import AnyRule
 from evaluation.services.batches import SECONDS
 from evaluation.services.collecting import answers_of, batch_named, short_of
+from evaluation.services.next_pairs import USUAL
 from evaluation.services.pooled import Pooled, pooled
 from evaluation.services.stored_answers import Answers
 from evaluation.services.topping_up import TopUp, wanted
+from evaluation.services.waves import told
 
-#: What counts as relevant where a batch is looked at; qrels may be frozen under another rule.
-USUAL: dict[str, AnyRule] = {"relevance": MAJORITY, "graded": MEAN_GRADE}
 #: The level at which Krippendorff's alpha takes the answers.
 LEVELS = {"relevance": "nominal", "graded": "interval"}
 
@@ -49,7 +48,8 @@ class BatchState:
     are the answers about pairs that its judgments would hold. `people` is everybody who judged, `unused`
     who of them does not count, and `top_up` what asking again would cost. `agreement` is Krippendorff's
     alpha over the pairs asked. `loss` is what the filter loses (None: no filler was judged), `left_out` what
-    runs lose that are left out (None where not asked for, or too early).
+    runs lose that are left out (None where not asked for, or too early). `waves` is `waves.Advanced` as plain
+    data where the batch asks in waves.
     """
 
     batch: str
@@ -77,6 +77,7 @@ class BatchState:
     agreement: Estimate
     loss: FilterLoss | None
     left_out: list[LeftOut] | None
+    waves: Mapping[str, Any] | None
 
     @property
     def complete(self) -> bool:
@@ -133,6 +134,7 @@ def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -
         )
         if omissions and len(known)
         else None,
+        waves=asdict(told(batch)) if batch.strategy else None,
     )
 
 

@@ -31,9 +31,10 @@ from evaluation.pooling.pools import Integers, among, pool
 from evaluation.pooling.pricing import Price, pages_of, price
 from evaluation.pooling.unlikely import THRESHOLD
 from evaluation.selectors import run_named
+from evaluation.services.next_pairs import SHARE, divided, known, wave_of
 from evaluation.services.phases import Tell, part, silent
 from evaluation.services.pooled import Pooled, pooled
-from evaluation.services.stored_answers import Answers, BatchRefused, earlier, reusable, stored
+from evaluation.services.stored_answers import BatchRefused, earlier, reusable, stored
 from evaluation.services.writing import alone, check_name
 
 #: Raised where what a batch's digest covers changes.
@@ -64,7 +65,8 @@ class Plan:
 
     Of the `pooled_pairs`, `originals` need no judge, `filtered` are unlikely, `known` have enough answers
     (`begun`: some, but too few), and the rest is `asked`. `seconds` an answer takes, as measured or
-    assumed (`measured` is the batch it was measured on, else "").
+    assumed (`measured` is the batch it was measured on, else ""). Of `askable` pairs all are `asked`;
+    with a `strategy` a first wave of them, a `share` at most, and the price is that wave's.
     """
 
     corpus: str
@@ -86,6 +88,9 @@ class Plan:
     price: Price
     seconds: float
     measured: str
+    strategy: str = ""
+    share: float = SHARE
+    askable: int = 0
 
     @property
     def judges(self) -> int:
@@ -109,6 +114,7 @@ class Plan:
             "hours": self.price.seconds / 3600,
             "amount": self.price.amount,
             "price": money(self.price.amount, self.settings.pay.currency),
+            "askable": self.askable,
             "runs": [asdict(part) for part in self.runs],
         }
 
@@ -133,6 +139,8 @@ def plan(
     settings: Mapping[str, Any] | None = None,
     reuse: Sequence[str] | None = None,
     seconds: float | None = None,
+    strategy: str = "",
+    share: float = SHARE,
     tell: Tell = silent,
 ) -> Plan:
     """What a batch of the top `depth` of `runs` would ask, and cost; nothing is written.
@@ -140,8 +148,9 @@ def plan(
     `threshold`: of BLEU_pre; None leaves all pairs in. `judges` a pair (default: as the campaign's
     `settings` say). `reuse` names judgments from files (default: those certain to be on the scale of
     `tasks`); batches of the corpus are always reused. `seconds` an answer (default: as in the last batch
-    that was answered). `tell` is told how far it is. Raises UnknownName, BadPool, CampaignError,
-    BatchRefused.
+    that was answered). With a `strategy` of `pooling.active` it asks in waves, each of at most a `share`
+    of the pairs that can be asked, until the order of the systems is stable. `tell` is told how far it is.
+    Raises UnknownName, BadPool, CampaignError, BatchRefused.
     """
     if tasks not in OF_PAIRS:
         raise BatchRefused(f"tasks {tasks!r}: expected one of {', '.join(OF_PAIRS)}")
@@ -159,19 +168,25 @@ def plan(
     before = earlier(corpus, tasks)
     names = tuple(reusable(corpus, tasks) if reuse is None else reuse)
     answers, _ = stored(corpus=corpus, tasks=tasks, reuse=names, batches=before)
-    enough, some = _known(found, answers, _judges(frozen, tasks))
+    enough, some = known(found, answers, _judges(frozen, tasks))
 
-    candidates = whole.to_judge
-    open_ = candidates[~among(candidates, enough)]
     tell("leaving unlikely pairs out", 0.8)
-    if threshold is None:
-        filtered, fillers, asked = 0, open_[:0], open_
-    else:
-        likely = found.likely(candidates, threshold)
-        filtered = int((~likely).sum())
-        unlikely = candidates[~likely]
-        asked = np.setdiff1d(open_, unlikely)
-        fillers = np.setdiff1d(unlikely, some)
+    candidates = whole.to_judge
+    likely, unlikely = divided(found, candidates, threshold)
+    asked = likely[~among(likely, enough)]
+    fillers = np.setdiff1d(unlikely, some)
+    askable = len(asked)
+    if strategy:
+        asked = wave_of(
+            found,
+            whole,
+            likely,
+            asked=np.intersect1d(likely, enough),
+            answers=answers,
+            tasks=tasks,
+            strategy=strategy,
+            share=share,
+        ).pairs
     seconds, measured = _seconds(before, tasks) if seconds is None else (seconds, "")
     if seconds <= 0:
         raise BatchRefused(f"{seconds} seconds an answer: expected more than 0")
@@ -194,18 +209,30 @@ def plan(
         threshold=threshold,
         settings=frozen,
         reused=names,
-        digest=_digest(target.digest, chosen, tasks, depth, threshold, frozen, names),
+        digest=_digest(
+            target.digest,
+            chosen,
+            tasks,
+            depth,
+            threshold,
+            frozen,
+            names,
+            [strategy, share] if strategy else [],
+        ),
         pooled=found,
         asked=asked,
         fillers=fillers,
         pooled_pairs=len(whole.pairs),
         originals=len(whole.pairs) - len(candidates),
-        filtered=filtered,
-        known=len(candidates) - filtered - len(asked),
+        filtered=len(unlikely),
+        known=len(likely) - askable,
         begun=int(among(asked, some).sum()),
         price=_price(found, asked, len(fillers), tasks, frozen, seconds),
         seconds=seconds,
         measured=measured,
+        strategy=strategy,
+        share=share,
+        askable=askable,
     )
 
 
@@ -267,6 +294,10 @@ def launch(
                 seed=campaign.seed,
                 reused=list(plan.reused),
                 digest=plan.digest,
+                strategy=plan.strategy,
+                waves={"share": plan.share, "asked": [opened.pairs], "tau": None, "ended": ""}
+                if plan.strategy
+                else {},
                 numbers={**plan.numbers(), "task_count": opened.tasks, "fillers": opened.fillers},
             )
             BatchRun.objects.bulk_create(
@@ -293,13 +324,6 @@ def check_known(plan: Plan, split: str) -> None:
 
 def _judges(settings: CampaignSettings, tasks: str) -> int:
     return settings.answers.wanted(OF_PAIRS[tasks])
-
-
-def _known(found: Pooled, answers: Answers, judges: int) -> tuple[Integers, Integers]:
-    """The pairs with enough answers, and those with any; both sorted."""
-    images, captions, counts, _ = answers.arrays()
-    pairs, ours = found.numbers(images, captions)
-    return np.sort(pairs[counts[ours] >= judges]), np.sort(pairs)
 
 
 def _unjudged(found: Pooled, number: int, known: Integers, depth: int) -> tuple[int, float]:
@@ -343,6 +367,7 @@ def _digest(
     threshold: float | None,
     settings: CampaignSettings,
     reused: Sequence[str],
+    waves: Sequence[object],
 ) -> str:
     """SHA-256 over what a batch is made from, in hexadecimal."""
     made_from = {
@@ -354,5 +379,6 @@ def _digest(
         "threshold": threshold,
         "settings": settings.as_dict(),
         "reused": list(reused),
+        **({"waves": list(waves)} if waves else {}),
     }
     return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()

@@ -15,6 +15,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
@@ -29,6 +30,7 @@ from evaluation.models import Batch, JudgmentSet, Run
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import THRESHOLD
 from evaluation.services.batches import DEPTH, Plan, check_known, plan
+from evaluation.services.next_pairs import SHARE
 from evaluation.services.stored_answers import BatchRefused, reusable
 from evaluation.services.writing import ImportRefused, check_name
 from evaluation.web.frame import all_asked, asked, framed
@@ -36,6 +38,12 @@ from evaluation.web.splits import NotOffered, whole_in
 
 #: Runs offered at once, by name; more are found by a part of their name.
 MOST_RUNS = 200
+#: Strategies in words; at random is what the others must beat, and is left to commands.
+ORDERS = {
+    "move_to_front": gettext_lazy("what is near relevant pairs first (move to front)"),
+    "thompson": gettext_lazy("from runs that found relevant pairs (a bandit)"),
+    "depth": gettext_lazy("the best ranks first"),
+}
 #: What a request can be wrong about.
 REFUSALS = (BadPool, BatchRefused, Busy, CampaignError, ImportRefused, NotOffered, UnknownName, jobs.JobError)
 
@@ -52,6 +60,8 @@ class Wanted:
     judges: int | None = None
     known_from: str = ""
     reuse: tuple[str, ...] = ()
+    strategy: str = ""
+    waves: int = round(1 / SHARE)
     settings: str = ""
     find: str = ""
     table: Mapping[str, Any] = field(default_factory=dict)
@@ -67,6 +77,8 @@ class Wanted:
             "judges": self.judges,
             "settings": dict(self.table),
             "reuse": list(self.reuse),
+            "strategy": self.strategy,
+            "share": 1 / self.waves,
         }
 
 
@@ -116,6 +128,8 @@ def wanted_in(given: QueryDict) -> Wanted:
         judges=whole_in(given, "judges", default=0) or None,
         known_from=asked(given, "known"),
         reuse=tuple(all_asked(given, "reuse")),
+        strategy=asked(given, "order"),
+        waves=whole_in(given, "waves", default=0) or round(1 / SHARE),
         settings=settings,
         find=asked(given, "find"),
         table=table,
@@ -171,6 +185,7 @@ def _shown(given: QueryDict, wanted: Wanted, made: Plan | None, wrong: str, name
         sets=[one for one in sets if not one.format.startswith("batch-")],
         splits=splits,
         kinds=OF_PAIRS,
+        orders=ORDERS.items(),
         plan=made,
         numbers=numbers,
         share_asked=numbers["asked"] / numbers["pooled"] if numbers.get("pooled") else 0,
@@ -184,7 +199,7 @@ def _shown(given: QueryDict, wanted: Wanted, made: Plan | None, wrong: str, name
 #: Fields that launching sends again as they were.
 _HELD = (
     *("chosen", "corpus", "run", "tasks", "depth", "threshold", "judges"),
-    *("known", "reuse", "settings", "find"),
+    *("known", "reuse", "order", "waves", "settings", "find"),
 )
 
 

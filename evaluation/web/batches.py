@@ -22,7 +22,8 @@ from annotation.web.staff import account_of, query, said
 from evaluation.grades import GRADED_RULES
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.qrels import RULES, rule_named
-from evaluation.services.batch_state import USUAL, BatchState, kept_state
+from evaluation.services.batch_state import BatchState, kept_state
+from evaluation.services.next_pairs import USUAL
 from evaluation.services.writing import ImportRefused, check_name
 from evaluation.web.frame import asked, framed
 from evaluation.web.job_lines import NEWEST, job_lines
@@ -31,7 +32,7 @@ from evaluation.web.job_lines import NEWEST, job_lines
 PAGE, MOST_JUDGES = 30, 100
 #: Kinds of jobs about batches, and how many of the newest are looked through for one batch's.
 OPENING = ("open_batch",)
-ABOUT_ONE = ("settle_batch", "collect_judgments", "top_up_batch", "open_batch")
+ABOUT_ONE = ("settle_batch", "collect_judgments", "top_up_batch", "next_wave", "open_batch")
 LOOKED_THROUGH = 60
 
 
@@ -114,6 +115,7 @@ def batch(request: HttpRequest, name: str) -> HttpResponse:
             seen=seen,
             share=seen.judged / seen.numbers["asked"] if seen.numbers["asked"] else 1,
             stale=_stale(row, seen),
+            asked_share=seen.numbers["asked"] / seen.waves["askable"] if seen.waves else 1,
             lost=seen.loss.relevant / seen.loss.judged if seen.loss is not None else 0,
             runs=row.numbers["runs"],
             people=people[:MOST_JUDGES],
@@ -134,13 +136,16 @@ def batch(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @for_roles(*RUNNING)
 def act(request: HttpRequest, name: str) -> HttpResponse:
-    """Ask again, collect, or collect and freeze, as the button says; each is a job."""
+    """Ask again, ask more, collect, or collect and freeze, as the button says; each is a job."""
     row, actor = batch_at(name), account_of(request)
     with said(request, jobs.JobError, ImportRefused, UnknownName) as tell:
         match request.POST.get("act", ""):
             case "top_up":
                 jobs.enqueue(kind="top_up_batch", arguments={"batch": row.name}, actor=actor)
                 tell(_("Their answers are being withdrawn; others are asked."))
+            case "next_wave":
+                jobs.enqueue(kind="next_wave", arguments={"batch": row.name}, actor=actor)
+                tell(_("What to ask next is being looked for."))
             case "collect":
                 jobs.enqueue(kind="collect_judgments", arguments={"batch": row.name}, actor=actor)
                 tell(_("The answers are being collected."))

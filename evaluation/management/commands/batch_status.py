@@ -14,6 +14,7 @@ from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand, table
 from evaluation.management.commands.collect_judgments import unused_text
+from evaluation.management.commands.next_wave import waves_text
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.pooling.pools import BadPool
 from evaluation.services.batch_state import state
@@ -45,6 +46,7 @@ class Command(ReportCommand):
             f"batch {report['batch']!r} of corpus {report['corpus']!r}, {report['tasks']}, {report['state']}",
             f"{report['open']} tasks open; {counts}; {report['answers']} answers, {report['earned']}",
             f"{report['wanting']} answers to come, {report['to_come']}{ends}",
+            *([waves_text(report["waves"])] if report["waves"] else []),
             _agreement(report["agreement"]),
             *unused_text(report["unused"], report["batch"]),
             *([f"that is {again['answers']} answers, {again['price']}"] if again["answers"] else []),

@@ -4,8 +4,9 @@
     python manage.py open_batch first --corpus flickr8k --runs nn-a nn-s kcca-a kcca-s --known-from dev
 
 The top of each run's rankings is pooled, in both directions; originals, unlikely pairs and pairs that were
-judged before are left out, and the others become a campaign of pages (or of graded pairs). With --dry-run
-nothing is written: the table says what it would come to.
+judged before are left out, and the others become a campaign of pages (or of graded pairs). With --order
+they are asked in waves (next_wave), until the systems keep their order. With --dry-run nothing is written:
+the table says what it would come to.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from annotation.controls import BadItem
 from annotation.exclusive import Busy
 from annotation.management.base import ReportCommand, table
 from annotation.rebuild import LayerError
+from evaluation.pooling.active import STRATEGIES
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import THRESHOLD
 from evaluation.services.batches import DEPTH, launch, plan
+from evaluation.services.next_pairs import SHARE
 from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.writing import ImportRefused
 
@@ -60,6 +63,18 @@ class Command(ReportCommand):
             help="Judgments from files that are not asked for again (default: those of Flickr8k's formats)",
         )
         parser.add_argument("--seconds", type=float, help="What an answer is taken to last, for the price")
+        parser.add_argument(
+            "--order",
+            default="",
+            metavar="STRATEGY",
+            help="Ask in waves, and stop when the systems keep their order; one of: "
+            f"{', '.join(STRATEGIES.keys())}",
+        )
+        parser.add_argument(
+            "--waves",
+            type=int,
+            help=f"With --order: in how many waves all would be asked (default {round(1 / SHARE)})",
+        )
         parser.add_argument("--known-from", metavar="SPLIT", help="Make known items of this split's images")
         parser.add_argument("--draft", action="store_true", help="Open the campaign's pairs, let nobody in")
         parser.add_argument("--dry-run", action="store_true", help="Say what it comes to; write nothing")
@@ -69,6 +84,8 @@ class Command(ReportCommand):
         threshold = options["threshold"]
         if options["no_filter"] and threshold is not None:
             raise BatchRefused("--no-filter and --threshold: choose one")
+        if options["waves"] is not None and (not options["order"] or options["waves"] < 1):
+            raise BatchRefused("--waves wants an --order, and is 1 or more")
         if threshold is None and not options["no_filter"] and options["tasks"] == "relevance":
             threshold = THRESHOLD
         made = plan(
@@ -81,6 +98,8 @@ class Command(ReportCommand):
             settings=tomllib.loads(config.read_text(encoding="utf-8")) if config else {},
             reuse=options["reuse"],
             seconds=options["seconds"],
+            strategy=options["order"].replace("-", "_"),
+            share=1 / options["waves"] if options["waves"] is not None else SHARE,
         )
         report = {
             "batch": options["name"],
@@ -91,6 +110,8 @@ class Command(ReportCommand):
             "judges": made.judges,
             "reused": list(made.reused),
             "digest": made.digest,
+            "strategy": made.strategy,
+            "share": made.share,
             **made.numbers(),
             "launched": False,
             "unchanged": False,
@@ -117,7 +138,8 @@ class Command(ReportCommand):
             ["originals, relevant unasked", report["originals"]],
             [f"filtered out ({cut})", report["filtered"]],
             ["judged before", report["known"]],
-            ["to be asked", report["asked"]],
+            *([["can be asked", report["askable"]]] if report["strategy"] else []),
+            ["to be asked, in a first wave" if report["strategy"] else "to be asked", report["asked"]],
             [f"{word} that ask them", report["task_count"]],
             ["filtered pairs that fill pages up", report["fillers"]],
             [f"answers to {word}, {report['judges']} each", report["answers"]],

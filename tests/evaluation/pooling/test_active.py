@@ -9,7 +9,7 @@ import pytest
 
 from annotation.registry import UnknownName
 from benchmarks.batches_problem import flickr8k, generated
-from evaluation.pooling.active import STRATEGIES, Judging, Lists, Stop, judge, tau_b
+from evaluation.pooling.active import STRATEGIES, Judging, Lists, Stop, judge, next_wave, stop_for, tau_b
 from evaluation.pooling.pools import BadPool, pool
 
 ACTIVE = ("move_to_front", "thompson")
@@ -103,3 +103,44 @@ def test_settings_that_cannot_be_are_refused() -> None:
 def test_tau_of_rankings_without_order() -> None:
     flat, rising = np.zeros(3), np.arange(3.0)
     assert [tau_b(flat, flat), tau_b(flat, rising), tau_b(rising, rising)] == pytest.approx([1, 0, 1])
+
+
+@pytest.mark.parametrize("strategy", ACTIVE)
+def test_waves_chosen_from_answers_alone_are_those_of_judging_and_end_where_it_does(
+    small: tuple, strategy: str
+) -> None:
+    lists, whole, relevant = small
+    stop = stop_for(0.05)
+    straight = judged(small, strategy, stop=stop)
+    asked = np.empty(0, np.int64)
+    waves = []
+    while True:
+        wave = next_wave(
+            lists, whole, whole.to_judge, asked=asked, relevant=relevant, strategy=strategy, stop=stop
+        )
+        if not len(wave.pairs):
+            break
+        assert not np.isin(wave.pairs, asked).any()
+        waves.append(len(wave.pairs))
+        asked = np.union1d(asked, wave.pairs)
+    assert (len(asked), wave.stable) == (straight.judged, straight.stable) == (sum(waves), True)
+    assert max(waves) <= round(0.05 * len(whole.to_judge)) and wave.tau >= stop.stable
+
+
+def test_a_wave_leaves_alone_what_is_filtered_and_what_is_known(small: tuple) -> None:
+    lists, whole, relevant = small
+    candidates = whole.to_judge[::3]
+    known = candidates[::2]
+    asked = known
+    for _ in range(2):
+        wave = next_wave(
+            lists, whole, candidates, asked=asked, relevant=relevant, strategy="depth", stop=stop_for(0.1)
+        )
+        assert (
+            len(wave.pairs) and np.isin(wave.pairs, candidates).all() and not np.isin(wave.pairs, asked).any()
+        )
+        asked = np.union1d(asked, wave.pairs)
+
+
+def test_larger_waves_are_as_patient_in_pairs() -> None:
+    assert [stop_for(share).patience for share in (0.02, 0.05, 0.12, 0.5)] == [6, 2, 2, 2]

@@ -77,6 +77,7 @@ def test_an_address_tells_what_its_batch_comes_to_and_writes_nothing(ada: Client
         ({"known": "test"}, "make known items of another"),
         ({"settings": "[pay"}, "The settings are no TOML"),
         ({"tasks": "boxes"}, "“boxes” is no kind of question"),
+        ({"order": "best"}, "unknown pooling strategy"),
     ],
 )
 def test_what_cannot_be_is_said_beside_what_was_chosen(ada: Client, pooled_runs, also, says) -> None:
@@ -118,6 +119,21 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     frozen = look(ada, f"{BATCHES}first/?fresh=1")
     assert "Frozen as pooled, version 1" in frozen and QrelsSnapshot.objects.get().rule == "majority"
     assert "pooled:1" in look(ada, BATCHES)
+
+
+def test_a_batch_in_waves_is_asked_more_by_a_button(ada: Client, pooled_runs) -> None:
+    fields = chosen(pooled_runs, order="move_to_front", waves="2")
+    assert "in a first wave, of" in look(ada, f"{BUILD}?{urlencode(fields)}")
+    ada.post(BUILD, urlencode([*fields, ("name", "first")]), FORM)
+    done(Job.objects.get())
+    batch = Batch.objects.get()
+    assert batch.strategy == "move_to_front" and batch.numbers["asked"] < batch.numbers["askable"]
+    assert "Ask the next wave" not in look(ada, f"{BATCHES}first/")
+    crowd(batch.campaign, {"perfect": 5})
+    assert "Wave 1 is answered" in look(ada, f"{BATCHES}first/?fresh=1")
+    ada.post(f"{BATCHES}first/act/", {"act": "next_wave"})
+    done(Job.objects.get(kind="next_wave"))
+    assert "pairs in 2 waves" in look(ada, f"{BATCHES}first/?fresh=1")
 
 
 def test_acts_that_cannot_be_are_said_on_the_page(ada: Client, pooled_runs) -> None:

@@ -1,0 +1,24 @@
+"""Asking the next wave of a batch."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from annotation.campaigns import CampaignError
+from annotation.exclusive import Busy
+from annotation.jobs import Progress, job_kind
+from evaluation.job_progress import told_by
+from evaluation.pooling.pools import BadPool
+from evaluation.services.stored_answers import BatchRefused
+from evaluation.services.waves import advance
+
+
+@job_kind("next_wave", title="Asking the next wave", refusals=(BadPool, BatchRefused, Busy, CampaignError))
+def next_wave(progress: Progress, *, batch: str) -> dict[str, Any]:
+    """Ask, or end the batch; the result is `waves.Advanced`.
+
+    The questions are opened in one transaction, after which their answers are to come: a job that died
+    before it could say so asks nothing twice.
+    """
+    return asdict(advance(batch, actor=progress.actor, tell=told_by(progress)))

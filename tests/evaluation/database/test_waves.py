@@ -1,0 +1,146 @@
+"""Batches asked in waves: each chosen by the answers before it, of the same people, until order is kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError
+
+from annotation import discard, jobs
+from annotation.models import Campaign, Job, Judgment, OpenImage, Task
+from annotation.selectors.pair_judgments import asked_pairs
+from evaluation.models import Batch
+from evaluation.services.batch_state import state
+from evaluation.services.batches import launch, plan
+from evaluation.services.collecting import collect
+from evaluation.services.stored_answers import BatchRefused
+from evaluation.services.waves import STABLE, advance
+from tests.evaluation.database.conftest import said
+from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def pooled_runs(data_dir: Path, tmp_path: Path) -> list[str]:
+    a_world()
+    names = []
+    for number, noise in enumerate((0.2, 0.9, 2.5)):
+        names += runs(tmp_path, f"noise{number}", noise=noise, seed=number)
+    return names
+
+
+def opened(names: list[str], **also) -> Batch:
+    chosen = {"strategy": "move_to_front", "share": 0.1, "settings": UNTESTED}
+    return launch(plan(corpus="quay", runs=names, depth=4, **{**chosen, **also}), "first").batch
+
+
+def answer(batch: Batch, seed: int) -> None:
+    """New people each time: a simulated crowd has no memory."""
+    crowd(batch.campaign, {"perfect": 4}, seed=seed)
+
+
+def test_waves_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: list[str]) -> None:
+    whole = plan(corpus="quay", runs=pooled_runs, depth=4, settings=UNTESTED)
+    batch = opened(pooled_runs)
+    first = batch.numbers["asked"]
+    assert batch.numbers["askable"] == len(whole.asked) and 0 < first <= round(0.1 * len(whole.asked))
+    with pytest.raises(BatchRefused, match="answers of batch 'first' are to come"):
+        advance("first")
+    done, seed = None, 0
+    while done is None or not done.ended:
+        seed += 1
+        answer(batch, seed)
+        done = advance("first")
+        assert done.ended or done.pairs
+        pairs = list(asked_pairs(batch.campaign))
+        assert len(set(pairs)) == len(pairs), "a pair is shown once"
+        assert done.asked == sum(role == "wanted" for *_, role in pairs)
+    assert done.ended == STABLE and done.tau is not None and done.tau >= 0.95
+    assert done.asked < done.askable
+    # Asked again, nothing changes.
+    tasks = Task.objects.count()
+    assert advance("first") == done and Task.objects.count() == tasks
+    seen = state("first")
+    assert seen.complete and seen.waves is not None and seen.waves["ended"] == STABLE
+    assert not OpenImage.objects.filter(complete=False).exists()
+    assert collect("first").short == 0
+
+
+def test_an_image_that_is_done_is_asked_more_and_its_answers_still_count(pooled_runs: list[str]) -> None:
+    batch = opened(pooled_runs, share=0.4)
+    answer(batch, 1)
+    before = Judgment.objects.count()
+    again = set(OpenImage.objects.values_list("image", flat=True))
+    advance("first")
+    more = set(OpenImage.objects.filter(complete=False).values_list("image", flat=True))
+    assert more & again, "some pages of the second wave stand with images of the first"
+    answer(batch, 2)
+    assert Judgment.objects.count() > before and state("first").complete
+    # Withdrawn answers of the first wave open its questions again, beside those of the second.
+    worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
+    given = Judgment.objects.filter(worker=worker, image__isnull=False).count()
+    discard.discard(campaign=batch.campaign, worker=worker)
+    assert state("first").wanting == given
+    with pytest.raises(BatchRefused, match=f"{given} answers"):
+        advance("first")
+
+
+def test_a_wave_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], monkeypatch) -> None:
+    batch = opened(pooled_runs)
+    answer(batch, 1)
+    tasks, numbers = Task.objects.count(), Batch.objects.get().numbers
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("the power went")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("evaluation.services.waves.told", fail)
+        patched.setattr("annotation.campaigns.counted.record", fail)
+        with pytest.raises(RuntimeError):
+            advance("first")
+    assert (Task.objects.count(), Batch.objects.get().numbers) == (tasks, numbers)
+    job = jobs.enqueue(kind="next_wave", arguments={"batch": "first"})
+    assert jobs.run(job.pk) == Job.DONE
+    assert Job.objects.get(pk=job.pk).result["waves"] == 2 and Task.objects.count() > tasks
+    # Begun again after it was done: its answers are to come, and nothing is asked twice.
+    again = jobs.enqueue(kind="next_wave", arguments={"batch": "first"})
+    assert jobs.run(again.pk) == Job.FAILED
+    assert "are to come" in Job.objects.get(pk=again.pk).error
+
+
+def test_graded_pairs_are_asked_in_waves_too(pooled_runs: list[str]) -> None:
+    batch = opened(pooled_runs, tasks="graded", threshold=None, share=0.5, strategy="depth")
+    answer(batch, 1)
+    done = advance("first")
+    assert done.waves == 2 and Task.objects.count() == done.asked
+    answer(batch, 2)
+    assert advance("first").ended
+
+
+def test_commands_open_a_batch_in_waves_and_tell_how_far_it_is(
+    pooled_runs: list[str], tmp_path: Path
+) -> None:
+    config = tmp_path / "untested.toml"
+    config.write_text("[trust]\nqualification = false\n")
+    arguments = ["open_batch", "first", "--corpus", "quay", "--depth", 4, "--config", config]
+    arguments += ["--order", "move-to-front", "--waves", 4, "--runs", *pooled_runs]
+    price = json.loads(said(*arguments, "--dry-run", "--json"))
+    assert 0 < price["asked"] <= price["askable"] / 4 + 1
+    assert "to be asked, in a first wave" in said(*arguments)
+    answer(Batch.objects.get(), 1)
+    assert "asked in 2 waves" in said("next_wave", "first")
+    assert "asked in 2 waves" in said("batch_status", "first")
+    with pytest.raises(CommandError, match="wants an --order"):
+        said(*[one for one in arguments if one not in ("--order", "move-to-front")])
+    with pytest.raises(CommandError, match="unknown pooling strategy 'best'; known: depth"):
+        said(*["best" if one == "move-to-front" else one for one in arguments], "--dry-run")
+
+
+def test_a_batch_that_asks_all_at_once_has_no_next_wave(pooled_runs: list[str]) -> None:
+    opened(pooled_runs, strategy="")
+    with pytest.raises(BatchRefused, match="asks all its pairs at once"):
+        advance("first")
+    assert Campaign.objects.count() == 1
