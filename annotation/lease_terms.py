@@ -38,8 +38,6 @@ HOLDER = (
                 WHERE g.text_id = x.id AND g.worker_id = s.worker_id)), """
     + ", ".join(f's."{name}"' for name in standings.COLUMNS)
 )
-#: How many of them come before the standing's own.
-PLAIN = 10
 
 
 def terms_from(values: Sequence[Any]) -> Terms:
@@ -50,8 +48,21 @@ def terms_from(values: Sequence[Any]) -> Terms:
 
 def holder_from(values: Sequence[Any]) -> Holder:
     """A Holder from its columns."""
-    *plain, withdrawn, unagreed = values[:PLAIN]
-    return Holder(*plain, bool(withdrawn), bool(unagreed), standings.from_values(values[PLAIN:]))
+    row, campaign, worker, pseudonym, attempt, cursor, blocked, reason, withdrawn, unagreed, *columns = values
+    standing = standings.from_values(columns)
+    return Holder(
+        row,
+        campaign,
+        worker,
+        pseudonym,
+        attempt,
+        cursor,
+        blocked,
+        reason,
+        bool(withdrawn),
+        bool(unagreed),
+        standing,
+    )
 
 
 def terms_of(cursor: Any, campaign: int) -> Terms:
