@@ -30,6 +30,10 @@ TYPES = {"csv": "text/csv", "latex": "application/x-latex"}
 SUFFIXES = {"csv": "csv", "latex": "tex"}
 #: Runs offered on the page; more are named in the address.
 OFFERED = 200
+#: Runs of a direction that are compared while a reader waits.
+MOST = 12
+#: Rounds of the randomisation: those of a page by itself, and those of print.
+ROUNDS = (10_000, 100_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     """Choose runs and qrels; the address holds the whole choice."""
     corpora = [row.corpus for row in published_corpora()]
     wrong, sides, snapshot = "", [], None
+    rounds = next((each for each in ROUNDS if str(each) == asked(request.GET, "rounds")), ROUNDS[0])
     runs: list[Run] = []
     choices: list[QrelsSnapshot] = []
     try:
@@ -60,7 +65,7 @@ def compare(request: HttpRequest) -> HttpResponse:
             if snapshot is None:
                 wrong = _("There are no qrels of this corpus yet: freeze some (manage.py freeze_qrels).")
             else:
-                sides = _sides(runs, snapshot, asked(request.GET, "baseline"), _measures(request.GET))
+                sides = _sides(runs, snapshot, asked(request.GET, "baseline"), _measures(request.GET), rounds)
     except (UnknownName, UnknownMeasure, NotComparable) as error:
         wrong = str(error)
     download = asked(request.GET, "as")
@@ -84,6 +89,8 @@ def compare(request: HttpRequest) -> HttpResponse:
             snapshot=snapshot,
             baseline=asked(request.GET, "baseline"),
             measures=asked(request.GET, "measures"),
+            rounds=rounds,
+            all_rounds=ROUNDS,
             known=METRICS.names("ranking"),
             sides=sides,
             wrong=wrong,
@@ -94,14 +101,19 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 
 def _sides(
-    runs: Sequence[Run], snapshot: QrelsSnapshot, baseline: str, measures: Sequence[str]
+    runs: Sequence[Run], snapshot: QrelsSnapshot, baseline: str, measures: Sequence[str], rounds: int
 ) -> list[Side]:
     """Each direction that has a run, its runs tested against its baseline."""
     found = []
     for direction in DIRECTIONS:
         own = [run for run in runs if run.direction == direction]
+        if len(own) > MOST:
+            raise NotComparable(
+                _("%(runs)d runs of a direction are more than a page compares (%(most)d): build a report.")
+                % {"runs": len(own), "most": MOST}
+            )
         if own:
-            found.append(_side(direction, _baseline_first(own, baseline, runs), snapshot, measures))
+            found.append(_side(direction, _baseline_first(own, baseline, runs), snapshot, measures, rounds))
     return found
 
 
@@ -121,11 +133,15 @@ def _maker(run: Run) -> int | str:
     return run.made_by_id or run.system
 
 
-def _side(direction: str, runs: list[Run], snapshot: QrelsSnapshot, measures: Sequence[str]) -> Side:
+def _side(
+    direction: str, runs: list[Run], snapshot: QrelsSnapshot, measures: Sequence[str], rounds: int
+) -> Side:
     def make() -> dict[str, Any]:
-        return compared(runs, snapshot, measures) if len(runs) > 1 else _alone(runs[0], snapshot, measures)
+        if len(runs) == 1:
+            return _alone(runs[0], snapshot, measures)
+        return compared(runs, snapshot, measures, rounds=rounds)
 
-    report = remembered("compared", runs, snapshot, make, *measures)
+    report = remembered("compared", runs, snapshot, make, str(rounds), *measures)
     table = table_of_compared(report)
     tested = [test for test in report["tests"] if test["p"] is not None]
     return Side(

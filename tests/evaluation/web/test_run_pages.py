@@ -11,7 +11,7 @@ import pytest
 from evaluation.comparisons import compared, scored
 from evaluation.models import Run
 from evaluation.selectors import names_of, run_named, snapshot_named
-from evaluation.web import queries, runs
+from evaluation.web import comparing, queries, runs
 from tests.evaluation.web import little
 from tests.web.staff import words
 
@@ -75,7 +75,9 @@ def test_both_directions_are_compared_against_the_chosen_system(ada):
         ("search", "good-search"),
     ]
     runs = [run_named("good-search"), run_named("bad-search")]
-    assert sides[1].report == compared(runs, snapshot_named("crowd"))
+    assert sides[1].report == compared(runs, snapshot_named("crowd"), rounds=10_000)
+    whole = ada.get(f"/evaluation/compare/?{asked}baseline=good-search&qrels=crowd&rounds=100000")
+    assert [side.report["rounds"] for side in whole.context["sides"]] == [100_000, 100_000]
     tested = sum(test["p"] is not None for test in sides[1].report["tests"])
     assert sides[1].tested == tested and f"0 figures of {tested} differ" in words(page)
 
@@ -94,6 +96,12 @@ def test_one_run_alone_has_figures_and_no_marks(ada):
     page = ada.get("/evaluation/compare/?run=good-search")
     (side,) = page.context["sides"]
     assert side.tested == 0 and side.report["systems"][0]["figures"]["R@1"] == 1
+
+
+def test_more_runs_than_a_page_compares_are_for_a_report(ada, monkeypatch):
+    monkeypatch.setattr(comparing, "MOST", 1)
+    page = ada.get("/evaluation/compare/?run=good-search&run=bad-search")
+    assert page.context["wrong"].startswith("2 runs of a direction are more than a page compares (1)")
 
 
 @pytest.mark.parametrize(
