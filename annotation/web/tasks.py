@@ -109,9 +109,12 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
         return JsonResponse({"nothing": "done"}) if part else SeeOther(reverse("visit"))
     found = leases.take(worker=place.worker.pk, campaign=place.campaign, kind=kind, holding=holding)
     if isinstance(found, Nothing):
-        if visit is not None and not part and visits.progress(visit).may_end:
+        if part:
+            return JsonResponse({"nothing": found.code})
+        progress = visits.progress(visit) if visit is not None else None
+        if progress is not None and progress.may_end:
             return SeeOther(reverse("visit"))
-        return JsonResponse({"nothing": found.code}) if part else _nothing(request, place, found)
+        return _nothing(request, place, found, progress)
     text = text_of(campaign=place.campaign, kind=kind)
     if not _has_read(request, place, text):
         unread = reverse("task_instructions", args=[name, kind])
@@ -226,8 +229,10 @@ def _again(request: HttpRequest, place: Place, assignment: int, error: ValueErro
     return render(request, place.type.template, about, status=HTTPStatus.UNPROCESSABLE_ENTITY.value)
 
 
-def _nothing(request: HttpRequest, place: Place, found: Nothing) -> HttpResponse:
-    """Why there is nothing to do here, and what to do instead."""
+def _nothing(
+    request: HttpRequest, place: Place, found: Nothing, progress: visits.Progress | None
+) -> HttpResponse:
+    """Why there is nothing to do here, and what to do instead; how far a platform's visitor is."""
     test = instead = None
     text = None
     if found.code in qualification.NEED_A_TEST:
@@ -242,6 +247,7 @@ def _nothing(request: HttpRequest, place: Place, found: Nothing) -> HttpResponse
         "test": test,
         "text": text,
         "instead": instead,
+        "progress": progress,
         "owner": place.worker.pk,
     }
     return render(request, "annotation/tasks/nothing.html", about)

@@ -261,11 +261,27 @@ def test_who_failed_the_test_may_take_it_again_or_go_back():
     assert (reached.state, reached.code, reached.again) == (visits.OUT, "SCREEN0UT", True)
     assert "take the test again instead" in words(client.get(reverse("visit")))
     task = reverse("task", args=["quay", q.COREF_LINK])
-    assert client.get(task).status_code == 200
+    failed = client.get(task)
+    assert "take the test again, or end your visit" in words(failed) and "End my visit" in words(failed)
     for _ in range(2):
         take_test(world, right=0, worker=-1)
     assert not visits.progress(visit()).again
     assert client.get(task)["Location"] == reverse("visit")
+
+
+def test_the_way_back_stands_at_the_end_of_a_task_and_where_there_is_nothing_to_do(work: World):
+    client = come()
+    task, way = reverse("task", args=["quay", q.COREF_LINK]), "My visit: how far I am, and the way back"
+    client.post(reverse("task_instructions", args=["quay", q.COREF_LINK]))
+    page = client.get(task)
+    assert "data-answer" in page.content.decode() and way in words(page)
+    assert way not in words(client.get(f"{task}?part=desk&holding=0"))
+    nothing = words(client.get(reverse("task", args=["quay", q.BOX_QUALITY])))
+    assert "You have answered 0 of 2 questions." in nothing and way in nothing
+    nobody = people.signed_in("olga", "annotator")
+    nobody.post(reverse("task_instructions", args=["quay", q.COREF_LINK]))
+    for kind in (q.COREF_LINK, q.BOX_QUALITY):
+        assert way not in words(nobody.get(reverse("task", args=["quay", kind])))
 
 
 def test_without_a_code_one_is_told_what_to_do(work: World):
