@@ -104,18 +104,19 @@ def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool) -> lis
     return list(found.values())
 
 
-def facts(seen: Overview, *, basis: str) -> list[Fact]:
-    """The figures at the top of the page; `basis` is how work is paid."""
-    found = [_images(seen.funnel), _pace(seen), _end(seen), _cost(seen, basis)]
+def facts(seen: Overview, *, basis: str, paged: bool = False) -> list[Fact]:
+    """The figures at the top of the page; `basis` is how work is paid, `paged` whether pages are asked."""
+    found = [_images(seen.funnel, paged), _pace(seen), _end(seen), _cost(seen, basis)]
     if seen.agreement:
         found.append(_agreement(seen.agreement))
     return found
 
 
-def _images(funnel: Funnel) -> Fact:
+def _images(funnel: Funnel, paged: bool) -> Fact:
     share = 100 * funnel.complete // funnel.images if funnel.images else 0
     return Fact(
-        _("images complete"),
+        # A page of several images stands with its first one: the others are not counted.
+        _("first images of pages complete") if paged else _("images complete"),
         _("%(complete)s of %(images)s")
         % {"complete": _grouped(funnel.complete), "images": _grouped(funnel.images)},
         _("%(share)d %%; %(begun)s are begun") % {"share": share, "begun": _grouped(funnel.begun)},

@@ -15,6 +15,7 @@ from annotation import campaigns, jobs, running
 from annotation.campaign_settings import CampaignError, settings_of
 from annotation.models import AuditEntry, Corpus
 from annotation.models.crowd import RESEARCHER
+from annotation.protocol.questions import RELEVANCE
 from annotation.rebuild import LayerError
 from annotation.registry import UnknownName
 from annotation.selectors.campaign import overview
@@ -54,7 +55,7 @@ def campaign(request: HttpRequest, name: str) -> HttpResponse:
             shown,
             "overview",
             acts=acts_next(shown, running.alarms(shown), runs=account_of(request).has_role(RESEARCHER)),
-            facts=facts(seen, basis=settings.pay.basis),
+            facts=facts(seen, basis=settings.pay.basis, paged=shown.kinds == (RELEVANCE,)),
             stages=funnel_rows(seen.funnel) if shown.tasks == campaigns.ENTITIES else [],
             kinds=kind_rows(seen),
             ways=[(WAYS.get(each.way, each.way), each) for each in drawing_ways(shown)],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -189,13 +189,10 @@ def comparison_of(snapshot: QrelsSnapshot, seen: BatchState) -> str:
 
 
 def report_of(snapshot: QrelsSnapshot, seen: BatchState) -> str:
-    """The address at which a report of the batch's runs under `snapshot` is built; "" where there is none."""
-    try:
-        address = reverse("evaluation:new_report")
-    except NoReverseMatch:
-        return ""
+    """The address at which a report of the batch's runs under `snapshot` is built."""
     asked = [("qrels", f"{snapshot.name}:{snapshot.version}"), ("batch", seen.batch)]
-    return f"{address}?{urlencode([*asked, *(('runs', run) for run in seen.runs)])}"
+    runs = [("runs", run) for run in seen.runs]
+    return f"{reverse('evaluation:new_report')}?{urlencode([*asked, *runs])}"
 
 
 def _line(row: Batch) -> Line:

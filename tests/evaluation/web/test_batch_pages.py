@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,12 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     frozen = look(ada, f"{BATCHES}first/?fresh=1")
     assert "Frozen as pooled, version 1" in frozen and QrelsSnapshot.objects.get().rule == "majority"
     assert "pooled:1" in look(ada, BATCHES)
+    # What it leads to takes what it is handed: the qrels and the runs are chosen there.
+    page = ada.get(f"{BATCHES}first/").content.decode()
+    for route in ("compare", "report"):
+        (address,) = re.findall(rf'href="(/evaluation/{route}/\?[^"]+)"', page)
+        onward = ada.get(unescape(address)).content.decode()
+        assert onward.count("checked") >= len(pooled_runs) and "selected>pooled" in onward
 
 
 def test_a_batch_in_waves_is_asked_more_by_a_button(ada: Client, pooled_runs) -> None:
