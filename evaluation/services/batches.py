@@ -259,6 +259,11 @@ def launch(
                     f"batch {name!r} stands already, made from other runs or settings; choose another name"
                 )
             return Launched(standing, True, None)
+        if not len(plan.asked) and plan.askable:
+            raise BatchRefused(
+                f"there is nothing to ask in waves: what is judged already tells the order of the systems; "
+                f"leave the order out to ask all {plan.askable} pairs"
+            )
         if not len(plan.asked):
             raise BatchRefused(
                 f"there is nothing to ask: of {plan.pooled_pairs} pairs {plan.originals} are originals, "

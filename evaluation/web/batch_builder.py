@@ -38,6 +38,8 @@ from evaluation.web.splits import NotOffered, whole_in
 
 #: Runs offered at once, by name; more are found by a part of their name.
 MOST_RUNS = 200
+#: With fewer systems than this, that they keep their order says little.
+FEW = 5
 #: Strategies in words; at random is what the others must beat, and is left to commands.
 ORDERS = {
     "move_to_front": gettext_lazy("what is near relevant pairs first (move to front)"),
@@ -189,7 +191,8 @@ def _shown(given: QueryDict, wanted: Wanted, made: Plan | None, wrong: str, name
         plan=made,
         numbers=numbers,
         share_asked=numbers["asked"] / numbers["pooled"] if numbers.get("pooled") else 0,
-        one_sided=_one_sided(made),
+        one_sided=[system for system, sides in _sides(made).items() if len(sides) == 1],
+        few=len(_sides(made)) < FEW,
         wrong=wrong,
         name=name,
         fields=[(key, value) for key, values in given.lists() for value in values if key in _HELD],
@@ -203,9 +206,9 @@ _HELD = (
 )
 
 
-def _one_sided(made: Plan | None) -> list[str]:
-    """Systems of which one direction alone was chosen."""
+def _sides(made: Plan | None) -> dict[str, set[str]]:
+    """The systems that were chosen, and their directions."""
     sides: dict[str, set[str]] = {}
     for part in made.runs if made is not None else ():
         sides.setdefault(part.system or part.run, set()).add(part.direction)
-    return [system for system, found in sides.items() if len(found) == 1]
+    return sides

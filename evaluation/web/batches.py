@@ -115,6 +115,7 @@ def batch(request: HttpRequest, name: str) -> HttpResponse:
             seen=seen,
             share=seen.judged / seen.numbers["asked"] if seen.numbers["asked"] else 1,
             stale=_stale(row, seen),
+            ended=seen.waves is None or bool(seen.waves["ended"]),
             asked_share=seen.numbers["asked"] / seen.waves["askable"] if seen.waves else 1,
             lost=seen.loss.relevant / seen.loss.judged if seen.loss is not None else 0,
             runs=row.numbers["runs"],

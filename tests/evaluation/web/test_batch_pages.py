@@ -130,14 +130,16 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
 
 def test_a_batch_in_waves_is_asked_more_by_a_button(ada: Client, pooled_runs) -> None:
     fields = chosen(pooled_runs, order="move_to_front", waves="2")
-    assert "in a first wave, of" in look(ada, f"{BUILD}?{urlencode(fields)}")
+    page = look(ada, f"{BUILD}?{urlencode(fields)}")
+    assert "in a first wave, of" in page and "waves are for five or more" in page
     ada.post(BUILD, urlencode([*fields, ("name", "first")]), FORM)
     done(Job.objects.get())
     batch = Batch.objects.get()
     assert batch.strategy == "move_to_front" and batch.numbers["asked"] < batch.numbers["askable"]
     assert "Ask the next wave" not in look(ada, f"{BATCHES}first/")
     crowd(batch.campaign, {"perfect": 5})
-    assert "Wave 1 is answered" in look(ada, f"{BATCHES}first/?fresh=1")
+    answered = look(ada, f"{BATCHES}first/?fresh=1")
+    assert "Wave 1 is answered" in answered and "What is judged so far can be frozen" in answered
     ada.post(f"{BATCHES}first/act/", {"act": "next_wave"})
     done(Job.objects.get(kind="next_wave"))
     assert "pairs in 2 waves" in look(ada, f"{BATCHES}first/?fresh=1")
