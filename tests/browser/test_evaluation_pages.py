@@ -11,12 +11,17 @@ from playwright.sync_api import expect
 
 from annotation import jobs
 from annotation.models import Corpus
+from evaluation.figures.base import Plot
+from evaluation.figures.files import as_svg
+from evaluation.services import reports
+from evaluation.services.batches import launch, plan
 from evaluation.services.bringing import bring
 from evaluation.services.judgments import import_judgments
 from evaluation.services.qrels import freeze_qrels
 from evaluation.services.rankings import rank
+from evaluation.services.reported import Wanted
 from tests.browser.conftest import Open, sign_in
-from tests.browser.test_pages import LOOKS, assert_accessible, overflow
+from tests.browser.test_pages import assert_accessible, overflow
 from tests.web import world as people
 
 IMAGES = 6
@@ -33,11 +38,25 @@ PAGES = (
     "/evaluation/runs/clip-annotation/queries/?with=noise-annotation&order=difference",
     "/evaluation/runs/clip-annotation/queries/QUERY/?with=noise-annotation",
     "/evaluation/runs/clip-search/queries/CAPTION/?with=noise-search",
+    "/evaluation/batches/",
+    "/evaluation/build/?chosen=1&corpus=CORPUS&run=clip-all-search&threshold=&order=depth",
+    "/evaluation/batches/first/",
+    "/evaluation/reports/",
+    "/evaluation/report/?qrels=crowd:1",
+    "/evaluation/reports/spring/",
 )
+#: Figures drawn once for all tests: the same report is the same bytes.
+DRAWN: dict[str, str] = {}
+
+
+def drawn(plot: Plot) -> str:
+    if plot.key not in DRAWN:
+        DRAWN[plot.key] = as_svg(plot)
+    return DRAWN[plot.key]
 
 
 @pytest.fixture
-def judged(transactional_db: None, tmp_path: Path, settings) -> Corpus:
+def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest.MonkeyPatch) -> Corpus:
     """Six pictures, two systems that ranked them, a crowd's judgments, and a training that waits."""
     settings.DATA_DIR = tmp_path / "data"
     corpus = people.corpus(tmp_path / "drawn", IMAGES)
@@ -63,6 +82,13 @@ def judged(transactional_db: None, tmp_path: Path, settings) -> Corpus:
     )
     import_judgments(corpus=corpus.name, path=crowd, format="flickr8k-crowd")
     freeze_qrels(name="crowd", corpus=corpus.name, judgments="flickr8k-crowd")
+    monkeypatch.setattr(reports, "as_svg", drawn)
+    monkeypatch.setattr(reports, "as_pdf", lambda plot: b"%PDF-")
+    chosen = [
+        f"{name}-all-{direction}" for name in ("clip", "noise") for direction in ("annotation", "search")
+    ]
+    reports.build(Wanted("spring", "crowd", chosen, rounds=50, resamples=20))
+    launch(plan(corpus=corpus.name, runs=chosen, depth=2, threshold=None, reuse=[]), "first")
     jobs.enqueue(kind="train_system", arguments={"name": "tri", "recipe": "TRI5", "corpus": corpus.name})
     people.account("ada", "researcher")
     return corpus
@@ -71,7 +97,7 @@ def judged(transactional_db: None, tmp_path: Path, settings) -> Corpus:
 def addresses(corpus: Corpus) -> list[str]:
     """The pages, with the query that they ask about."""
     image = corpus.images.get(filename="scene-2.png")
-    ids = {"QUERY": str(image.pk), "CAPTION": str(image.captions.get(number=2).pk)}
+    ids = {"QUERY": str(image.pk), "CAPTION": str(image.captions.get(number=2).pk), "CORPUS": corpus.name}
     found = []
     for page in PAGES:
         for word, key in ids.items():
@@ -80,7 +106,7 @@ def addresses(corpus: Corpus) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
 def test_every_page_is_for_everybody(judged: Corpus, open_page: Open, width: int, scheme: str):
     page = open_page(width, color_scheme=scheme)
     sign_in(page, "ada", then="/evaluation/")
