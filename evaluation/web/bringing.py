@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,7 +43,8 @@ from evaluation.web.splits import NotOffered
 
 #: Bytes that are taken by page, as the proxy has it; what is larger is brought by command.
 LARGEST = 64 * 2**20
-
+#: Bytes that an archive of arrays may unpack to.
+UNPACKED = 16 * LARGEST
 #: Seconds after which nobody looks at files any more.
 LONGEST = 24 * 3600
 
@@ -200,4 +202,18 @@ def _write(file: Any, folder: Path) -> Path:
     with path.open("wb") as out:
         for chunk in file.chunks():
             out.write(chunk)
+    size = _unpacked(path)
+    if size > UNPACKED:
+        most = filesizeformat(UNPACKED)
+        raise FormatError(f"unpacks to {filesizeformat(size)}", file=path, expected=f"at most {most}")
     return path
+
+
+def _unpacked(path: Path) -> int:
+    """Bytes that an archive unpacks to at most; 0 for what is none, or cannot be read as one."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            # No more is unpacked of a member than it says.
+            return sum(member.file_size for member in archive.infolist())
+    except zipfile.BadZipFile:
+        return 0

@@ -92,6 +92,11 @@ def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
         ),
         ("embeddings", {"images": ("clip.npy", {})}, "images/clip.npy: the array has no readable npy header"),
         ("scores", {"scores": ("clip.npz", {})}, "scores/clip.npz: holds no array 'scores'"),
+        (
+            "embeddings",
+            {"images": ("clip.safetensors", {})},
+            "images/clip.safetensors: has no readable header",
+        ),
         ("nothing", {}, "Nothing was chosen: use one of the buttons."),
     ],
 )
@@ -121,6 +126,13 @@ def test_runs_are_brought_in_both_directions_or_not_at_all(ada):
 def test_what_is_too_large_for_a_page_is_for_the_command(ada, monkeypatch):
     monkeypatch.setattr(bringing, "LARGEST", 100)
     assert "Use the command add_system" in wrong(bring(ada, "embeddings", images=little.embeddings()))
+
+
+def test_an_archive_that_swells_is_not_unpacked(ada, monkeypatch, data_dir: Path):
+    monkeypatch.setattr(bringing, "UNPACKED", 1000)
+    page = bring(ada, "embeddings", images=little.embeddings(images=np.zeros((3, 10_000))))
+    assert wrong(page).startswith("images/clip.npz: unpacks to 23")
+    assert not list((data_dir / "uploads").glob("*"))
 
 
 def test_a_training_is_asked_for_once_and_may_be_cancelled(ada, data_dir: Path):

@@ -1,0 +1,50 @@
+"""A system trained, ranked by and scored by page alone, of files that lie on the server."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from annotation import jobs
+from annotation.models import Job
+from evaluation.models import Run, System
+from evaluation.services.kept import folder_of
+from evaluation.services.qrels import freeze_protocol
+from tests.web import world
+from tests.web.staff import forms, press, words
+
+pytestmark = pytest.mark.django_db
+
+
+def test_from_a_recipe_of_the_server_to_figures(corpus: str, features: Path, own: Path, data_dir: Path):
+    sources = data_dir / "sources"
+    for kind, files in (
+        ("recipes", [own]),
+        ("features", [features, features.with_name("features.ids.txt")]),
+    ):
+        (sources / kind).mkdir(parents=True)
+        for file in files:
+            shutil.copy(file, sources / kind)
+    ada = world.signed_in("ada", "researcher")
+    press(ada, "/evaluation/train/", "Train it", name="mine", recipe="own.toml", features="features.npy")
+    assert jobs.run(Job.objects.get().pk) == Job.DONE
+    system = System.objects.get()
+    assert (str(system.created_by), system.job) == ("ada", Job.objects.get())
+    page = words(ada.get("/evaluation/systems/mine/"))
+    assert "Trained by a recipe" in page and "recipe.name own" in page and "training_images 36" in page
+    assert str(sources / "features" / "features.npy") in page and system.digest in page
+    press(ada, "/evaluation/systems/mine/", "Rank", split="test")
+    assert jobs.run(Job.objects.latest("pk").pk) == Job.DONE
+    freeze_protocol(name="pool", corpus=corpus, protocol="one caption", split="test")
+    shown = ada.get("/evaluation/runs/mine-search/")
+    assert "12 queries of pool version 1" in words(shown)
+    assert {one["measure"]: one["value"] for one in shown.context["figures"]["measures"]}["R@10"] > 0.8
+    assert set(Run.objects.values_list("made_by__name", "split", "system_digest")) == {
+        ("mine", "test", system.digest)
+    }
+    shutil.rmtree(folder_of("mine"))
+    shown = ada.get("/evaluation/systems/mine/")
+    assert "What was kept of it is missing" in words(shown)
+    assert not any("Rank" in form.buttons for form in forms(shown))
