@@ -57,7 +57,9 @@ def draw(data: Table) -> Figure:
     ends: dict[object, float] = {}
     for (_, system), points in lines.items():
         ends[system] = max(ends.get(system, 0.0), float(points[-1]["share"]))
-    named = sorted(ends, key=lambda system: -ends[system])[:COLOURED]
+    best = sorted(ends, key=lambda system: -ends[system])[:COLOURED]
+    # In the order of the report's tables: so a system has the same colour in all its figures.
+    named = [system for system in ends if system in best]
     looks = {system: look(number) for number, system in enumerate(named)}
     names = [short(str(system)) for system in named]
     figure, panels = canvas(len(measures), height=2.6 + legend_height(names), share_y=True)

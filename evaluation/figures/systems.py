@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evaluation.figures.base import Plot, figure_kind, grouped
-from evaluation.figures.style import COLOURED, MUTED, canvas, grid, legend, legend_height, look, short
+from evaluation.figures.style import COLOURED, MUTED, Look, canvas, grid, legend, legend_height, look, short
 from evaluation.metrics.table import METRICS
 from evaluation.reporting.directions import Direction
 from evaluation.reporting.orders import BY_JUDGMENTS, BY_ORIGINALS, Order, first_of
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KIND = "systems"
+#: One of many systems, which has a number instead of a colour.
+LITTLE = Look(MUTED, "o", "")
+#: How near, as a share of the panel, a number stands to another at least.
+ROOM = 0.045
 
 
 def plot(directions: Sequence[Direction], orders: Sequence[Order]) -> Plot | None:
@@ -61,6 +65,8 @@ def sentence(orders: Sequence[Order]) -> str:
         else f"In {one.direction}, {one.originals} and {one.judged} have no correlation: {one.reason}."
         for one in orders
     ]
+    if orders and orders[0].systems > COLOURED:
+        said.append("Numbers are those of the data below; where points crowd, some are left out.")
     return " ".join(said) or "One system alone is in no order."
 
 
@@ -77,12 +83,13 @@ def draw(data: Table) -> Figure:
         panel.set_title(str(direction), loc="left")
         for point in points:
             x, y = float(point["original figure"]), float(point["judged figure"])
-            if few:
-                own = look(systems.index(str(point["system"])))
-                panel.plot([x], [y], color=own.colour, marker=own.marker, linestyle="", markersize=8)
-            else:
-                panel.plot([x], [y], color=MUTED, marker="o", linestyle="", markersize=4)
-                panel.annotate(str(point["number"]), (x, y), (3, 2), textcoords="offset points", fontsize=7)
+            own = look(systems.index(str(point["system"]))) if few else LITTLE
+            panel.plot(
+                [x], [y], color=own.colour, marker=own.marker, linestyle="", markersize=8 if few else 4
+            )
+        for point in [] if few else _apart(points):
+            place = float(point["original figure"]), float(point["judged figure"])
+            panel.annotate(str(point["number"]), place, (3, 2), textcoords="offset points", fontsize=7)
         for axis, name in (("x", str(points[0]["by originals"])), ("y", str(points[0]["by judgments"]))):
             ranks = METRICS.find(name).measure.unit == "rank"
             getattr(panel, f"set_{axis}label")(f"{name} (fewer is better)" if ranks else name)
@@ -99,3 +106,18 @@ def draw(data: Table) -> Figure:
         ]
         legend(figure, handles, names)
     return figure
+
+
+def _apart(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those points whose numbers can be read beside each other, the best of the judged first."""
+    ranges = []
+    for name in ("original figure", "judged figure"):
+        values = [float(point[name]) for point in points]
+        ranges.append((name, (max(values) - min(values)) or 1.0))
+    chosen: list[dict[str, Any]] = []
+    for point in sorted(points, key=lambda one: (-one["judged figure"], one["number"])):
+        crowded = any(
+            all(abs(point[name] - other[name]) < ROOM * wide for name, wide in ranges) for other in chosen
+        )
+        chosen += [] if crowded else [point]
+    return chosen

@@ -167,10 +167,8 @@ def _lead(one: Direction) -> list[str]:
         runs = {test.run for test in one.tests}
         apart = {test.run for test in one.tests if test.adjusted is not None and test.adjusted <= 0.05}
         word = "system" if len(runs) == 1 else "systems"
-        said.append(
-            f"Of {len(runs)} {word} held against {one.baseline}, {len(apart)} differ on at least one measure "
-            "(adjusted p <= 0.05)."
-        )
+        differ = f"{len(apart)} differ on at least one measure" if apart else "none differs on any measure"
+        said.append(f"Of {len(runs)} {word} held against {one.baseline}, {differ} (adjusted p <= 0.05).")
     return said
 
 

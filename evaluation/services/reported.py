@@ -81,6 +81,11 @@ class Asked:
     inputs: Mapping[str, Any]
 
 
+def system_of(run: Run) -> str:
+    """What made a run: the system that the registry knows, else the tag that its maker calls it by."""
+    return run.made_by.name if run.made_by is not None else run.system
+
+
 def asked(wanted: Wanted) -> Asked:
     """Raises UnknownName, UnknownMeasure, BatchRefused, NotComparable, else ReportRefused."""
     for number, word in ((wanted.rounds, "rounds"), (wanted.resamples, "resamples")):
@@ -161,7 +166,7 @@ def _baselines(runs: Mapping[str, Sequence[Run]], named: Sequence[str]) -> dict[
         its += [
             run
             for run in there
-            if run not in its and run.system and run.system in {name, *(one.system for one in its)}
+            if run not in its and system_of(run) and system_of(run) in {name, *map(system_of, its)}
         ]
         if not its:
             raise ReportRefused(
@@ -235,7 +240,7 @@ def _of_run(run: Run) -> dict[str, Any]:
     """A run with where it comes from; folders of the machine that it was read on are nobody's affair."""
     return {
         "run": run.name,
-        "system": run.system,
+        "system": system_of(run),
         "direction": run.direction,
         "digest": run.digest,
         "queries": run.query_count,
@@ -262,7 +267,7 @@ def _direction(asked: Asked, direction: str, steps: _Steps) -> Direction:
         (placed,) = place(run, [pool])
         scored[run.name] = score_placed(run, snapshot, placed, measures)
         measured.append(_measured(run, placed, scored[run.name], judged=not snapshot.pool))
-    labels = dict(zip(scored, labels_of([(run.name, run.system) for run in runs]), strict=True))
+    labels = dict(zip(scored, labels_of([(run.name, system_of(run)) for run in runs]), strict=True))
     baseline = asked.baselines[direction].name
     # In the order of `scoring.compare`, measure by measure; told run by run, since each takes its time.
     by_run = {}
@@ -327,7 +332,7 @@ def _measured(run: Run, placed: Placed, scored: Scored, *, judged: bool) -> Meas
         ranks = evaluate(placed.ranked, ["median rank"])["median rank"].per_query.tolist()
     return Measured(
         run=run.name,
-        system=run.system,
+        system=system_of(run),
         missing=scored.missing,
         scores=scored.scores,
         curves=curves,

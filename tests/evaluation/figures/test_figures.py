@@ -115,6 +115,14 @@ def test_sentences_say_what_the_numbers_say() -> None:
     )
 
 
+def test_where_points_crowd_the_best_keeps_its_number() -> None:
+    made = {f"s{n}": (0.1 + 0.001 * n, 0.2 + 0.001 * n) for n in range(9)} | {"far": (0.9, 0.9)}
+    plot = systems.plot([a_direction(made)], [])
+    assert plot is not None
+    texts = {one.text for one in ElementTree.fromstring(as_svg(plot)).iter() if one.tag.endswith("}text")}
+    assert {"9", "10"} <= texts and not {"1", "5", "8"} & texts
+
+
 def test_a_long_name_keeps_both_its_ends_in_two_lines() -> None:
     first, last = short("the-beginning-of-it-" * 8 + "the-very-end").split("\n")
     assert first.startswith("the-beginning") and last.endswith("the-very-end")
