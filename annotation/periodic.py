@@ -73,6 +73,11 @@ PERIODIC: dict[str, Periodic] = {
 }
 
 
+def add(entry: Periodic) -> None:
+    """Put an entry of another app into the table, when that app is ready."""
+    PERIODIC[entry.name] = entry
+
+
 def do(name: str) -> bool:
     """Do the entry `name` now; whether it was done: not where another is at it, nor where it failed."""
     try:

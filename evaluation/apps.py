@@ -13,9 +13,12 @@ class EvaluationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from annotation.web import access, parts  # its rows are there only now
+        from annotation import periodic  # its rows are there only now
+        from annotation.web import access, parts
+        from evaluation.services import unattended
 
         meteor.look_in(java_home=settings.JAVA_HOME, jar=settings.METEOR_JAR)
         parts.add(
             parts.Part("evaluation", _("Evaluation"), "evaluation:systems", access.RUNNING), after="campaign"
         )
+        periodic.add(periodic.Periodic("ask_next_waves", 60, unattended.ask_next_waves))

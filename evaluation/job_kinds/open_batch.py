@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from annotation.campaigns import CampaignError
 from annotation.controls import BadItem
 from annotation.exclusive import Busy
 from annotation.jobs import Progress, job_kind
+from annotation.rebuild import LayerError
+from annotation.registry import UnknownName
 from evaluation.job_progress import told_by
+from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import THRESHOLD
 from evaluation.services import batches
 from evaluation.services.next_pairs import SHARE
+from evaluation.services.stored_answers import BatchRefused
+from evaluation.services.writing import ImportRefused
 
-#: What the services of batches refuse: errors of the request, in one line. All are ValueErrors or look-ups.
-REFUSALS = (ValueError, LookupError, OSError, BadItem, Busy)
+REFUSALS = (
+    *(BadItem, BadPool, BatchRefused, Busy),
+    *(CampaignError, ImportRefused, LayerError, UnknownName),
+)
 
 
 @job_kind("open_batch", title="Opening a batch", refusals=REFUSALS)

@@ -19,6 +19,10 @@ from evaluation.models import Batch
 from evaluation.services.batches import SECONDS
 from evaluation.services.collecting import batch_named, judges_of
 from evaluation.services.phases import Tell, silent
+from evaluation.services.stored_answers import BatchRefused
+
+#: The state of a campaign that asks nobody any more.
+CLOSED = "closed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +63,17 @@ def wanted(batch: Batch, judges: dict[str, Judge] | None = None) -> TopUp:
 def top_up(name: str, *, actor: Any = None, tell: Tell = silent) -> TopUp:
     """Discard the judges of a batch whose answers do not count, so that others are asked; what it came to.
 
-    `actor` is the account that asks. Raises BatchRefused for an unknown batch; what `tell` raises stops
+    `actor` is the account that asks. Raises BatchRefused for an unknown batch, and for one whose campaign is
+    closed, as nobody can be asked again; what `tell` raises stops
     it between two images, and the next call does what is left.
     """
     batch = batch_named(name)
     found = wanted(batch)
+    if found.judges and batch.campaign.state == CLOSED:
+        raise BatchRefused(
+            f"the campaign of batch {name!r} is closed: nobody can be asked again; collecting leaves those "
+            "judges out as it is"
+        )
     for number, (judge, why) in enumerate(found.judges.items()):
 
         def step(done: int, total: int, number: int = number) -> None:

@@ -115,6 +115,8 @@ def _written(batch: Batch, found: Pooled, wave: Wave, unlikely: Integers, actor:
     waves: dict[str, Any] = {**batch.waves, "tau": None if isnan(wave.tau) else wave.tau}
     numbers = dict(batch.numbers)
     with sql.writing():
+        if Batch.objects.select_for_update().get(pk=batch.pk).waves != batch.waves:
+            raise BatchRefused(f"batch {batch.name!r} was advanced meanwhile; look again")
         if len(wave.pairs):
             fillers: dict[str, list[str]] = {}
             for image, caption in found.called(unlikely):

@@ -9,13 +9,16 @@ import pytest
 from django.core.management import CommandError
 
 from annotation import discard, jobs
-from annotation.models import Campaign, Job, Judgment, OpenImage, Task
+from annotation.campaigns import close, pause, resume
+from annotation.models import Campaign, Job, Judgment, OpenImage, Standing, Task
+from annotation.periodic import do
 from annotation.selectors.pair_judgments import asked_pairs
 from evaluation.models import Batch
 from evaluation.services.batch_state import state
 from evaluation.services.batches import launch, plan
 from evaluation.services.collecting import collect
 from evaluation.services.stored_answers import BatchRefused
+from evaluation.services.topping_up import top_up
 from evaluation.services.waves import STABLE, advance
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs
@@ -109,6 +112,35 @@ def test_a_wave_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], monk
     again = jobs.enqueue(kind="next_wave", arguments={"batch": "first"})
     assert jobs.run(again.pk) == Job.FAILED
     assert "are to come" in Job.objects.get(pk=again.pk).error
+
+
+def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> None:
+    batch = opened(pooled_runs)
+    assert do("ask_next_waves") and not Job.objects.exists()
+    answer(batch, 1)
+    standing = Standing.objects.filter(items__gt=0).order_by("id")[0]
+    Standing.objects.filter(pk=standing.pk).update(known=10, right=6)
+    assert do("ask_next_waves") and not Job.objects.exists(), "its judge is to be discarded first"
+    Standing.objects.filter(pk=standing.pk).update(known=10, right=7)
+    pause(campaign=batch.campaign, reason="noon")
+    assert do("ask_next_waves") and not Job.objects.exists()
+    resume(campaign=batch.campaign)
+    assert do("ask_next_waves") and do("ask_next_waves")
+    job = Job.objects.get()
+    assert jobs.run(job.pk) == Job.DONE and Batch.objects.get().waves["asked"][1:]
+    answer(batch, 2)
+    Job.objects.update(state=Job.FAILED)
+    assert do("ask_next_waves") and Job.objects.count() == 1, "a failed one is left to people"
+
+
+def test_a_closed_campaign_asks_nobody_again(pooled_runs: list[str]) -> None:
+    batch = opened(pooled_runs)
+    answer(batch, 1)
+    Standing.objects.filter(items__gt=0).update(known=10, right=6)
+    close(campaign=batch.campaign)
+    with pytest.raises(BatchRefused, match="is closed: nobody can be asked again"):
+        top_up("first")
+    assert not Judgment.objects.filter(void=True).exists()
 
 
 def test_graded_pairs_are_asked_in_waves_too(pooled_runs: list[str]) -> None:
