@@ -22,6 +22,9 @@ const QUIET = 400;
 
 const mounted = new WeakMap();
 
+// Points as a field has them: "62,82 130,99".
+const marksIn = (text) => text.split(" ").filter(Boolean).map((mark) => mark.split(",").map(Number));
+
 // Make the editor of `root` work; the function returned takes everything away again. Doing it twice is once.
 export function mount(root = document) {
   const editor = root.querySelector("[data-editor]");
@@ -46,6 +49,8 @@ function start(editor, frame) {
   const form = ("regions" in editor.dataset ? makeRegions : makeFields)(editor, size, smallest);
   const sheet = makeSheet(frame, size);
   const loupe = makeLoupe(frame, size);
+  // Points of a box that is not finished stand in the form too, and so in what is kept of it over a reload.
+  const unfinished = editor.querySelector("[name=points]") ?? { value: "" };
   let points = [];
   let typed = 0;
   let over = null;
@@ -72,6 +77,7 @@ function start(editor, frame) {
   const show = () => {
     const box = form.box();
     form.check(missing());
+    unfinished.value = points.length % EXTREMES ? points.join(" ") : "";
     sheet.show(box, points);
     form.draw?.(sheet);
     if (clear) clear.hidden = !box && !points.length;
@@ -176,12 +182,24 @@ function start(editor, frame) {
     commit(`typed ${typed}`);
   }, { signal });
   editor.addEventListener("change", () => { typed += 1; }, { signal });
+  // What was kept over a reload is put into the fields of a page that works already; it can be taken back point
+  // by point, as it came.
+  const mark = (text) => {
+    const marks = marksIn(text);
+    if (marks.length) board.begin();
+    for (let n = 1; n <= marks.length; n += 1) {
+      points = marks.slice(0, n);
+      commit();
+    }
+    show();
+  };
+  editor.addEventListener("restored", ({ detail }) => mark(detail.points ?? ""), { signal });
   const resized = new ResizeObserver(show);
   resized.observe(sheet.svg);
   frame.classList.add("is-drawn-on");
   const helps = [...within.querySelectorAll("[data-with-editor]")];
   for (const help of helps) help.hidden = false;
-  show();
+  mark(unfinished.value);
   steps();
   tell();
 

@@ -79,6 +79,23 @@ def test_undo_takes_back_one_point_and_redo_puts_it_there_again(editor: Page):
     assert box(editor) == TIGHT
 
 
+def test_the_points_of_an_unfinished_box_are_there_after_a_reload(editor: Page):
+    for point in POINTS[:3]:
+        click(editor, *point)
+    # Drafts are kept as a page is left, at the latest.
+    editor.reload()
+    shown(editor)
+    expect(editor.locator(".points .light")).to_have_count(3)
+    editor.keyboard.press("Control+z")
+    assert marks(editor) == 2
+    for point in POINTS[2:]:
+        click(editor, *point)
+    assert box(editor) == TIGHT
+    editor.get_by_role("button", name="Send this box").click()
+    answered(editor, q.BOX_DRAWING, 1)
+    assert kept() == (TIGHT, "extreme")
+
+
 def test_escape_takes_back_the_points_of_an_unfinished_box(editor: Page):
     for point in POINTS[:3]:
         click(editor, *point)

@@ -268,3 +268,22 @@ def test_the_page_is_no_wider_than_the_window(work: Campaign, open_page: Open, w
     drag(page, *PLACES[0])
     page.locator(".region summary").first.click()
     assert overflow(page) <= 0
+
+
+def test_half_set_points_of_a_second_region_are_there_after_a_reload(work: Campaign, open_page: Open):
+    page = open_page()
+    opened(page)
+    drag(page, *PLACES[0])
+    page.keyboard.type(WORDS[0])
+    by_points(page)
+    left, top, right, bottom = BOXES[1]
+    middle = ((left + right) // 2, (top + bottom) // 2)
+    points = ((left, middle[1]), (middle[0], top), (right, middle[1]), (middle[0], bottom))
+    for point in points[:2]:
+        click(page, *point)
+    page.reload()
+    shown(page)
+    expect(page.locator(".points .light")).to_have_count(2)
+    for point in points[2:]:
+        click(page, *point)
+    assert [corners(page, number) for number in (1, 2)] == [[str(edge) for edge in box] for box in BOXES[:2]]

@@ -57,5 +57,6 @@ function fill(desk, fields) {
   for (const field of desk.querySelectorAll("[data-editor] input:not([type=hidden])")) {
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }
+  desk.querySelector("[data-editor]")?.dispatchEvent(new CustomEvent("restored", { detail: fields }));
   if (fields.flag || fields.comment) desk.querySelector(".report").open = true;
 }
