@@ -18,14 +18,14 @@ from annotation.selectors.campaign import costs, money, tasks
 from annotation.selectors.jobs import Job
 from annotation.selectors.pair_judgments import Judge
 from annotation.web.access import RUNNING, for_roles
-from annotation.web.staff import account_of, query, said
+from annotation.web.staff import account_of, said
 from evaluation.grades import GRADED_RULES
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.qrels import RULES, rule_named
 from evaluation.services.batch_state import BatchState, kept_state
 from evaluation.services.next_pairs import USUAL
 from evaluation.services.writing import ImportRefused, check_name
-from evaluation.web.frame import asked, framed
+from evaluation.web.frame import asked, framed, newest
 from evaluation.web.job_lines import NEWEST, job_lines
 
 #: Batches on a page, and judges on a batch's.
@@ -68,20 +68,16 @@ class JudgeLine:
 @for_roles(*RUNNING)
 def listing(request: HttpRequest) -> HttpResponse:
     """All batches, the newest first, and the newest that are being opened."""
-    found = Batch.objects.select_related("campaign__corpus", "corpus", "judgments").order_by("-pk")
-    before = asked(request.GET, "before")
-    if before.isascii() and before.isdigit() and len(before) < 19:
-        found = found.filter(pk__lt=int(before))
-    rows = list(found[: PAGE + 1])
+    found = Batch.objects.select_related("campaign__corpus", "corpus", "judgments")
+    page = newest(found, request.GET, number=PAGE)
     lines = job_lines(OPENING, here=request.path, leads=leads)
     return render(
         request,
         "evaluation/batches.html",
         framed(
             "batches",
-            lines=[_line(row) for row in rows[:PAGE]],
-            first="?" if before else "",
-            later=query(before=rows[PAGE - 1].pk) if len(rows) > PAGE else "",
+            lines=[_line(row) for row in page.rows],
+            page=page,
             jobs=lines,
             live=any(job.live for job in lines),
         ),

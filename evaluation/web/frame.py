@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
@@ -30,6 +31,24 @@ TABS = (
 def framed(tab: str, **more: Any) -> dict[str, Any]:
     """What every page of evaluation needs: the tabs, and which of them this page belongs to."""
     return {"tab": tab, "tabs": TABS, **more}
+
+
+class Newest(NamedTuple):
+    """A page of rows, the newest first; `first` and `later` are the addresses of the others, "" for none."""
+
+    rows: list[Any]
+    first: str
+    later: str
+
+
+def newest(found: QuerySet[Any], given: QueryDict, *, number: int) -> Newest:
+    """The page of `number` rows that an address asks for: those before the row that it names."""
+    found, before = found.order_by("-pk"), asked(given, "before")
+    if before.isascii() and before.isdigit() and len(before) < 19:
+        found = found.filter(pk__lt=int(before))
+    rows = list(found[: number + 1])
+    later = f"?before={rows[number - 1].pk}" if len(rows) > number else ""
+    return Newest(rows[:number], "?" if before else "", later)
 
 
 def all_asked(query: QueryDict, name: str) -> list[str]:

@@ -21,7 +21,7 @@ from annotation.exclusive import Busy
 from annotation.registry import UnknownName
 from annotation.selectors.jobs import Job
 from annotation.web.access import RUNNING, for_roles
-from annotation.web.staff import account_of, query, said
+from annotation.web.staff import account_of, said
 from evaluation.metrics.table import METRICS, UnknownMeasure
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
 from evaluation.ranked_runs import NotComparable
@@ -31,7 +31,7 @@ from evaluation.services.reported import MEASURES, RESAMPLES, ReportRefused, Wan
 from evaluation.services.reported import asked as resolved
 from evaluation.services.writing import ImportRefused, check_name
 from evaluation.significance.randomisation import ROUNDS
-from evaluation.web.frame import all_asked, asked, framed
+from evaluation.web.frame import all_asked, asked, framed, newest
 from evaluation.web.job_lines import job_lines
 from evaluation.web.splits import NotOffered, whole_in
 
@@ -58,20 +58,16 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 @for_roles(*RUNNING)
 def listing(request: HttpRequest) -> HttpResponse:
     """All reports, the newest first, and those that are being built."""
-    found = Report.objects.select_related("corpus", "qrels").order_by("-pk")
-    before = asked(request.GET, "before")
-    if before.isascii() and before.isdigit() and len(before) < 19:
-        found = found.filter(pk__lt=int(before))
-    rows = list(found[: PAGE + 1])
+    found = Report.objects.select_related("corpus", "qrels")
+    page = newest(found, request.GET, number=PAGE)
     lines = job_lines(KINDS, here=request.path, leads=_leads)
     return render(
         request,
         "evaluation/reports.html",
         framed(
             "reports",
-            reports=[(row, len(row.inputs["runs"]), reports.outdated(row)) for row in rows[:PAGE]],
-            first="?" if before else "",
-            later=query(before=rows[PAGE - 1].pk) if len(rows) > PAGE else "",
+            reports=[(row, len(row.inputs["runs"]), reports.outdated(row)) for row in page.rows],
+            page=page,
             jobs=lines,
             live=any(line.live for line in lines),
         ),

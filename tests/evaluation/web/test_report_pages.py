@@ -20,6 +20,7 @@ from evaluation.services import reports
 from evaluation.services.qrels import freeze_protocol
 from evaluation.services.reported import Wanted
 from evaluation.services.runs import import_run
+from evaluation.web import reports as report_pages
 from tests.evaluation.database.conftest import matrix_file
 
 pytestmark = pytest.mark.django_db
@@ -155,6 +156,22 @@ def test_what_changed_since_and_what_is_damaged_is_said(ada: Client, built: Repo
     (reports.folder_of("spring") / "report.json").write_text("{}")
     assert "is not as it was built" in page(ada, "/evaluation/reports/spring/")
     assert ada.get("/evaluation/reports/spring/files/report.json").status_code == 404
+
+
+def test_a_long_list_goes_on_by_the_last_row(
+    ada: Client, built: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report_pages, "PAGE", 1)
+    Report.objects.create(
+        **{name: getattr(built, name) for name in ("corpus", "qrels", "inputs", "digest", "files")},
+        name="summer",
+    )
+    first = page(ada, "/evaluation/reports/")
+    assert "/reports/summer/" in first and "/reports/spring/" not in first
+    later = re.search(r'rel="next" href="([^"]+)"', first)
+    assert later is not None
+    second = page(ada, f"/evaluation/reports/{later[1]}")
+    assert "/reports/spring/" in second and 'rel="next"' not in second and 'href="?"' in second
 
 
 def test_a_report_is_removed_by_a_post(ada: Client, built: Report) -> None:
