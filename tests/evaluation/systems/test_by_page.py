@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from django.core.cache import cache
 
 from annotation import jobs
 from annotation.models import Job
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_from_a_recipe_of_the_server_to_figures(corpus: str, features: Path, own: Path, data_dir: Path):
+    cache.clear()
     sources = data_dir / "sources"
     for kind, files in (
         ("recipes", [own]),

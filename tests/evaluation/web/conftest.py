@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 
 from tests.web import world
@@ -15,6 +16,12 @@ def data_dir(tmp_path: Path, settings) -> Path:
     """A DATA_DIR that only this test knows."""
     settings.DATA_DIR = tmp_path / "data"
     return settings.DATA_DIR
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered() -> None:
+    """Figures kept from another test would answer for this one's rows."""
+    cache.clear()
 
 
 @pytest.fixture
