@@ -314,8 +314,8 @@ class BatchRun(models.Model):
 class Report(models.Model):
     """A report that was built: which files it has, and from what.
 
-    Its files stand in the folder `reports/NAME` of DATA_DIR; `files` maps each to its SHA-256. `inputs` is all
-    that it was made from, and `digest` is over that.
+    Its files stand in the folder `reports/NAME` of DATA_DIR; `files` maps each to its SHA-256. `inputs` is
+    all that it was made from, and `digest` is over that.
     """
 
     corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="reports")

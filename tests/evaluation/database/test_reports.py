@@ -267,6 +267,27 @@ def test_where_nobody_found_anything_relevant_figures_are_absent_and_say_so(
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_grades_are_scored_by_their_gain_too(runs: list[str], corpus: str, tmp_path: Path) -> None:
+    file = tmp_path / "expert.txt"
+    grades = {image: (4, 4, 4) if number else (1, 2, 2) for number, image in enumerate(IMAGES)}
+    file.write_text("".join(f"{image}\t{image}#2\t{a}\t{b}\t{c}\n" for image, (a, b, c) in grades.items()))
+    import_judgments(corpus=corpus, path=file, format="flickr8k-expert", name="expert")
+    freeze_qrels(name="q", corpus=corpus, judgments="expert", rule="mean_grade", originals=False)
+    found = built(wanted(runs))["findings"]
+    direction = found["directions"][0]
+    assert direction["measures"] == [*MEASURES, "nDCG@10"]
+    good = direction["systems"][0]["figures"]
+    assert good["nDCG@10"]["value"] == 1
+    assert found["judging"]["scale"] == [1, 2, 4]
+    assert set(found["judging"]["coefficients"]) == {
+        "Krippendorff's alpha, nominal",
+        "Krippendorff's alpha, ordinal",
+        "Krippendorff's alpha, interval",
+        "Fleiss' kappa",
+    }
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_under_a_protocol_nobody_judged(runs: list[str], corpus: str) -> None:
     freeze_protocol(name="q", corpus=corpus, protocol="one caption", number=2)
     found = built(wanted(runs))
