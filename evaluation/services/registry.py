@@ -19,6 +19,7 @@ from annotation import audit
 from annotation.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.models import Run, System
+from evaluation.selectors import run_named
 from evaluation.services.kept import folder_of
 from evaluation.services.origins.base import of_stored
 from evaluation.services.origins.runs import RUNS
@@ -142,9 +143,7 @@ def link_run(run: str, tag: str, wanted: Wanted = BY_COMMAND) -> None:
 
 def remove_run(*, name: str, actor: Any = None) -> None:
     """Remove a run and its rankings; raises InUse where a batch or a report was made from it."""
-    row = Run.objects.filter(name=name, published=True).first()
-    if row is None:
-        raise UnknownName(f"unknown run {name!r}")
+    row = run_named(name)
     with alone(f"run.{name}", "run", name), transaction.atomic():
         audit.record(actor=actor, act="remove_run", run=name, digest=row.digest)
         try:

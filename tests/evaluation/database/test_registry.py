@@ -163,8 +163,9 @@ def test_a_system_goes_once_its_runs_are_gone(corpus, vectors, split):
         registry.remove_system(name="clip")
     assert folder_of("clip").exists()
     for direction in ("annotation", "search"):
-        registry.remove_run(name=f"clip-{direction}")
-    registry.remove_system(name="clip")
+        said("systems", "--remove-run", f"clip-{direction}")
+    assert said("systems", "--remove", "clip") == "system clip is removed\n"
+    assert said("systems") == "no systems\n"
     assert not System.objects.exists() and list(folder_of("x").parent.iterdir()) == []
 
 
@@ -185,6 +186,34 @@ def test_a_run_that_a_batch_pooled_stays(corpus, vectors, split):
     with pytest.raises(registry.InUse, match="run 'clip-search' stays: batch pool was made from it"):
         registry.remove_run(name="clip-search")
     assert run_named("clip-search").rankings.count() == 2
+
+
+def test_the_command_tells_where_systems_and_runs_come_from(corpus, vectors, split):
+    report = keep(vectors)
+    said("rank", "clip", "--split", split)
+    assert said("systems").splitlines()[2].split() == [
+        *("clip", "embeddings", "small", "clip-annotation,", "clip-search")
+    ]
+    (told,) = json.loads(said("systems", "clip", "--json"))["systems"]
+    assert (told["digest"], list(told["sources"])) == (report["sha256"], ["clip.npz"])
+    assert [run["split"] for run in told["runs"]] == [str(split)] * 2
+    with pytest.raises(CommandError, match="unknown system 'clap'; known: clip"):
+        said("systems", "clap")
+    with pytest.raises(CommandError, match="unknown run 'clap'; known: clip-annotation, clip-search"):
+        said("systems", "--remove-run", "clap")
+
+
+def test_a_ranking_that_was_stopped_goes_on_and_makes_nothing_twice(corpus, vectors, split):
+    keep(vectors)
+    job = jobs.enqueue(kind="rank", arguments={"system": "clip", "split": str(split)})
+
+    def at_search() -> bool:
+        return type(job).objects.get(pk=job.pk).phase == "ranking, search"
+
+    assert jobs.run(job.pk, stopping=at_search) == job.QUEUED
+    first = run_named("clip-annotation").pk
+    assert jobs.run(job.pk) == job.DONE
+    assert (run_named("clip-annotation").pk, Run.objects.count()) == (first, 2)
 
 
 def test_a_brought_system_is_ranked_by_a_job(corpus, vectors, split):

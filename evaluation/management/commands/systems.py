@@ -1,0 +1,91 @@
+"""`manage.py systems [NAME]`: what ranks, where it comes from, and what it ranked.
+
+python manage.py systems
+python manage.py systems clip --json
+python manage.py systems --remove-run clip-search
+python manage.py systems --remove clip
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.exclusive import Busy
+from annotation.management.base import ReportCommand, table
+from evaluation.models import Run, System
+from evaluation.services import registry
+
+_SHOWN = ("system", "origin", "recipe", "corpus")
+
+
+class Command(ReportCommand):
+    help = "List the systems and their runs, tell all about one, or remove what nothing else was made from."
+    refusals = (*ReportCommand.refusals, registry.InUse, Busy)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("name", nargs="?", default="", help="Only this one")
+        act = parser.add_mutually_exclusive_group()
+        act.add_argument("--remove", metavar="SYSTEM", help="Remove a system that has no runs")
+        act.add_argument("--remove-run", metavar="RUN", help="Remove a run that no batch or report is of")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        if options["remove"]:
+            registry.remove_system(name=options["remove"])
+            return {"removed": f"system {options['remove']}"}
+        if options["remove_run"]:
+            registry.remove_run(name=options["remove_run"])
+            return {"removed": f"run {options['remove_run']}"}
+        if options["name"]:
+            return {"systems": [_told(registry.system_row(options["name"]))]}
+        registry.adopt()
+        found = System.objects.select_related("corpus", "created_by").prefetch_related("runs")
+        return {"systems": [_told(system) for system in found]}
+
+    def show(self, report: dict[str, Any]) -> str:
+        if "removed" in report:
+            return f"{report['removed']} is removed"
+        if not report["systems"]:
+            return "no systems"
+        return table(
+            [*_SHOWN, "runs"],
+            [
+                [*(one[key] for key in _SHOWN), ", ".join(run["run"] for run in one["runs"])]
+                for one in report["systems"]
+            ],
+        )
+
+
+def _told(system: System) -> dict[str, Any]:
+    """A system and its runs as plain data."""
+    return {
+        "system": system.name,
+        "origin": system.origin,
+        "corpus": system.corpus.name,
+        "recipe": system.recipe,
+        "settings": system.settings,
+        "seed": system.seed,
+        "sources": system.sources,
+        "versions": system.versions,
+        "digest": system.digest,
+        "job": system.job_id,
+        "by": system.created_by.get_username() if system.created_by else None,
+        "created_at": system.created_at.isoformat(timespec="seconds"),
+        "runs": [_run(run) for run in sorted(system.runs.all(), key=lambda run: run.name) if run.published],
+    }
+
+
+def _run(run: Run) -> dict[str, Any]:
+    return {
+        "run": run.name,
+        "direction": run.direction,
+        "split": run.split,
+        "protocol": run.protocol,
+        "seed": run.seed,
+        "depth": run.depth,
+        "queries": run.query_count,
+        "digest": run.digest,
+        "system_digest": run.system_digest,
+    }
