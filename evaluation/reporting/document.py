@@ -97,7 +97,7 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What of a report's inputs is not as it was, a phrase each; empty where nothing changed."""
     said: list[str] = []
     old, new = before.get("qrels", {}), now["qrels"]
-    if old.get("digest") != new["digest"]:
+    if any(old.get(key) != new[key] for key in ("name", "version", "digest")):
         said.append(
             f"qrels are {new['name']} version {new['version']}, "
             f"were {old.get('name')} version {old.get('version')}"
@@ -108,8 +108,6 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
             said.append(f"run {run['run']!r} is new")
         elif run["digest"] != runs.pop(run["run"])["digest"]:
             said.append(f"run {run['run']!r} has other rankings")
-        else:
-            continue
     gone = sorted(set(runs) - {run["run"] for run in now["runs"]})
     said += [f"run {name!r} is left out" for name in gone]
     for key, word in (("settings", ""), ("batch", "batch "), ("versions", "version of ")):
@@ -119,6 +117,8 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
             for name in sorted({*olds, *news})
             if olds.get(name) != news.get(name)
         ]
+    if not said and dict(before) != dict(now):
+        said.append("what is known of the runs, or their order, is not as it was")
     return said
 
 

@@ -222,6 +222,8 @@ def _inputs(
         if batch is None
         else {
             "name": batch.batch,
+            "state": batch.state,
+            "judges": batch.judges,
             "answers": batch.answers,
             "judged": batch.judged,
             "short": batch.short,
@@ -376,10 +378,7 @@ def _judging(asked: Asked) -> tuple[Judging | None, str]:
     """What the judgments behind the qrels say, or why there is nothing to be said."""
     snapshot, wanted = asked.snapshot, asked.wanted
     if snapshot.judgments is None:
-        return (
-            None,
-            f"Nobody judged: qrels of a protocol ({snapshot.pool}) know originals alone.",
-        )
+        return None, f"Nobody judged: qrels of a protocol ({snapshot.pool}) know originals alone."
     names = names_of(snapshot.corpus.name)
 
     def read(judgments: JudgmentSet) -> list[JudgedPair]:

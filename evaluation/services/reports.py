@@ -67,12 +67,13 @@ def build(
         _recover(target)
         inquiry = asked(wanted)
         digest = digest_of(inquiry.inputs)
-        standing = _standing(target, wanted.name)
-        changes = _changes(standing, inquiry)
         row = Report.objects.filter(name=wanted.name).first() if out is None else None
+        # A folder in our place without a row is what somebody left who died.
+        standing = None if out is None and row is None else _standing(target, wanted.name)
+        changes = _changes(standing, inquiry)
         if standing is not None and not changes:
             sums = _sums(target)
-            if _whole(target, sums) and (out is not None or row is not None):
+            if _whole(target, sums) and (row is None or row.digest == digest):
                 return Built(wanted.name, str(target), True, (), tuple(sums), digest)
         if changes and not replace:
             raise ReportRefused(

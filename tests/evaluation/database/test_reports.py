@@ -225,6 +225,12 @@ def test_a_build_that_dies_leaves_what_stood_and_nothing_else(
     reports.folder_of("r").rename(data_dir / "reports" / ".r.old")
     assert reports.build(wanted(runs)).unchanged
     assert sorted(path.name for path in (data_dir / "reports").iterdir()) == ["r"]
+    # Killed before it wrote its row, it has left a folder that the row does not know, or that has none.
+    Report.objects.update(digest="0" * 64, files={})
+    assert not reports.build(wanted(runs)).unchanged
+    Report.objects.all().delete()
+    assert not reports.build(wanted(runs, seed=1)).unchanged
+    assert set(reports.report_named("r").files) == set(reports.build(wanted(runs, seed=1)).files)
 
 
 @pytest.mark.usefixtures("undrawn")

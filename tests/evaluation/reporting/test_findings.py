@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,7 +97,7 @@ def test_single_answers_have_no_agreement_and_say_so() -> None:
 
 
 def test_what_changed_is_named() -> None:
-    before = {
+    before: dict[str, Any] = {
         "qrels": {"name": "q", "version": 1, "digest": "old"},
         "runs": [{"run": "a", "digest": "1"}, {"run": "b", "digest": "2"}],
         "settings": {"seed": 0},
@@ -109,6 +110,9 @@ def test_what_changed_is_named() -> None:
         "versions": {"numpy": "1"},
     }
     assert differences(before, before) == []
+    assert differences(before, {**before, "runs": before["runs"][::-1]}) == [
+        "what is known of the runs, or their order, is not as it was"
+    ]
     assert differences(before, now) == [
         "qrels are q version 2, were q version 1",
         "run 'a' has other rankings",
