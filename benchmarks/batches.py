@@ -82,8 +82,9 @@ def _database() -> str:
     from django.core.management import call_command
 
     from annotation.intake import import_records
-    from evaluation.services.batches import launch, plan
+    from evaluation.services.batches import launch
     from evaluation.services.judgments import store_judgments
+    from evaluation.services.planning import plan
     from evaluation.services.qrels import freeze_qrels
     from evaluation.services.runs import Made, store_run
 

@@ -14,8 +14,9 @@ from annotation.registry import UnknownName
 from evaluation.job_progress import told_by
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import THRESHOLD
-from evaluation.services import batches
+from evaluation.services.batches import launch
 from evaluation.services.next_pairs import SHARE
+from evaluation.services.planning import DEPTH, plan
 from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.writing import ImportRefused
 
@@ -33,7 +34,7 @@ def open_batch(
     corpus: str,
     runs: Sequence[str],
     tasks: str = "relevance",
-    depth: int = batches.DEPTH,
+    depth: int = DEPTH,
     threshold: float | None = THRESHOLD,
     judges: int | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -46,7 +47,7 @@ def open_batch(
 ) -> dict[str, Any]:
     """Plan and launch; the result has the batch's numbers. One that stands, made from the same, stays."""
     tell = told_by(progress)
-    made = batches.plan(
+    made = plan(
         corpus=corpus,
         runs=runs,
         tasks=tasks,
@@ -61,5 +62,5 @@ def open_batch(
         tell=lambda phase, share: tell(phase, 0.8 * share),
     )
     tell("opening its questions", 0.8)
-    done = batches.launch(made, name, known_from=known_from, begin=begin, actor=progress.actor)
+    done = launch(made, name, known_from=known_from, begin=begin, actor=progress.actor)
     return {"batch": name, "unchanged": done.unchanged, **done.batch.numbers}

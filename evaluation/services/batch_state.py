@@ -27,9 +27,9 @@ from evaluation.pooling.omissions import LeftOut, leave_out
 from evaluation.pooling.pools import Integers, among, pool
 from evaluation.pooling.unlikely import FilterLoss, filter_loss
 from evaluation.qrels import AnyRule
-from evaluation.services.batches import SECONDS
 from evaluation.services.collecting import answers_of, batch_named, short_of
 from evaluation.services.next_pairs import USUAL
+from evaluation.services.planning import SECONDS
 from evaluation.services.pooled import Pooled, pooled
 from evaluation.services.stored_answers import Answers
 from evaluation.services.topping_up import TopUp, wanted

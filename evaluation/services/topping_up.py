@@ -16,9 +16,9 @@ from annotation.campaigns import OF_PAIRS
 from annotation.selectors.campaign import money
 from annotation.selectors.pair_judgments import Judge, seconds_an_answer
 from evaluation.models import Batch
-from evaluation.services.batches import SECONDS
 from evaluation.services.collecting import batch_named, judges_of
 from evaluation.services.phases import Tell, silent
+from evaluation.services.planning import SECONDS
 from evaluation.services.stored_answers import BatchRefused
 
 #: The state of a campaign that asks nobody any more.

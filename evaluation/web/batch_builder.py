@@ -29,8 +29,9 @@ from annotation.web.staff import account_of
 from evaluation.models import Batch, JudgmentSet, Run
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import THRESHOLD
-from evaluation.services.batches import DEPTH, Plan, check_known, plan
+from evaluation.services.batches import check_known
 from evaluation.services.next_pairs import SHARE
+from evaluation.services.planning import DEPTH, Plan, plan
 from evaluation.services.stored_answers import BatchRefused, reusable
 from evaluation.services.writing import ImportRefused, check_name
 from evaluation.web.frame import all_asked, asked, framed
@@ -69,7 +70,7 @@ class Wanted:
     table: Mapping[str, Any] = field(default_factory=dict)
 
     def planned(self) -> dict[str, Any]:
-        """The arguments of `batches.plan`, and of the job but for its name."""
+        """The arguments of `planning.plan`, and of the job but for its name."""
         return {
             "corpus": self.corpus,
             "runs": list(self.runs),

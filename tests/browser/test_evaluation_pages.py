@@ -15,9 +15,10 @@ from annotation.models import Corpus
 from evaluation.figures.base import Plot
 from evaluation.figures.files import as_svg
 from evaluation.services import reports
-from evaluation.services.batches import launch, plan
+from evaluation.services.batches import launch
 from evaluation.services.bringing import bring
 from evaluation.services.judgments import import_judgments
+from evaluation.services.planning import plan
 from evaluation.services.qrels import freeze_qrels
 from evaluation.services.rankings import rank
 from evaluation.services.reported import Wanted

@@ -25,8 +25,9 @@ from annotation.rebuild import LayerError
 from evaluation.pooling.active import STRATEGIES
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import THRESHOLD
-from evaluation.services.batches import DEPTH, launch, plan
+from evaluation.services.batches import launch
 from evaluation.services.next_pairs import SHARE
+from evaluation.services.planning import DEPTH, plan
 from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.writing import ImportRefused
 

@@ -11,8 +11,9 @@ from annotation import jobs
 from annotation.models import Campaign, Job, Judgment, Standing, Task
 from evaluation.models import Batch, JudgmentSet, PairAnswers, QrelsRow, QrelsSnapshot
 from evaluation.services.batch_state import state
-from evaluation.services.batches import launch, plan
+from evaluation.services.batches import launch
 from evaluation.services.collecting import batch_named
+from evaluation.services.planning import plan
 from evaluation.services.topping_up import top_up, wanted
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs

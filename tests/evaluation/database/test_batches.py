@@ -16,9 +16,10 @@ from evaluation.models import Batch, JudgmentSet, QrelsRow
 from evaluation.scoring import score
 from evaluation.selectors import judgment_set, names_of, pairs_of, run_named, snapshot_named
 from evaluation.services.batch_state import state
-from evaluation.services.batches import Plan, launch, plan
+from evaluation.services.batches import launch
 from evaluation.services.collecting import collect
 from evaluation.services.judgments import import_judgments
+from evaluation.services.planning import Plan, plan
 from evaluation.services.qrels import freeze_qrels
 from evaluation.services.stored_answers import Answers, BatchRefused
 from tests.evaluation.database.conftest import said

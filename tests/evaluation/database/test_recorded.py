@@ -12,9 +12,10 @@ from annotation.simulation.judging import Known, answer
 from annotation.simulation.workers import crowd
 from evaluation.models import PairAnswers
 from evaluation.selectors import judgment_set, names_of, pairs_of
-from evaluation.services.batches import launch, plan
+from evaluation.services.batches import launch
 from evaluation.services.collecting import collect
 from evaluation.services.judgments import import_judgments
+from evaluation.services.planning import plan
 from evaluation.services.recorded import judge_as_recorded
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import PER_SCENE, UNTESTED, a_world, runs

@@ -22,9 +22,10 @@ from evaluation.scoring import compare
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.services import reports
 from evaluation.services.batch_state import state
-from evaluation.services.batches import launch, plan
+from evaluation.services.batches import launch
 from evaluation.services.collecting import collect
 from evaluation.services.judgments import import_judgments
+from evaluation.services.planning import plan
 from evaluation.services.qrels import freeze_protocol, freeze_qrels
 from evaluation.services.registry import InUse, remove_run
 from evaluation.services.reported import MEASURES, ReportRefused, Wanted

@@ -15,8 +15,9 @@ from annotation.periodic import do
 from annotation.selectors.pair_judgments import asked_pairs
 from evaluation.models import Batch
 from evaluation.services.batch_state import state
-from evaluation.services.batches import launch, plan
+from evaluation.services.batches import launch
 from evaluation.services.collecting import collect
+from evaluation.services.planning import plan
 from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.topping_up import top_up
 from evaluation.services.waves import STABLE, advance

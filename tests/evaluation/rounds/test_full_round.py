@@ -19,9 +19,10 @@ from evaluation.models import Batch
 from evaluation.scoring import score
 from evaluation.selectors import names_of, run_named, snapshot_named
 from evaluation.services.batch_state import state
-from evaluation.services.batches import launch, plan
+from evaluation.services.batches import launch
 from evaluation.services.collecting import collect
 from evaluation.services.judgments import import_judgments
+from evaluation.services.planning import plan
 from evaluation.services.qrels import freeze_qrels
 from evaluation.services.recorded import judge_as_recorded
 from evaluation.services.runs import export_run, import_run

@@ -13,7 +13,8 @@ from django.utils.http import urlencode
 from annotation import jobs
 from annotation.models import Campaign, Job, Judgment
 from evaluation.models import Batch, QrelsSnapshot
-from evaluation.services.batches import launch, plan
+from evaluation.services.batches import launch
+from evaluation.services.planning import plan
 from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs
 
 pytestmark = pytest.mark.django_db(transaction=True)
