@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evaluation.figures.base import Plot, figure_kind, grouped
-from evaluation.figures.style import canvas, grid, legend, look
+from evaluation.figures.style import canvas, grid, legend, legend_height, look
 from evaluation.reporting.judging import Swept
 from evaluation.tables import Cell, Table
 
@@ -58,13 +58,14 @@ def sentence(swept: Swept) -> str:
 def draw(data: Table) -> Figure:
     """A line for each cut of the first, over the cuts of the second; whiskers are intervals."""
     first, second = list(data.head)[:2]
-    figure, (panel,) = canvas(height=2.9)
+    names = [f"{first} {cut:.3g}" for (cut,) in grouped(data, [first])]
+    figure, (panel,) = canvas(height=2.6 + legend_height(names))
     grid(panel)
     panel.axhline(0, color="#000000", linewidth=0.8)
     lines = grouped(data, [first])
     values = sorted({float(point[second]) for points in lines.values() for point in points})
     # Side by side, or whiskers of several lines would hide each other.
-    step = ((values[-1] - values[0]) or 1.0) * 0.008
+    step = ((values[-1] - values[0]) or 1.0) * min(0.008, 0.024 / len(lines))
     handles = []
     for number, points in enumerate(lines.values()):
         known = [point for point in points if point["kappa"] is not None]
@@ -80,5 +81,5 @@ def draw(data: Table) -> Figure:
     panel.set_ylabel("Cohen's kappa")
     panel.set_xticks(values, [f"{value:.2f}" for value in values])
     panel.set_ylim(min(0.0, panel.get_ylim()[0]), max(1.0, panel.get_ylim()[1]))
-    legend(figure, handles, [f"{first} {cut:.3g}" for (cut,) in lines])
+    legend(figure, handles, names)
     return figure

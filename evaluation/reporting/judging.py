@@ -21,7 +21,7 @@ from evaluation.agreement.thresholds import sweep
 from evaluation.formats.base import JudgedPair
 
 #: Lines and points of a sweep that can be told apart.
-MOST_ROWS, MOST_COLUMNS = 4, 12
+MOST_ROWS, MOST_COLUMNS = 8, 12
 
 
 @dataclass(frozen=True, slots=True)
