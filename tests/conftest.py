@@ -87,7 +87,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    chosen = items
+    chosen = [item for item in items if _means_something(item)]
     if config.getoption("--only-database"):
         chosen = [item for item in chosen if _uses_database(item)]
     if config.getoption("--browser-elsewhere"):
@@ -114,6 +114,13 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 def pytest_unconfigure() -> None:
     shutil.rmtree(SCRATCH, ignore_errors=True)
+
+
+def _means_something(item: pytest.Item) -> bool:
+    """Whether the test is of the database that this run has."""
+    from django.db import connection
+
+    return all(connection.vendor in mark.args for mark in item.iter_markers("only_on"))
 
 
 def _uses_database(item: pytest.Item) -> bool:

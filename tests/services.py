@@ -125,10 +125,10 @@ class Postgres:
 
 
 @contextlib.contextmanager
-def redis_server(binary: Path) -> Iterator[str]:
-    """A Redis that keeps nothing; yields its REDIS_URL."""
+def redis_server(binary: Path, *, port: int | None = None) -> Iterator[str]:
+    """A Redis that keeps nothing, at `port` or a free one; yields its REDIS_URL."""
     with _folder("redis") as folder:
-        port = free_port()
+        port = port or free_port()
         command = [str(binary), "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder)]
         command += ["--save", "", "--appendonly", "no", "--daemonize", "no"]
         url = f"redis://127.0.0.1:{port}/0"

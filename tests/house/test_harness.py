@@ -182,6 +182,9 @@ def test_the_second_run_takes_what_uses_the_database(tmp_path: Path) -> None:
             def test_server(transactional_db): pass
             @pytest.mark.django_db
             def test_marked(): pass
+            @pytest.mark.django_db
+            @pytest.mark.only_on("nobody's")
+            def test_of_a_database_that_nobody_has(): pass
             """
         )
     )

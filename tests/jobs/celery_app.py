@@ -6,6 +6,7 @@ from config.celery import app
 
 django.setup()
 
+import tests.jobs.holding  # noqa: E402
 import tests.jobs.kinds  # noqa: E402, F401  (its models need the line above)
 
 __all__ = ["app"]

@@ -48,15 +48,31 @@ class Delivery:
 
 @pytest.fixture(params=["celery", "embedded"])
 def delivery(request: pytest.FixtureRequest, tmp_path: Path) -> Delivery:
+    """Both, on whatever database."""
+    return delivered(request.param, request, tmp_path)
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("celery", marks=pytest.mark.only_on("postgresql")),
+        pytest.param("embedded", marks=pytest.mark.only_on("sqlite")),
+    ]
+)
+def installation(request: pytest.FixtureRequest, tmp_path: Path) -> Delivery:
+    """The two ways in which the product runs: each delivery on the database it goes with."""
+    return delivered(request.param, request, tmp_path)
+
+
+def delivered(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Delivery:
+    """The delivery of that name, with workers in `tmp_path`."""
     number = itertools.count()
-    if request.param == "embedded":
+    if name == "embedded":
         return Delivery("embedded", lambda: workers.started(workers.EMBEDDED, tmp_path))
     request.getfixturevalue("broker")
     url: str = request.getfixturevalue("redis_url")
 
     def worker() -> AbstractContextManager[workers.Worker]:
-        name = f"counting{next(number)}@here"
-        command = [*workers.CELERY, "--hostname", name]
+        command = [*workers.CELERY, "--hostname", f"counting{next(number)}@here"]
         return workers.started(command, tmp_path, REDIS_URL=url)
 
     return Delivery("celery", worker)

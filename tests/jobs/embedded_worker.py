@@ -7,6 +7,7 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
+import tests.jobs.holding  # noqa: E402
 import tests.jobs.kinds  # noqa: E402, F401  (its models need the line above)
 from annotation import embedded  # noqa: E402
 

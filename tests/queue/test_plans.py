@@ -12,7 +12,7 @@ from annotation import sql
 FIND = "SELECT t.id FROM annotation_task t WHERE t.id = %s"
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL keeps plans")
+@pytest.mark.only_on("postgresql")  # nobody else keeps plans
 def test_a_young_connection_plans_anew_soon_and_then_ever_later(db: None, monkeypatch: pytest.MonkeyPatch):
     clock = [1000.0]
     monkeypatch.setattr(sql, "monotonic", lambda: clock[0])

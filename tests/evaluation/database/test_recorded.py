@@ -38,7 +38,7 @@ def asked(data_dir: Path, tmp_path: Path) -> Votes:
     )
     launch(made, "first")
     pairs = made.pooled.called(made.asked)
-    votes = {pair: tuple(int((5 * like(*pair) + k) % 7 < 3) for k in range(3)) for pair in pairs}
+    votes: Votes = {pair: tuple(int((5 * like(*pair) + k) % 7 < 3) for k in range(3)) for pair in pairs}
     file = tmp_path / "old.csv"
     lines = [f"{image},{caption},{sum(given)},{3 - sum(given)}" for (image, caption), given in votes.items()]
     file.write_text("\n".join(["image,caption,yes,no", *lines]))

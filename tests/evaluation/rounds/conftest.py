@@ -15,11 +15,13 @@ from PIL import Image
 from annotation.intake import import_records
 from annotation.protocol.terms import ImageRecord
 from annotation.sample.generate import generate
-from tests.jobs.conftest import broker, delivery
+from tests.jobs.conftest import broker, installation
 
-__all__ = ["broker", "delivery"]
+__all__ = ["broker", "installation"]
 
 CORPUS = "painted"
+#: A corpus of few and small pictures, to be described in no time.
+SMALL = "small"
 IMAGES = 72
 #: A third of the images is ranked, a third is trained on, a third gives known items.
 SPLITS = ("test", "train", "val")
@@ -83,6 +85,11 @@ def data_dir(tmp_path: Path, settings) -> Path:
 def world(transactional_db: None, data_dir: Path, painted: World) -> World:
     """The painted corpus in the database."""
     import_records(name=CORPUS, records=painted.records, format="jsonl", source="painted")
+    few = [
+        replace(record, picture=_shrunk(record), width=100, height=100, layer=None)
+        for record in painted.records[:4]
+    ]
+    import_records(name=SMALL, records=few, format="jsonl", source="painted")
     return painted
 
 
@@ -91,7 +98,16 @@ def _described(record: ImageRecord) -> NDArray[np.float32]:
     assert record.picture is not None
     with Image.open(record.picture) as picture:
         small = picture.convert("RGB").resize((6, 6))
-    return np.asarray(small, dtype=np.float32).ravel() / 255
+    return (np.asarray(small).ravel() / 255).astype(np.float32)
+
+
+def _shrunk(record: ImageRecord) -> Path:
+    """The picture in 100 by 100 pixels."""
+    assert record.picture is not None
+    file = record.picture.with_suffix(".png")
+    with Image.open(record.picture) as picture:
+        picture.resize((100, 100)).save(file)
+    return file
 
 
 def _truth(records: list[ImageRecord]) -> NDArray[np.bool_]:

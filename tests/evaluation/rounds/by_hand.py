@@ -1,0 +1,63 @@
+"""Figures of runs by their definitions, from files and votes alone; the product's are held against them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluation.scoring import score
+from evaluation.selectors import run_named, snapshot_named
+from evaluation.services.runs import export_run
+from tests.evaluation.rounds.conftest import RANKED
+
+#: (image, caption) -> what was answered, 1 or 0 each.
+Votes = dict[tuple[str, str], list[float]]
+
+
+def rankings(run: str, folder: Path) -> dict[str, list[str]]:
+    """A run as a file tells it: query -> documents, best first."""
+    file = folder / f"{run}.trec"
+    file.unlink(missing_ok=True)
+    export_run(name=run, out=file)
+    found: dict[str, list[tuple[int, str]]] = {}
+    for line in file.read_text().splitlines():
+        query, _, document, rank, _, _ = line.split()
+        found.setdefault(query, []).append((int(rank), document))
+    return {query: [document for _, document in sorted(ranked)] for query, ranked in found.items()}
+
+
+def relevant_to(votes: Votes, direction: str) -> dict[str, set[str]]:
+    """Query -> what most judges held to fit it, and what is its own."""
+    found: dict[str, set[str]] = {}
+    for (image, caption), given in votes.items():
+        query, document = (image, caption) if direction == "annotation" else (caption, image)
+        own = caption == f"{image}{RANKED}"
+        found.setdefault(query, set()).update({document} if own or 2 * sum(given) > len(given) else ())
+    return found
+
+
+def figures(run: str, votes: Votes, folder: Path) -> dict[str, float]:
+    """S@1, S@3 and R-precision by their definitions."""
+    relevant = relevant_to(votes, run_named(run).direction)
+    ranked = rankings(run, folder)
+    assert set(ranked) == set(relevant)
+    found = {
+        f"S@{k}": np.mean([bool(relevant[query] & set(ranked[query][:k])) for query in ranked])
+        for k in (1, 3)
+    }
+    precision = [
+        len(relevant[query] & set(ranked[query][: len(relevant[query])])) / len(relevant[query])
+        for query in ranked
+    ]
+    return {**{name: float(value) for name, value in found.items()}, "R-precision": float(np.mean(precision))}
+
+
+def against(run: str, qrels: str, votes: Votes, folder: Path) -> dict[str, float]:
+    """The product's figures of a run, which are those by definition."""
+    measures = ["S@1", "S@3", "R-precision"]
+    found = score(run_named(run), snapshot_named(qrels), measures)
+    values = {name: one.value for name, one in found.scores.items()}
+    assert values == pytest.approx(figures(run, votes, folder))
+    return values

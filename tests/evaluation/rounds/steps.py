@@ -1,0 +1,96 @@
+"""The steps of a round: jobs that workers do, runs made elsewhere, and what the rows say was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from annotation import jobs
+from annotation.models import Item, Job, Judgment
+from annotation.protocol.paging import CONTROL, ROLES, WANTED
+from evaluation.models import Batch
+from evaluation.selectors import names_of
+from evaluation.services.runs import import_run
+from tests.evaluation.database.conftest import matrix_file
+from tests.evaluation.rounds.by_hand import Votes
+from tests.evaluation.rounds.conftest import CORPUS, PLACE, RANKED, World
+from tests.jobs.workers import wait_for
+
+SETTINGS: dict[str, Any] = {"trust": {"qualification": False}}
+GOOD, BAD = {"careful": 8}, {"always_yes": 2, "random": 2}
+DEPTH = 4
+
+
+def worked(kind: str, **arguments: Any) -> dict[str, Any]:
+    """What a job of this kind came to, once a worker has done it."""
+    result = wait_for(jobs.enqueue(kind=kind, arguments=arguments), Job.DONE).result
+    assert isinstance(result, dict)
+    return result
+
+
+def trained(world: World, name: str, recipe: str) -> list[str]:
+    """A system trained by a worker on the split `train`, and its runs over `test`."""
+    worked("train_system", **training(world, name, recipe))
+    return [run["run"] for run in worked("rank", system=name, split="test")["runs"]]
+
+
+def training(world: World, name: str, recipe: str) -> dict[str, Any]:
+    """What to ask for when a system is to be trained on the painted pictures' features."""
+    files = {"features": str(world.features), "ids": str(world.ids)}
+    return {"name": name, "recipe": recipe, "corpus": CORPUS, **files}
+
+
+def opening(name: str, runs: Sequence[str]) -> dict[str, Any]:
+    """What to ask for when a batch is to be opened."""
+    usual = {"corpus": CORPUS, "depth": DEPTH, "threshold": None, "settings": SETTINGS, "reuse": []}
+    return {"name": name, "runs": list(runs), "known_from": "val", **usual}
+
+
+def uploaded(folder: Path, name: str, world: World, *, truth: float, seed: int) -> list[str]:
+    """A matrix of scores made elsewhere: so much of the truth, the rest is chance."""
+    noise = np.random.default_rng(seed).standard_normal(world.truth.shape)
+    captions = [f"{image}{RANKED}" for image in world.asked]
+    file = matrix_file(folder, name, truth * world.truth + noise, list(world.asked), captions)
+    runs = []
+    for direction in ("annotation", "search"):
+        run = f"{name}-{direction}"
+        import_run(name=run, corpus=CORPUS, path=file, format="scores", direction=direction, system=name)
+        runs.append(run)
+    return runs
+
+
+def judged(names: Sequence[str], world: World) -> Votes:
+    """What judges of these batches said of each pair, read from the rows themselves; own pairs besides."""
+    call = names_of(CORPUS)
+    by_place = {(call.owner[c], call.number[c]): call.caption_name[c] for c in call.owner}
+    votes: Votes = {(image, f"{image}{RANKED}"): [] for image in world.asked}
+    rows = Judgment.objects.filter(campaign__name__in=names, void=False, image__isnull=False)
+    seen = set()
+    for worker, content in rows.order_by("pk").values_list("worker", "content"):
+        assert content is not None
+        for block in content["blocks"]:
+            for (owner, place), role, yes in zip(
+                block["captions"], block["roles"], block["yes"], strict=True
+            ):
+                if ROLES[role] == CONTROL:
+                    continue
+                pair = (call.image_name[block["image"]], by_place[owner, place])
+                if (worker, pair) not in seen:
+                    seen.add((worker, pair))
+                    votes.setdefault(pair, []).append(float(yes))
+    return votes
+
+
+def asked(batch: Batch) -> set[tuple[int, int]]:
+    """(image, caption's image) of all pairs that pages of a batch ask about and want."""
+    contents = Item.objects.filter(task__campaign=batch.campaign).values_list("content", flat=True)
+    found = set()
+    for content in contents:
+        for (owner, place), role in zip(content["captions"], content["roles"], strict=True):
+            assert place == PLACE
+            if ROLES[role] == WANTED:
+                found.add((content["image"], owner))
+    return found

@@ -1,0 +1,121 @@
+"""Flickr8k's crowd as the judge: systems of its photographs, pooled and judged as recorded 14 years ago.
+
+Those rankings are cut to pairs that the crowd judged, so what a batch finds must be what the file alone
+says, at any depth. Of the few pairs that more than three people judged, three votes count in either case.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from annotation.formats import FORMATS
+from annotation.intake import import_records
+from evaluation.models import Run
+from evaluation.services.batch_state import state
+from evaluation.services.batches import launch, plan
+from evaluation.services.collecting import collect
+from evaluation.services.judgments import import_judgments
+from evaluation.services.qrels import freeze_qrels
+from evaluation.services.rankings import rank
+from evaluation.services.recorded import judge_as_recorded
+from evaluation.services.runs import import_run
+from evaluation.services.systems import Sources, train_system
+from tests.evaluation.rounds.by_hand import Votes, against, rankings
+from tests.evaluation.rounds.conftest import RANKED
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CORPUS, JUDGES = "flickr8k", 3
+RECIPES = {"near": ("NN5-F1-idf", "linear"), "few": ("BoW1", "linear"), "five": ("BoW5", "linear")}
+
+
+@pytest.fixture
+def votes(real_data: Path) -> Votes:
+    """What the crowd said of pairs of those images that there are photographs of."""
+    there = {file.name for file in (real_data / "flickr8k" / "thumbnails").iterdir()}
+    found: Votes = {}
+    for line in (real_data / "flickr8k" / "CrowdFlowerAnnotations.txt").read_text().splitlines():
+        image, caption, _, yes, no = line.split("\t")
+        if image in there and caption.partition("#")[0] in there:
+            found[image, caption] = [1.0] * int(yes) + [0.0] * int(no)
+    return found
+
+
+@pytest.fixture
+def photographs(votes: Votes, real_data: Path, transactional_db: None, data_dir: Path) -> None:
+    """The corpus of photographs, and the judgments of its crowd."""
+    folder = real_data / "flickr8k"
+    records = FORMATS.get("flickr8k").read(folder, images=folder / "thumbnails")
+    pictured = [record for record in records if record.picture is not None]
+    import_records(name=CORPUS, records=pictured, format="flickr8k", source="flickr8k")
+
+
+def test_a_batch_judged_by_the_real_crowd_says_what_its_file_says(
+    photographs: None, votes: Votes, real_data: Path, tmp_path: Path
+) -> None:
+    crowd = tmp_path / "crowd.csv"
+    crowd.write_text(
+        "image,caption,yes,no\n"
+        + "".join(f"{i},{c},{given.count(1.0)},{given.count(0.0)}\n" for (i, c), given in votes.items())
+    )
+    import_judgments(name="crowd", corpus=CORPUS, path=crowd, format="table")
+    runs = [
+        run
+        for name, recipe in RECIPES.items()
+        for run in judged_runs(name, recipe, votes, real_data, tmp_path)
+    ]
+    made = plan(
+        corpus=CORPUS, runs=runs, depth=20, threshold=None, settings={"trust": {"qualification": False}}
+    )
+    owners = {image for image, _ in votes} | {caption.partition("#")[0] for _, caption in votes}
+    own = {(image, f"{image}{RANKED}") for image in owners}
+    assert (made.pooled_pairs, made.originals) == (len(own | set(votes)), len(own))
+    launch(made, "first")
+    done = judge_as_recorded("first", "crowd", patience=0)
+    assert done.tally.amiss == [] and state("first").short == 0
+    freeze_qrels(name="pooled", corpus=CORPUS, judgments=collect("first").judgments)
+
+    assert Counter(map(len, votes.values()))[JUDGES] > 0.98 * len(votes)
+    cast = {**{pair: given[:JUDGES] for pair, given in votes.items()}, **{pair: [] for pair in own}}
+    held = {run: against(run, "pooled", cast, tmp_path) for run in runs}
+    assert all(0 < value <= 1 for values in held.values() for value in values.values())
+
+
+def judged_runs(name: str, recipe: tuple[str, str], votes: Votes, real_data: Path, folder: Path) -> list[str]:
+    """A system trained on the photographs' features, and its rankings of what the crowd judged."""
+    base, kernel = recipe
+    own = folder / f"{name}.toml"
+    own.write_text(f'extends = "{base}"\n[image]\nkernel = "{kernel}"\npower = 1\n')
+    features = real_data / "features"
+    sources = Sources(
+        features=str(features / "flickr8k_1000_squeezenet_fire9_512.npy"),
+        ids=str(features / "flickr8k_1000_names.txt"),
+    )
+    train_system(name=name, recipe=str(own), corpus=CORPUS, sources=sources)
+    kept = []
+    for whole in rank(system=name, split="test"):
+        turned = whole.direction == Run.SEARCH
+        file = folder / f"{whole.run}-judged.trec"
+        lines = []
+        for query, documents in rankings(whole.run, folder).items():
+            pairs = [(d, query) if turned else (query, d) for d in documents]
+            judged = [d for d, pair in zip(documents, pairs, strict=True) if pair in votes or own_pair(pair)]
+            lines += [f"{query} Q0 {d} {n} {-n} {name}\n" for n, d in enumerate(judged, start=1)]
+        file.write_text("".join(lines))
+        import_run(
+            name=f"{whole.run}-judged",
+            corpus=CORPUS,
+            path=file,
+            format="trec",
+            direction=whole.direction,
+            system=name,
+        )
+        kept.append(f"{whole.run}-judged")
+    return kept
+
+
+def own_pair(pair: tuple[str, str]) -> bool:
+    return pair[1] == f"{pair[0]}{RANKED}"

@@ -1,0 +1,167 @@
+"""Each job of a round killed in its midst, cancelled in each of its phases, and left without its broker.
+
+It goes on, or ends as asked; in the end all stands once, as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation import jobs
+from annotation.jobs.rows import LOST
+from annotation.models import Campaign, Job, Judgment
+from annotation.rehearsal.soundness import violations
+from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
+from evaluation.services import reports
+from evaluation.services.batch_state import state
+from evaluation.services.judgments import import_judgments
+from evaluation.services.recorded import judge_as_recorded
+from evaluation.services.systems import folder_of
+from tests import services
+from tests.conftest import need
+from tests.evaluation.rounds.conftest import CORPUS, SMALL, World
+from tests.evaluation.rounds.steps import BAD, GOOD, opening, training, uploaded
+from tests.jobs import workers
+from tests.jobs.conftest import Delivery, sending_to
+from tests.jobs.holding import held, hold
+from tests.jobs.test_deliveries import pass_time
+from tests.jobs.workers import wait_for, wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@dataclass
+class Round:
+    """What has to be asked for, one job after the other, and the crowd's turns between them."""
+
+    world: World
+    recipe: str
+    runs: list[str]
+
+    def jobs(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """(kind, a phase in its midst, its arguments)."""
+        yield "extract_features", "describing pictures", {"corpus": SMALL}
+        yield "train_system", "image kernel", training(self.world, "kcca", self.recipe)
+        yield "rank", "ranking, annotation", {"system": "kcca", "split": "test"}
+        yield "open_batch", "opening its questions", opening("first", [*self.runs, "kcca-search"])
+        judge_as_recorded("first", "truth", mix={**GOOD, **BAD}, seed=1, patience=0)
+        yield "top_up_batch", "asking pages again", {"batch": "first"}
+        judge_as_recorded("first", "truth", mix=GOOD, seed=2, patience=0)
+        yield "collect_judgments", "reading answers", {"batch": "first"}
+        frozen = {"name": "pooled", "corpus": CORPUS, "judgments": "first"}
+        yield "freeze_qrels", "writing qrels", frozen
+        yield "settle_batch", "reading answers", {"batch": "first", "qrels": "pooled"}
+        told = {"name": "first", "qrels": "pooled", "batch": "first", "runs": self.runs}
+        yield "build_report", "putting it in place", {**told, "rounds": 50, "resamples": 50}
+
+    def check(self) -> None:
+        """All stands once, and nothing was judged, paid or counted twice."""
+        assert Run.objects.filter(published=True).count() == len(self.runs) + 2 == Run.objects.count()
+        assert Batch.objects.count() == Campaign.objects.count() == 1
+        assert JudgmentSet.objects.filter(published=True).count() == 2 == JudgmentSet.objects.count()
+        assert QrelsSnapshot.objects.get().version == 1
+        report = Report.objects.get()
+        folder = reports.folder_of(report.name)
+        assert {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()} == set(
+            report.files
+        )
+        assert {entry.name for entry in folder.parent.iterdir()} == {report.name}
+        now = state("first")
+        assert (now.short, now.open, now.judgments) == (0, 0, "first")
+        campaign = Campaign.objects.get()
+        assert not any(violations(campaign).values())
+        answers = Judgment.objects.filter(campaign=campaign)
+        assert answers.count() == answers.values("assignment").distinct().count()
+        assert set(answers.filter(void=True).values_list("worker__pseudonym", flat=True)) <= {
+            f"sim1-{kind}-{n:02}" for kind, number in BAD.items() for n in range(1, number + 1)
+        }
+
+
+@pytest.fixture
+def a_round(world: World, recipes: dict[str, str], tmp_path: Path) -> Round:
+    import_judgments(name="truth", corpus=CORPUS, path=world.judgments, format="table")
+    return Round(world, recipes["kcca"], uploaded(tmp_path, "oracle", world, truth=3.0, seed=1))
+
+
+def test_each_job_of_a_round_outlives_its_killed_worker(
+    installation: Delivery, a_round: Round, data_dir: Path
+) -> None:
+    for kind, phase, arguments in a_round.jobs():
+        hold(data_dir).write_text(phase)
+        job = jobs.enqueue(kind=kind, arguments=arguments)
+        with installation.worker() as worker:
+            wait_until(
+                held(data_dir).exists,
+                f"{kind} to come to {phase!r}; it is {Job.objects.get(pk=job.pk).phase!r}",
+            )
+            worker.kill()
+        hold(data_dir).unlink()
+        held(data_dir).unlink()
+        assert Job.objects.get(pk=job.pk).state == Job.RUNNING
+        pass_time(seconds=LOST + 1)
+        assert jobs.sweep() == jobs.Swept(again=1)
+        with installation.worker():
+            assert wait_for(job, Job.DONE).attempts == 2
+    a_round.check()
+
+
+def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(a_round: Round) -> None:
+    for kind, _, arguments in a_round.jobs():
+        job = jobs.enqueue(kind=kind, arguments=arguments)
+        seen: set[str] = set()
+
+        def cancel_once_a_phase(job: Job = job, seen: set[str] = seen) -> bool:
+            phase = Job.objects.get(pk=job.pk).phase
+            if phase and phase not in seen:
+                seen.add(phase)
+                jobs.cancel(job_id=job.pk)
+            return False
+
+        ended = jobs.run(job.pk, stopping=cancel_once_a_phase)
+        while ended == Job.CANCELLED:
+            assert kind != "train_system" or not folder_of("kcca").exists()
+            jobs.resume(job_id=job.pk)
+            ended = jobs.run(job.pk, stopping=cancel_once_a_phase)
+        assert ended == Job.DONE and seen, kind
+    a_round.check()
+
+
+@pytest.mark.only_on("postgresql")
+def test_a_broker_that_is_started_anew_delivers_what_comes_after(
+    a_round: Round, data_dir: Path, tmp_path: Path
+) -> None:
+    """The job that runs meanwhile does not need it, and is done once.
+
+    Celery's worker does not always find its way back: one that held a message when Redis went away may end,
+    with status 1, once its job is done. Who watches over it starts the next, as compose does.
+    """
+    redis, port = need("redis"), services.free_port()
+    command = [*workers.CELERY, "--hostname", "restarted@here"]
+    with contextlib.ExitStack() as broker, contextlib.ExitStack() as watched:
+        url = broker.enter_context(services.redis_server(redis, port=port))
+        watched.enter_context(sending_to(url))
+        worker = watched.enter_context(workers.started(command, tmp_path, REDIS_URL=url))
+        hold(data_dir).write_text("image kernel")
+        job = jobs.enqueue(kind="train_system", arguments=training(a_round.world, "kcca", a_round.recipe))
+        wait_until(held(data_dir).exists, "the training to be in its midst")
+        broker.close()
+        hold(data_dir).unlink()
+        assert wait_for(job, Job.DONE).attempts == 1
+        with services.redis_server(redis, port=port):
+            ranking = jobs.enqueue(kind="rank", arguments={"system": "kcca", "split": "test"})
+
+            def done() -> bool:
+                if worker.process.poll() == 1:
+                    worker.process.returncode = 0  # seen to once
+                    watched.enter_context(workers.started(command, tmp_path, REDIS_URL=url))
+                return Job.objects.get(pk=ranking.pk).state == Job.DONE
+
+            wait_until(done, "the next job to be done")
+    assert Job.objects.get(pk=job.pk).attempts == Job.objects.get(pk=ranking.pk).attempts == 1
+    assert Run.objects.filter(published=True).count() == len(a_round.runs) + 2

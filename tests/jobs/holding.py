@@ -1,0 +1,39 @@
+"""A job held where a test wants it: in the phase that the file `hold` in DATA_DIR names, until that is gone.
+
+For tests that kill a worker in the midst of a phase which is over in no time. Every process that runs
+jobs of the tests imports this.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from annotation.jobs import Progress
+
+_advance = Progress.advance
+
+
+def hold(data_dir: Path) -> Path:
+    """The file that names a phase."""
+    return data_dir / "hold"
+
+
+def held(data_dir: Path) -> Path:
+    """The file that is there while a job is held."""
+    return data_dir / "held"
+
+
+def advance(self: Progress, *arguments: Any, **named: Any) -> None:
+    _advance(self, *arguments, **named)
+    folder = Path(settings.DATA_DIR)
+    while hold(folder).is_file() and hold(folder).read_text() == self.phase:
+        held(folder).touch()
+        time.sleep(0.02)
+        _advance(self)
+
+
+Progress.advance = advance  # type: ignore[method-assign]
