@@ -146,8 +146,9 @@ def plan(
         raise BatchRefused(f"threshold {threshold}: expected a share of words, 0 to 1, or none")
     target, kind = corpus_named(corpus), OF_PAIRS[tasks]
     wanted = {**(settings or {})}
-    if judges is not None:
-        wanted["answers"] = {**wanted.get("answers", {}), kind: judges}
+    answered = wanted.get("answers", {})
+    if judges is not None and isinstance(answered, Mapping):  # else it is refused as a setting
+        wanted["answers"] = {**answered, kind: judges}
     frozen = settings_of(wanted)
     chosen = [run_named(name) for name in runs]
     found = pooled(corpus, chosen, width=max(1, depth), tell=part(tell, 0.0, 0.6))

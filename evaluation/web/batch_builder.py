@@ -91,18 +91,20 @@ def build(request: HttpRequest) -> HttpResponse:
     """Choose what a batch is made of, see what it comes to, and launch it."""
     given = request.POST if request.method == "POST" else request.GET
     wrong, status, made = "", 200, None
-    wanted = Wanted(corpus=asked(given, "corpus"))
+    # What is ticked stays, whatever else cannot be read.
+    wanted = Wanted(corpus=asked(given, "corpus"), runs=tuple(all_asked(given, "run")))
     name = asked(given, "name")
     try:
         wanted = wanted_in(given)
-        if wanted.runs and "look" not in given:
-            if request.method == "POST":
-                return _launched(request, wanted, name)
-            made = plan(**wanted.planned())
-            if wanted.known_from:
-                check_known(made, wanted.known_from)
+        if request.method == "POST":
+            return _launched(request, wanted, name)
     except REFUSALS as error:
-        wrong, status, made = str(error), 409 if request.method == "POST" else 200, None
+        wrong, status = str(error), 409 if request.method == "POST" else 200
+    try:
+        if wanted.runs and "look" not in given and (request.method == "POST" or not wrong):
+            made = _planned(wanted)
+    except REFUSALS as error:
+        wrong = str(error)
     return render(
         request, "evaluation/batch_new.html", _shown(given, wanted, made, wrong, name), status=status
     )
@@ -139,9 +141,18 @@ def wanted_in(given: QueryDict) -> Wanted:
     )
 
 
+def _planned(wanted: Wanted) -> Plan:
+    made = plan(**wanted.planned())
+    if wanted.known_from:
+        check_known(made, wanted.known_from)
+    return made
+
+
 def _launched(request: HttpRequest, wanted: Wanted, name: str) -> HttpResponse:
-    """The batch asked for as a job; raises ImportRefused and BatchRefused for a name that cannot be."""
+    """The batch asked for as a job; raises one of REFUSALS for a name that cannot be, and for no run."""
     check_name(name, "batch")
+    if not wanted.runs:
+        raise NotOffered(_("No run is chosen."))
     if Batch.objects.filter(name=name).exists():
         raise BatchRefused(_("There is a batch “%(name)s” already; choose another name.") % {"name": name})
     arguments = {**wanted.planned(), "name": name, "known_from": wanted.known_from or None}

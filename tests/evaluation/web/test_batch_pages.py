@@ -78,13 +78,17 @@ def test_an_address_tells_what_its_batch_comes_to_and_writes_nothing(ada: Client
         ({"threshold": "7"}, "threshold 7"),
         ({"known": "test"}, "make known items of another"),
         ({"settings": "[pay"}, "The settings are no TOML"),
+        ({"settings": "answers = 3"}, "answers"),
+        ({"judges": "many"}, "“many” is no whole number"),
         ({"tasks": "boxes"}, "“boxes” is no kind of question"),
         ({"order": "best"}, "unknown pooling strategy"),
     ],
 )
 def test_what_cannot_be_is_said_beside_what_was_chosen(ada: Client, pooled_runs, also, says) -> None:
-    page = look(ada, f"{BUILD}?{urlencode(chosen(pooled_runs, **also))}")
+    address = f"{BUILD}?{urlencode(chosen(pooled_runs, **also))}"
+    page = look(ada, address)
     assert says in page and "Launch it" not in page
+    assert ada.get(address).content.decode().count(" checked") == len(pooled_runs)
 
 
 def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_runs) -> None:
@@ -100,6 +104,9 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     assert batch.campaign.state == Campaign.OPEN and str(batch.campaign.created_by) == "ada"
     again = ada.post(BUILD, urlencode([*chosen(pooled_runs), ("name", "first")]), FORM)
     assert again.status_code == 409 and "choose another name" in again.content.decode()
+    assert "Launch it" in again.content.decode(), "what was chosen can be launched under another name"
+    nothing = ada.post(BUILD, urlencode([*chosen([]), ("name", "second")]), FORM)
+    assert nothing.status_code == 409 and "No run is chosen" in nothing.content.decode()
 
     early = look(ada, f"{BATCHES}first/")
     assert f"{3 * batch.numbers['task_count']} answers to come" in early
