@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +73,10 @@ def compare(request: HttpRequest) -> HttpResponse:
         return _download(download, sides, asked(request.GET, "direction"))
     corpus = runs[0].corpus.name if runs else asked(request.GET, "corpus") or _first(corpora)
     offered = Run.objects.filter(published=True, corpus__name=corpus).order_by("name")
-    its = {direction: offered.filter(direction=direction)[:OFFERED] for direction in DIRECTIONS}
+    its = {
+        direction: _with_chosen(offered.filter(direction=direction)[:OFFERED], runs, direction)
+        for direction in DIRECTIONS
+    }
     chosen = {run.name for run in runs}
     return render(
         request,
@@ -83,7 +86,7 @@ def compare(request: HttpRequest) -> HttpResponse:
             corpora=corpora,
             corpus=corpus,
             offered=[(way, [(run, run.name in chosen) for run in found]) for way, found in its.items()],
-            many=offered.count() > OFFERED,
+            many=any(len(found) >= OFFERED for found in its.values()),
             runs=runs,
             choices=choices or _qrels_of(corpus),
             snapshot=snapshot,
@@ -98,6 +101,12 @@ def compare(request: HttpRequest) -> HttpResponse:
         ),
         status=409 if wrong and download else 200,
     )
+
+
+def _with_chosen(offered: Iterable[Run], runs: Sequence[Run], direction: str) -> list[Run]:
+    """What is offered of a direction, with those that were chosen and are not among it."""
+    found = list(offered)
+    return found + [run for run in runs if run.direction == direction and run not in found]
 
 
 def _sides(

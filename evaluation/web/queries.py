@@ -26,6 +26,8 @@ from evaluation.web.runs import chosen_qrels, qrels_of_corpus, remembered, run_a
 
 #: Queries on a page of the list.
 PAGE = 50
+#: Runs offered to stand beside one; others are named in the address.
+OFFERED = 200
 ORDERS = {
     "run": gettext_lazy("the order of the run"),
     "worst": gettext_lazy("the lowest value first"),
@@ -83,7 +85,7 @@ def listing(request: HttpRequest, name: str) -> HttpResponse:
             view=view,
             run=view.run,
             orders=_orders(view),
-            others=_others(view.run),
+            others=_others(view),
             measure=inspection.MEASURE,
             rows=[
                 (called[query].name, view.address(query), [values.get(query) for values in view.values])
@@ -179,10 +181,12 @@ def _orders(view: View) -> list[tuple[str, Any]]:
     return [(key, ORDERS[key]) for key in held]
 
 
-def _others(run: Run) -> Sequence[Run]:
-    """Runs that may stand beside one: of its corpus and direction."""
+def _others(view: View) -> Sequence[Run]:
+    """Runs that may stand beside one: of its corpus and direction, the chosen one among them."""
+    run = view.run
     alike = Run.objects.filter(published=True, corpus=run.corpus_id, direction=run.direction)
-    return list(alike.exclude(pk=run.pk).order_by("name"))
+    found = list(alike.exclude(pk=run.pk).order_by("name")[:OFFERED])
+    return found + [run for run in view.runs[1:] if run not in found]
 
 
 def _start(text: str, view: View) -> int:

@@ -152,6 +152,16 @@ def test_queries_come_where_two_runs_differ_most_and_lead_to_the_next(ada):
         assert first.context["behind"] == rows[1][1]
 
 
+def test_a_chosen_run_is_offered_however_many_there_are(ada, monkeypatch):
+    monkeypatch.setattr(comparing, "OFFERED", 1)
+    monkeypatch.setattr(queries, "OFFERED", 0)
+    page = ada.get("/evaluation/compare/?run=good-search")
+    offered = {way: [(run.name, ticked) for run, ticked in found] for way, found in page.context["offered"]}
+    assert offered["search"] == [("bad-search", False), ("good-search", True)]
+    page = ada.get("/evaluation/runs/good-search/queries/?with=bad-search")
+    assert [run.name for run in page.context["others"]] == ["bad-search"]
+
+
 def test_queries_are_paged(ada, monkeypatch):
     monkeypatch.setattr(queries, "PAGE", 2)
     page = ada.get("/evaluation/runs/good-annotation/queries/")
