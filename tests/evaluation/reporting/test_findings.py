@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from evaluation.agreement.coefficients import cohen
 from evaluation.agreement.estimates import AgreementError, Bootstrap
 from evaluation.agreement.summary import Resampling
+from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.base import JudgedPair
 from evaluation.metrics.scoring import Score
 from evaluation.reporting.directions import BINS, binned, labels_of, weights_of
@@ -79,6 +81,22 @@ def test_one_judge_is_held_against_the_mean_of_the_others() -> None:
     assert (swept.rows, swept.columns) == ([1.0], [0.5, 1.0])
     for cut, cell in zip(swept.columns, swept.kappa[0], strict=True):
         assert cell.value == pytest.approx(cohen(one, [mean >= cut for mean in rest]).value)
+
+
+def test_experts_and_crowd_agree_best_where_table_10_says(real_data: Path) -> None:
+    """Hodosh et al. 2013, Table 10(b): experts' mean of 10/3, two of three of the crowd."""
+    crowd, experts = (
+        list(JUDGMENT_FORMATS.get(f"flickr8k-{name}").read(real_data / "flickr8k"))
+        for name in ("crowd", "expert")
+    )
+    swept = judging_of(crowd, NO_DRAWS, name="crowd", others=("experts", experts)).sweeps[-1]
+    assert swept.items == 2329
+    found = {
+        (row, column): cell.value
+        for row, line in zip(swept.rows, swept.kappa, strict=True)
+        for column, cell in zip(swept.columns, line, strict=True)
+    }
+    assert max(found, key=lambda cut: found[cut] or 0) == (10 / 3, 2 / 3)
 
 
 def test_judgments_of_others_need_a_pair_in_common() -> None:
