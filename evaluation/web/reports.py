@@ -238,17 +238,17 @@ def _offered(given: Mapping[str, str] | QueryDict, wrong: str) -> dict[str, Any]
             snapshot = snapshot_named(name)
         except UnknownName as error:
             wrong = wrong or str(error)
+    # The page that compares runs calls them so, and leads here.
+    chosen = all_asked(given, "runs") or all_asked(given, "run")
     runs: list[Run] = []
     more = False
     if snapshot is not None:
         offered = Run.objects.filter(corpus=snapshot.corpus, published=True).order_by("name")
-        find = asked(given, "find")
-        found = list((offered.filter(name__icontains=find) if find else offered)[: MOST_RUNS + 1])
+        found = list(offered[: MOST_RUNS + 1])
         more, found = len(found) > MOST_RUNS, found[:MOST_RUNS]
         there = {run.pk for run in found}
-        # What is chosen stays in sight, whatever was looked for.
-        chosen = offered.filter(name__in=all_asked(given, "runs"))
-        runs = [run for run in chosen if run.pk not in there] + found
+        # What is chosen is in sight, however many there are.
+        runs = [run for run in offered.filter(name__in=chosen) if run.pk not in there] + found
     return framed(
         "reports",
         deeper=True,
@@ -257,7 +257,7 @@ def _offered(given: Mapping[str, str] | QueryDict, wrong: str) -> dict[str, Any]
         snapshot_name=f"{snapshot.name}:{snapshot.version}" if snapshot is not None else "",
         runs=runs,
         more_runs=more,
-        chosen=all_asked(given, "runs"),
+        chosen=chosen,
         baselines=all_asked(given, "baseline"),
         batches=list(Batch.objects.filter(corpus=snapshot.corpus).order_by("name")) if snapshot else [],
         sets=list(JudgmentSet.objects.filter(corpus=snapshot.corpus, published=True).order_by("name"))
@@ -272,4 +272,4 @@ def _offered(given: Mapping[str, str] | QueryDict, wrong: str) -> dict[str, Any]
     )
 
 
-_TEXTS = ("name", "batch", "against", "measures", "seed", "rounds", "resamples", "replace", "find")
+_TEXTS = ("name", "batch", "against", "measures", "seed", "rounds", "resamples", "replace")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,9 @@ def test_an_address_fills_the_form_and_the_form_starts_a_job(ada: Client, world:
     form = page(ada, address)
     ticked = re.findall(r'name="runs"[^>]*value="([^"]+)" checked', form)
     assert sorted(ticked) == ["bad-search", "good-search"]
+    compared = page(ada, "/evaluation/compare/?run=good-search&run=bad-search&qrels=q:1&measures=R%401")
+    onwards = re.search(r'href="(/evaluation/report/\?[^"]+)"', compared)
+    assert onwards and len(re.findall(r'name="runs"[^>]* checked', page(ada, unescape(onwards[1])))) == 2
     answer = ada.post(
         "/evaluation/report/",
         {
