@@ -218,15 +218,14 @@ def _standing(target: Path, name: str) -> dict[str, Any] | None:
         return None
     try:
         plain = json.loads((target / JSON).read_text())
-        if plain["report"] != name:
-            raise ReportRefused(f"{target} holds the report {plain['report']!r}; choose another folder")
-        return dict(plain["inputs"])
+        called, inputs = plain["report"], dict(plain["inputs"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, ReportRefused):
-            raise
-        if Report.objects.filter(name=name).exists() and target == folder_of(name):
+        if target == folder_of(name):
             return {}
         raise ReportRefused(f"{target} stands already and holds no report; choose a new folder") from error
+    if called != name:
+        raise ReportRefused(f"{target} holds the report {called!r}; choose another folder")
+    return inputs
 
 
 def _changes(standing: dict[str, Any] | None, inquiry: Asked) -> list[str]:

@@ -245,6 +245,9 @@ def test_one_builds_at_a_time_and_a_foreign_folder_is_left_alone(
     with pytest.raises(ReportRefused, match="holds no report"):
         reports.build(wanted(runs), out=tmp_path / "mine", replace=True)
     assert (tmp_path / "mine" / "thesis.tex").exists()
+    reports.build(wanted(runs), out=tmp_path / "r")
+    with pytest.raises(ReportRefused, match="holds the report 'r'"):
+        reports.build(wanted(runs, name="other"), out=tmp_path / "r", replace=True)
 
 
 @pytest.mark.usefixtures("undrawn")
