@@ -7,7 +7,7 @@ asked again costs as much as it did. Doing it again finds nobody left, so a job 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from annotation import discard
@@ -63,9 +63,9 @@ def wanted(batch: Batch, judges: dict[str, Judge] | None = None) -> TopUp:
 def top_up(name: str, *, actor: Any = None, tell: Tell = silent) -> TopUp:
     """Discard the judges of a batch whose answers do not count, so that others are asked; what it came to.
 
-    `actor` is the account that asks. Raises BatchRefused for an unknown batch, and for one whose campaign is
-    closed, as nobody can be asked again; what `tell` raises stops
-    it between two images, and the next call does what is left.
+    `actor` is the account that asks. What `tell` raises stops it between two images, and the next call does
+    what is left. Raises BatchRefused for an unknown batch, and for one whose campaign is closed, as nobody
+    can be asked again.
     """
     batch = batch_named(name)
     found = wanted(batch)
@@ -86,8 +86,4 @@ def top_up(name: str, *, actor: Any = None, tell: Tell = silent) -> TopUp:
             actor=actor,
             progress=step,
         )
-    return TopUp(**{**_plain(found), "done": bool(found.judges)})
-
-
-def _plain(found: TopUp) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in TopUp.__slots__}
+    return replace(found, done=bool(found.judges))

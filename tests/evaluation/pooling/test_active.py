@@ -144,3 +144,19 @@ def test_a_wave_leaves_alone_what_is_filtered_and_what_is_known(small: tuple) ->
 
 def test_larger_waves_are_as_patient_in_pairs() -> None:
     assert [stop_for(share).patience for share in (0.02, 0.05, 0.12, 0.5)] == [6, 2, 2, 2]
+
+
+@pytest.mark.parametrize("strategy", [*STRATEGIES.keys()])
+def test_where_everything_is_filtered_or_known_there_is_no_wave(small: tuple, strategy: str) -> None:
+    lists, whole, relevant = small
+    for candidates in (whole.to_judge[:0], whole.to_judge[:50]):
+        wave = next_wave(
+            lists,
+            whole,
+            candidates,
+            asked=candidates,
+            relevant=relevant,
+            strategy=strategy,
+            stop=stop_for(0.5),
+        )
+        assert (len(wave.pairs), wave.pool, wave.asked) == (0, len(candidates), len(candidates))
