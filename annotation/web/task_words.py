@@ -18,7 +18,8 @@ from annotation.tasktypes import TASK_TYPES, TaskType
 
 #: Reasons that hold for all of a campaign; and those that are nobody's doing.
 WHOLE = ("paused", "closed", "no_consent")
-NO_WORK = ("none_open", "all_judged", "busy", "unjudged")
+NONE_OPEN = "none_open"
+NO_WORK = (NONE_OPEN, "all_judged", "busy", "unjudged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,12 @@ def line(offer: Offer) -> Line:
 
 def whole(offers: Sequence[Offer]) -> Nothing | None:
     """Why there is nothing to do in the whole of a campaign, where one reason holds for all of it."""
-    return next((o.nothing for o in offers if o.nothing is not None and o.nothing.code in WHOLE), None)
+    found = [offer.nothing for offer in offers]
+    if all(nothing is not None and nothing.code == NONE_OPEN for nothing in found):
+        return Nothing(
+            NONE_OPEN, _("No question is open here now: choose another campaign, or come back later.")
+        )
+    return next((nothing for nothing in found if nothing is not None and nothing.code in WHOLE), None)
 
 
 def _go(offer: Offer) -> str:

@@ -82,6 +82,8 @@ def tasks(request: HttpRequest) -> HttpResponse:
     campaigns = [
         (campaign, whole(of_it), [line(offer) for offer in of_it]) for campaign, of_it in found.items()
     ]
+    # Where there is something to do comes first; else they stay in their order.
+    campaigns.sort(key=lambda each: not any(shown.go for shown in each[2]))
     return render(request, "annotation/tasks/list.html", {"campaigns": campaigns, "owner": worker.pk})
 
 

@@ -163,6 +163,15 @@ def test_a_campaign_that_gives_nothing_says_so_once(work: World, state: str, sai
     assert "Go on" in rows(ann)[LINK]
 
 
+def test_a_campaign_without_an_open_question_says_so_once_and_stands_below_those_with_work(work: World):
+    work.work()
+    other = World(name="zoo")
+    instructions.publish(campaign=other.campaign, kind=instructions.CONSENT, text="")
+    page = text_of(desk.at_work(work).get("/tasks/"))
+    assert page.count("No question is open here now: choose another campaign, or come back later.") == 1
+    assert page.index("zoo") < page.index("quay") < page.index("No question is open here now")
+
+
 def test_a_closed_campaign_leaves_the_list_of_those_who_hold_nothing(work: World):
     Campaign.objects.update(state=Campaign.CLOSED)
     assert "There is no work here yet" in text_of(desk.at_work(work).get("/tasks/"))
