@@ -12,12 +12,13 @@ from evaluation.agreement.summary import Resampling
 from evaluation.figures import agreement, curves, judgments, ranks, systems
 from evaluation.figures.base import DRAWN, Plot
 from evaluation.figures.files import as_pdf, as_svg
-from evaluation.figures.style import short
+from evaluation.figures.style import COLOURED, look, short
 from evaluation.formats.base import JudgedPair
 from evaluation.reporting.directions import Direction
 from evaluation.reporting.judging import judging_of
 from evaluation.reporting.orders import orders_of
 from tests.evaluation.reporting.made import a_direction
+from tests.web.test_colours import contrast, rgb, tokens
 
 FEW = a_direction({"sharp": (0.8, 0.6), "blunt": (0.4, 0.5)})
 
@@ -112,6 +113,17 @@ def test_sentences_say_what_the_numbers_say() -> None:
     )
     assert said["judgments"] == (
         "3 of 4 pairs (75.0%) have 3 judgments; where a pair has several, they are all the same for 75.0%."
+    )
+
+
+def test_every_colour_can_be_seen_on_every_page() -> None:
+    looks = [look(number) for number in range(COLOURED + 1)]
+    grounds = ["#ffffff", *(tokens(scheme)["page"] for scheme in ("light", "dark"))]
+    for ground in grounds:
+        for one in looks:
+            assert contrast(rgb(one.colour), rgb(ground)) >= 3, (one.colour, ground)
+    assert (
+        len({(one.colour, one.marker) for one in looks}) == len({one.marker for one in looks}) == len(looks)
     )
 
 
