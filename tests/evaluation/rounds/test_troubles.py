@@ -6,6 +6,7 @@ It goes on, or ends as asked; in the end all stands once, as if nothing had happ
 from __future__ import annotations
 
 import contextlib
+import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from annotation import jobs
 from annotation.jobs.rows import LOST
 from annotation.models import Campaign, Job, Judgment
 from annotation.rehearsal.soundness import violations
+from evaluation import job_kinds
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
 from evaluation.services import reports
 from evaluation.services.batch_state import state
@@ -26,7 +28,7 @@ from evaluation.services.systems import folder_of
 from tests import services
 from tests.conftest import need
 from tests.evaluation.rounds.conftest import CORPUS, SMALL, World
-from tests.evaluation.rounds.steps import BAD, GOOD, opening, training, uploaded
+from tests.evaluation.rounds.steps import BAD, GOOD, asked, opening, training, uploaded
 from tests.jobs import workers
 from tests.jobs.conftest import Delivery, sending_to
 from tests.jobs.holding import held, hold
@@ -34,6 +36,9 @@ from tests.jobs.test_deliveries import pass_time
 from tests.jobs.workers import wait_for, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+#: Every job that evaluation has: a new one belongs into the round.
+KINDS = {module.name for module in pkgutil.iter_modules(job_kinds.__path__)}
 
 
 @dataclass
@@ -49,9 +54,13 @@ class Round:
         yield "extract_features", "describing pictures", {"corpus": SMALL}
         yield "train_system", "image kernel", training(self.world, "kcca", self.recipe)
         yield "rank", "ranking, annotation", {"system": "kcca", "split": "test"}
-        yield "open_batch", "opening its questions", opening("first", [*self.runs, "kcca-search"])
+        waves = {"strategy": "move_to_front", "share": 0.6}
+        runs = [*self.runs, "kcca-annotation", "kcca-search"]
+        yield "open_batch", "opening its questions", {**opening("first", runs), **waves}
         judge_as_recorded("first", "truth", mix={**GOOD, **BAD}, seed=1, patience=0)
         yield "top_up_batch", "asking pages again", {"batch": "first"}
+        judge_as_recorded("first", "truth", mix=GOOD, seed=2, patience=0)
+        yield "next_wave", "opening its questions", {"batch": "first"}
         judge_as_recorded("first", "truth", mix=GOOD, seed=2, patience=0)
         yield "collect_judgments", "reading answers", {"batch": "first"}
         frozen = {"name": "pooled", "corpus": CORPUS, "judgments": "first"}
@@ -75,6 +84,9 @@ class Round:
         now = state("first")
         assert (now.short, now.open, now.judgments) == (0, 0, "first")
         campaign = Campaign.objects.get()
+        batch = Batch.objects.get()
+        assert len(batch.waves["asked"]) == 2
+        assert sum(batch.waves["asked"]) == batch.numbers["asked"] == len(asked(batch))
         assert not any(violations(campaign).values())
         answers = Judgment.objects.filter(campaign=campaign)
         assert answers.count() == answers.values("assignment").distinct().count()
@@ -92,7 +104,9 @@ def a_round(world: World, recipes: dict[str, str], tmp_path: Path) -> Round:
 def test_each_job_of_a_round_outlives_its_killed_worker(
     installation: Delivery, a_round: Round, data_dir: Path
 ) -> None:
+    kinds = set()
     for kind, phase, arguments in a_round.jobs():
+        kinds.add(kind)
         hold(data_dir).write_text(phase)
         job = jobs.enqueue(kind=kind, arguments=arguments)
         with installation.worker() as worker:
@@ -108,11 +122,14 @@ def test_each_job_of_a_round_outlives_its_killed_worker(
         assert jobs.sweep() == jobs.Swept(again=1)
         with installation.worker():
             assert wait_for(job, Job.DONE).attempts == 2
+    assert kinds == KINDS
     a_round.check()
 
 
 def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(a_round: Round) -> None:
+    kinds = set()
     for kind, _, arguments in a_round.jobs():
+        kinds.add(kind)
         job = jobs.enqueue(kind=kind, arguments=arguments)
         seen: set[str] = set()
 
@@ -129,6 +146,7 @@ def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(a_round: Rou
             jobs.resume(job_id=job.pk)
             ended = jobs.run(job.pk, stopping=cancel_once_a_phase)
         assert ended == Job.DONE and seen, kind
+    assert kinds == KINDS
     a_round.check()
 
 
