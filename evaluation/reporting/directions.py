@@ -7,7 +7,7 @@ does not tell from it: the interval of their difference holds 0, not adjusted fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,33 +117,37 @@ def direction_of(
     queries: int,
     baseline: str,
     draws: Bootstrap,
+    told: Callable[[str], None],
 ) -> Direction:
-    """Put a direction together; `draws.clusters` names each query's image, `baseline` a label."""
+    """Put a direction together; `draws.clusters` names each query's image, `baseline` a label.
+
+    `told` is handed each measure and each run before its intervals are drawn, which takes its time.
+    """
     labels = labels_of([(one.run, one.system) for one in measured])
     measures = list(measured[0].scores)
     marks = {(test.run, test.measure): test.mark for test in tests}
-    weights = {name: weights_of([one.scores[name] for one in measured], draws) for name in measures}
-    systems = [
-        SystemFigures(
-            run=one.run,
-            system=one.system,
-            label=label,
-            missing=one.missing,
-            figures={
-                name: _figure(
-                    one.scores[name],
-                    one.judged[name],
-                    draws,
-                    marks.get((one.run, name), ""),
-                    weights[name][number],
-                )
-                for name in measures
-            },
-            curves=one.curves,
-            ranks=binned(one.first_ranks),
+    weights = {}
+    for name in measures:
+        told(name)
+        weights[name] = weights_of([one.scores[name] for one in measured], draws)
+    systems = []
+    for number, (one, label) in enumerate(zip(measured, labels, strict=True)):
+        told(one.run)
+        figures = {
+            name: _figure(
+                one.scores[name],
+                one.judged[name],
+                draws,
+                marks.get((one.run, name), ""),
+                weights[name][number],
+            )
+            for name in measures
+        }
+        systems.append(
+            SystemFigures(
+                one.run, one.system, label, one.missing, figures, one.curves, binned(one.first_ranks)
+            )
         )
-        for number, (one, label) in enumerate(zip(measured, labels, strict=True))
-    ]
     return Direction(direction, queries, baseline, measures, systems, tests)
 
 

@@ -141,15 +141,15 @@ def found(asked: Asked, progress: Progress) -> Report:
 
 
 class _Steps:
-    """Counts what is done, of runs scored, runs compared, and judges."""
+    """Counts what is done: runs scored, runs compared, judges. What does not count is told all the same."""
 
     def __init__(self, asked: Asked, progress: Progress) -> None:
         runs = sum(len(own) for own in asked.runs.values())
         self.done, self.all, self.progress = 0, 2 * runs + 1, progress
 
-    def __call__(self, phase: str) -> None:
+    def __call__(self, phase: str, *, counts: bool = True) -> None:
         self.progress(phase, self.done, self.all)
-        self.done += 1
+        self.done += counts
 
 
 def _baselines(runs: Mapping[str, Sequence[Run]], named: Sequence[str]) -> dict[str, Run]:
@@ -302,6 +302,7 @@ def _direction(asked: Asked, direction: str, steps: _Steps) -> Direction:
         queries=len(pool.queries),
         baseline=labels[baseline] if tests else "",
         draws=Bootstrap(_images_of(pool, direction, snapshot), wanted.resamples, wanted.level, wanted.seed),
+        told=lambda what: steps(f"intervals of {what}", counts=False),
     )
 
 

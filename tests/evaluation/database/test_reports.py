@@ -388,6 +388,27 @@ def test_as_a_job_it_tells_its_phases_and_its_result(qrels: str, runs: list[str]
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("undrawn")
+def test_a_job_that_is_cancelled_leaves_nothing_and_can_be_gone_on_with(
+    qrels: str, runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = jobs.enqueue(kind="build_report", arguments={"name": "r", "qrels": "q", "runs": runs, **QUICK})
+
+    def cancelled(plot: Any) -> bytes:
+        jobs.cancel(job_id=job.pk)
+        return b""
+
+    with monkeypatch.context() as patched:
+        patched.setattr(reports, "as_pdf", cancelled)
+        jobs.run(job.pk)
+    assert Job.objects.get(pk=job.pk).state == Job.CANCELLED
+    assert not reports.folder_of("r").exists() and not Report.objects.exists()
+    jobs.resume(job_id=job.pk)
+    jobs.run(job.pk)
+    assert Job.objects.get(pk=job.pk).state == Job.DONE and Report.objects.filter(name="r").exists()
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_batch_and_its_judges_stand_in_the_report(data_dir: Path, tmp_path: Path) -> None:
     pooled_world.a_world()
     names = [
