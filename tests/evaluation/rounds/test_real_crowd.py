@@ -15,9 +15,10 @@ from annotation.formats import FORMATS
 from annotation.intake import import_records
 from evaluation.models import Run
 from evaluation.services.batch_state import state
-from evaluation.services.batches import launch, plan
+from evaluation.services.batches import launch
 from evaluation.services.collecting import collect
 from evaluation.services.judgments import import_judgments
+from evaluation.services.planning import plan
 from evaluation.services.qrels import freeze_qrels
 from evaluation.services.rankings import rank
 from evaluation.services.recorded import judge_as_recorded
