@@ -9,7 +9,7 @@ from typing import Any
 from annotation.jobs import Progress, job_kind
 from annotation.registry import UnknownName
 from evaluation.metrics.table import UnknownMeasure
-from evaluation.services.reported import LEVEL, RESAMPLES, Wanted
+from evaluation.services.report_wanted import LEVEL, RESAMPLES, Wanted
 from evaluation.services.reports import build
 from evaluation.significance.randomisation import ROUNDS
 

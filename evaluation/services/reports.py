@@ -28,7 +28,8 @@ from evaluation.figures.files import as_pdf, as_svg
 from evaluation.models import QrelsSnapshot, Report, ReportRun, Run
 from evaluation.reporting import document
 from evaluation.reporting.layout import as_json, table_files
-from evaluation.services.reported import Asked, Progress, ReportRefused, Wanted, asked, found
+from evaluation.services.report_wanted import Asked, ReportRefused, Wanted, asked
+from evaluation.services.reported import Progress, found
 from evaluation.services.writing import check_name
 from evaluation.tables import as_csv
 

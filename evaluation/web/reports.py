@@ -27,8 +27,9 @@ from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
 from evaluation.ranked_runs import NotComparable
 from evaluation.selectors import snapshot_named
 from evaluation.services import reports
-from evaluation.services.reported import MEASURES, RESAMPLES, ReportRefused, Wanted
-from evaluation.services.reported import asked as resolved
+from evaluation.services.report_wanted import RESAMPLES, ReportRefused, Wanted
+from evaluation.services.report_wanted import asked as resolved
+from evaluation.services.reported import MEASURES
 from evaluation.services.writing import ImportRefused, check_name
 from evaluation.significance.randomisation import ROUNDS
 from evaluation.web.frame import all_asked, asked, framed, newest

@@ -21,7 +21,7 @@ from evaluation.services.judgments import import_judgments
 from evaluation.services.planning import plan
 from evaluation.services.qrels import freeze_qrels
 from evaluation.services.rankings import rank
-from evaluation.services.reported import Wanted
+from evaluation.services.report_wanted import Wanted
 from tests.browser.conftest import Open, sign_in
 from tests.browser.test_pages import assert_accessible, overflow
 from tests.web import world as people

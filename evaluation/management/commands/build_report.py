@@ -19,7 +19,8 @@ from annotation.management.base import ReportCommand
 from evaluation.management.base import add_measures
 from evaluation.management.training import REFUSALS, Bars
 from evaluation.metrics.table import UnknownMeasure
-from evaluation.services.reported import LEVEL, MEASURES, RESAMPLES, Wanted
+from evaluation.services.report_wanted import LEVEL, RESAMPLES, Wanted
+from evaluation.services.reported import MEASURES
 from evaluation.services.reports import build
 from evaluation.significance.randomisation import ROUNDS
 

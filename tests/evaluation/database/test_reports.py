@@ -28,7 +28,8 @@ from evaluation.services.judgments import import_judgments
 from evaluation.services.planning import plan
 from evaluation.services.qrels import freeze_protocol, freeze_qrels
 from evaluation.services.registry import InUse, remove_run
-from evaluation.services.reported import MEASURES, ReportRefused, Wanted
+from evaluation.services.report_wanted import ReportRefused, Wanted
+from evaluation.services.reported import MEASURES
 from evaluation.services.runs import import_run
 from evaluation.tables import known
 from tests.evaluation.database import pooled_world

@@ -19,7 +19,7 @@ from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import Report
 from evaluation.services import reports
 from evaluation.services.qrels import freeze_protocol
-from evaluation.services.reported import Wanted
+from evaluation.services.report_wanted import Wanted
 from evaluation.services.runs import import_run
 from evaluation.web import reports as report_pages
 from tests.evaluation.database.conftest import matrix_file

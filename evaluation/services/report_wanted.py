@@ -1,0 +1,238 @@
+"""A report as it is asked for: names resolved to rows, and all that it will be made from. It writes nothing."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Any
+
+from django.utils import translation
+
+from annotation.selectors.corpora import corpus_named
+from evaluation.metrics.table import METRICS
+from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Run
+from evaluation.ranked_runs import NotComparable
+from evaluation.reporting.document import DEFINITION, BatchNumbers
+from evaluation.selectors import judgment_set, run_named, snapshot_named
+from evaluation.services.batch_state import state
+from evaluation.services.collecting import batch_named
+from evaluation.significance.randomisation import ROUNDS
+
+RESAMPLES, LEVEL = 1_000, 0.95
+_PACKAGES = ("Django", "matplotlib", "numpy", "scipy")
+
+
+class ReportRefused(ValueError):
+    """A report that cannot be built; one line with the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A report as it was asked for; names of rows. See `services.reports.build`."""
+
+    name: str
+    qrels: str
+    runs: Sequence[str]
+    batch: str = ""
+    baseline: Sequence[str] = ()
+    measures: Sequence[str] = ()
+    against: str = ""
+    seed: int = 0
+    rounds: int = ROUNDS
+    resamples: int = RESAMPLES
+    level: float = LEVEL
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The rows that were asked for: runs and baselines by direction, the images asked about first."""
+
+    wanted: Wanted
+    snapshot: QrelsSnapshot
+    runs: Mapping[str, Sequence[Run]]
+    baselines: Mapping[str, Run]
+    batch: BatchNumbers | None
+    batch_row: Batch | None
+    others: JudgmentSet | None
+    inputs: Mapping[str, Any]
+
+
+def system_of(run: Run) -> str:
+    """What made a run: the system that the registry knows, else the tag that its maker calls it by."""
+    return run.made_by.name if run.made_by is not None else run.system
+
+
+def asked(wanted: Wanted) -> Asked:
+    """Raises UnknownName, UnknownMeasure, BatchRefused, NotComparable, else ReportRefused."""
+    for number, word in ((wanted.rounds, "rounds"), (wanted.resamples, "resamples")):
+        if number < 1:
+            raise ReportRefused(f"{number} {word}: ask for at least 1")
+    if not 0 < wanted.level < 1:
+        raise ReportRefused(f"level {wanted.level}: expected a share between 0 and 1, as 0.95")
+    snapshot = snapshot_named(wanted.qrels)
+    names = list(wanted.runs)
+    if not names or len(set(names)) != len(names):
+        raise ReportRefused("name at least one run, and each once")
+    runs = [run_named(name) for name in names]
+    for run in runs:
+        if run.corpus_id != snapshot.corpus_id:
+            raise NotComparable(
+                f"run {run.name!r} is of corpus {run.corpus.name!r}, qrels '{snapshot}' of "
+                f"{snapshot.corpus.name!r}; leave it out"
+            )
+    by_direction = {
+        direction: own
+        for direction in (Run.ANNOTATION, Run.SEARCH)
+        if (own := [run for run in runs if run.direction == direction])
+    }
+    baselines = _baselines(by_direction, wanted.baseline)
+    for measure in wanted.measures:
+        METRICS.find(measure, family="ranking")
+    batch = batch_named(wanted.batch) if wanted.batch else None
+    if batch is not None and batch.corpus_id != snapshot.corpus_id:
+        raise ReportRefused(f"batch {batch.name!r} is of corpus {batch.corpus.name!r}; leave it out")
+    if wanted.against and snapshot.judgments is None:
+        raise ReportRefused(f"qrels '{snapshot}' are from no judgments; leave out those of others")
+    others = judgment_set(snapshot.corpus.name, wanted.against) if wanted.against else None
+    numbers = _numbers(batch) if batch is not None else None
+    return Asked(
+        wanted,
+        snapshot,
+        by_direction,
+        baselines,
+        numbers,
+        batch,
+        others,
+        _inputs(wanted, snapshot, by_direction, baselines, numbers, others),
+    )
+
+
+def _baselines(runs: Mapping[str, Sequence[Run]], named: Sequence[str]) -> dict[str, Run]:
+    """By direction the run that the others are held against: the one named, or of the system named.
+
+    Where none is named it is the first of each direction.
+    """
+    if not named:
+        return {direction: own[0] for direction, own in runs.items()}
+    chosen: dict[str, Run] = {}
+    for name in named:
+        there = [run for own in runs.values() for run in own]
+        its = [run for run in there if run.name == name]
+        its += [
+            run
+            for run in there
+            if run not in its and system_of(run) and system_of(run) in {name, *map(system_of, its)}
+        ]
+        if not its:
+            raise ReportRefused(
+                f"baseline {name!r} is none of the runs ({', '.join(run.name for run in there)}), nor the "
+                "system of one"
+            )
+        for run in its:
+            chosen.setdefault(run.direction, run)
+    for direction, own in runs.items():
+        if direction not in chosen and len(own) > 1:
+            raise ReportRefused(
+                f"baseline {', '.join(named)} has no run in {direction}; name one more baseline, of "
+                f"{', '.join(run.name for run in own)}"
+            )
+    return {direction: chosen.get(direction, own[0]) for direction, own in runs.items()}
+
+
+def _inputs(
+    wanted: Wanted,
+    snapshot: QrelsSnapshot,
+    runs: Mapping[str, Sequence[Run]],
+    baselines: Mapping[str, Run],
+    batch: BatchNumbers | None,
+    others: JudgmentSet | None,
+) -> dict[str, Any]:
+    judgments = snapshot.judgments
+    corpus = corpus_named(snapshot.corpus.name)
+    return {
+        "corpus": {"corpus": corpus.name, "digest": corpus.digest},
+        "qrels": {
+            "name": snapshot.name,
+            "version": snapshot.version,
+            "digest": snapshot.digest,
+            "rule": snapshot.rule,
+            "originals": snapshot.originals,
+            "pool": snapshot.pool,
+            "rows": snapshot.row_count,
+            "judgments": judgments.name if judgments else "",
+            "judgments_digest": judgments.digest if judgments else "",
+        },
+        "runs": [_of_run(run) for own in runs.values() for run in own],
+        "settings": {
+            "measures": [METRICS.find(name).name for name in wanted.measures],
+            "baseline": {direction: run.name for direction, run in baselines.items()},
+            "seed": wanted.seed,
+            "rounds": wanted.rounds,
+            "resamples": wanted.resamples,
+            "level": wanted.level,
+            "against": others.name if others else "",
+            "against_digest": others.digest if others else "",
+        },
+        "batch": None
+        if batch is None
+        else {
+            "name": batch.batch,
+            "state": batch.state,
+            "judges": batch.judges,
+            "answers": batch.answers,
+            "judged": batch.judged,
+            "short": batch.short,
+            "earned": batch.earned,
+            "left_out": len(batch.unused),
+        },
+        "versions": {
+            "report": DEFINITION,
+            "python": platform.python_version(),
+            **{name: version(name) for name in _PACKAGES},
+        },
+    }
+
+
+def _of_run(run: Run) -> dict[str, Any]:
+    """A run with where it comes from; folders of the machine that it was read on are nobody's affair."""
+    return {
+        "run": run.name,
+        "system": system_of(run),
+        "direction": run.direction,
+        "digest": run.digest,
+        "queries": run.query_count,
+        "entries": run.entry_count,
+        "depth": run.depth,
+        "format": run.format,
+        "source": re.sub(r"\S*/", "", run.source),
+        "source_digest": run.source_digest,
+        "split": run.split,
+        "protocol": run.protocol,
+        "seed": run.seed,
+        "system_digest": run.system_digest,
+    }
+
+
+def _numbers(batch: Batch) -> BatchNumbers:
+    # Money is written as the language has it, and a report has one.
+    with translation.override("en"):
+        now = state(batch.name)
+    return BatchNumbers(
+        batch=now.batch,
+        tasks=now.tasks,
+        state=now.state,
+        depth=now.depth,
+        threshold=now.threshold,
+        wanted=now.judges,
+        numbers=now.numbers,
+        judged=now.judged,
+        short=now.short,
+        answers=now.answers,
+        earned=now.earned,
+        judges=len(now.people),
+        unused=sorted(now.unused.values()),
+        loss=None if now.loss is None else asdict(now.loss),
+    )
