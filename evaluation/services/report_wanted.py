@@ -1,4 +1,4 @@
-"""A report as it is asked for: names resolved to rows, and all that it will be made from. It writes nothing."""
+"""A report as it is asked for: names resolved to rows, and all that it will be made from; only read."""
 
 from __future__ import annotations
 
