@@ -6,6 +6,7 @@ looks at the list, ranks by it or trains it again (`adopt`), with the runs that 
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
 from collections.abc import Mapping
@@ -25,6 +26,8 @@ from evaluation.services.origins.base import of_stored
 from evaluation.services.origins.runs import RUNS
 from evaluation.services.writing import ImportRefused, alone
 from models_core import storage
+
+log = logging.getLogger(__name__)
 
 #: What runs that our systems made have for their format.
 MADE_HERE = "system"
@@ -50,6 +53,7 @@ class InUse(ValueError):
 def enter(name: str, wanted: Wanted = BY_COMMAND) -> System:
     """The row of the stored system `name`, made from its manifest where there is none.
 
+    A row that says of nobody that they wanted it says so then: `adopt` may have come before its maker.
     Raises BadModel, and UnknownName where its corpus is gone or its kind is none of ours.
     """
     manifest = storage.read_manifest(folder_of(name))
@@ -83,18 +87,28 @@ def enter(name: str, wanted: Wanted = BY_COMMAND) -> System:
         if new:
             its = Run.objects.filter(made_by=None, format=MADE_HERE, source__startswith=f"system {name}, ")
             its.update(made_by=system, system_digest=system.digest)
+        elif system.job_id is None and system.created_by_id is None and wanted != BY_COMMAND:
+            system.job_id, system.created_by_id = wanted
+            system.save(update_fields=["job", "created_by"])
     return system
 
 
 def adopt() -> None:
-    """Enter whatever is kept and not entered yet; what is damaged, or of a corpus that is gone, stays out."""
+    """Enter whatever is kept and not entered yet; what is damaged, or of a corpus that is gone, stays out.
+
+    So does a folder whose name could not be a system's: somebody's copy, which no page could lead to.
+    """
     folders = folder_of("x").parent.glob(f"[!.]*/{storage.MANIFEST}")
     known = set(System.objects.values_list("name", flat=True))
     for name in sorted({file.parent.name for file in folders} - known):
+        if not _NAME.fullmatch(name):
+            continue
         try:
             enter(name)
         except (storage.BadModel, UnknownName):
             continue
+        except Exception:  # one folder that nobody foresaw must not close the pages of all the others
+            log.exception("%s could not be entered as a system", folder_of(name))
 
 
 def system_row(name: str) -> System:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, connection, transaction
 from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.safestring import mark_safe
@@ -87,9 +87,23 @@ def build(
             (made / name).parent.mkdir(parents=True, exist_ok=True)
             (made / name).write_bytes(content)
         progress("putting it in place", 1, 1)
-        _put(made, target)
         if out is None:
-            _keep(inquiry, digest, {name: _sha256(content) for name, content in files.items()})
+            sums = {name: _sha256(content) for name, content in files.items()}
+            try:
+                with transaction.atomic():
+                    _keep(inquiry, digest, sums)
+                    # What was removed meanwhile is told before anything that stood is moved.
+                    connection.check_constraints(
+                        table_names=[ReportRun._meta.db_table, Report._meta.db_table]
+                    )
+                    _put(made, target)
+            except IntegrityError as error:
+                raise ReportRefused(
+                    f"something that report {wanted.name!r} is made from was removed while it was built; "
+                    "ask for it anew"
+                ) from error
+        else:
+            _put(made, target)
     return Built(wanted.name, str(target), False, tuple(changes), tuple(files), digest)
 
 

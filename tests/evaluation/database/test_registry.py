@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from django.core.management import CommandError
 
 from annotation import jobs
-from annotation.models import Campaign
+from annotation.models import Account, Campaign
 from evaluation.models import Batch, BatchRun, Run, System
 from evaluation.selectors import rankings_of, run_named
 from evaluation.services import registry
@@ -221,3 +222,31 @@ def test_a_brought_system_is_ranked_by_a_job(corpus, vectors, split):
     job = jobs.enqueue(kind="rank", arguments={"system": "clip", "split": str(split)})
     assert jobs.run(job.pk) == job.DONE
     assert System.objects.get().runs.count() == 2
+
+
+def test_a_copy_beside_the_systems_and_an_unforeseen_one_stay_out_and_the_rest_is_entered(
+    corpus, vectors, monkeypatch, caplog
+):
+    keep(vectors)
+    for name in ("good.bak", "x" * 101, "odd"):
+        shutil.copytree(folder_of("clip"), folder_of(name))
+    System.objects.all().delete()
+    read = storage.read_manifest
+
+    def odd(folder: Path) -> dict[str, object]:
+        if folder.name == "odd":
+            raise RuntimeError("nobody foresaw this")
+        return read(folder)
+
+    monkeypatch.setattr(storage, "read_manifest", odd)
+    registry.adopt()
+    assert list(System.objects.values_list("name", flat=True)) == ["clip"]
+    assert "odd could not be entered" in caplog.text and "good.bak" not in caplog.text
+
+
+def test_who_wanted_a_system_is_kept_though_a_page_entered_it_first(corpus, vectors):
+    keep(vectors)
+    ada, eve = (Account.objects.create_user(username=name) for name in ("ada", "eve"))
+    assert registry.enter("clip", registry.Wanted(account=ada.pk)).created_by == ada
+    assert registry.enter("clip", registry.Wanted(account=eve.pk)).created_by == ada
+    assert System.objects.get().created_by == ada

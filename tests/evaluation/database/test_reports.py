@@ -236,6 +236,25 @@ def test_a_build_that_dies_leaves_what_stood_and_nothing_else(
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_a_rebuild_whose_run_is_removed_meanwhile_leaves_what_stood(
+    qrels: str, runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports.build(wanted(runs[:2]))
+    row, stood = reports.report_named("r"), plain()
+
+    def removes(plot: Any) -> bytes:
+        Run.objects.filter(name=runs[2]).delete()
+        return b""
+
+    monkeypatch.setattr(reports, "as_pdf", removes)
+    with pytest.raises(ReportRefused, match="was removed while it was built; ask for it anew"):
+        reports.build(wanted(runs[2:]), replace=True)
+    assert plain() == stood and reports.report_named("r").digest == row.digest
+    assert [one.run.name for one in row.runs.order_by("position")] == runs[:2]
+    assert reports.read(row, reports.JSON)
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_one_builds_at_a_time_and_a_foreign_folder_is_left_alone(
     qrels: str, runs: list[str], tmp_path: Path
 ) -> None:
