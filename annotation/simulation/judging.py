@@ -3,8 +3,8 @@
 A worker answers what a `Known` says is right, with the errors of their habits: each sentence of a page
 is an item of its own. What they answer depends on the seed, their name and what is shown alone.
 
-Where answers of real people are on record, what is right is what most of them said; and perfect workers
-answer as one of those people did, each as another.
+Where answers of real people are on record, what is right is what most of them said; or, asked for so,
+each worker answers in the place of one of those people.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Known:
     parts: Mapping[str, Sequence[Part]] = field(default_factory=dict)
     sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     recorded: Mapping[tuple[str, str], Sequence[float]] = field(default_factory=dict)
+    in_place_of: int = 0
 
     def fits(self, image: str, caption: str) -> bool:
         """Whether the caption describes the image: more yes than no on record, or it is one of its own."""
@@ -49,9 +50,14 @@ class Known:
         return GRADES[-1] if self.fits(image, caption) else GRADES[0]
 
     def vote(self, worker: Worker, image: str, caption: str) -> float | None:
-        """What the person answered in whose place this worker is; None where nothing is on record."""
+        """What the person answered in whose place this worker is; None where they are in nobody's."""
         votes = self.recorded.get((image, caption))
-        return votes[(worker.number - 1) % len(votes)] if votes else None
+        if not votes or not self.in_place_of:
+            return None
+        place = (worker.number - 1) % self.in_place_of
+        if len(votes) > self.in_place_of:
+            return votes[(2 * place + 1) * len(votes) // (2 * self.in_place_of)]
+        return votes[place % len(votes)]
 
 
 def answer(worker: Worker, kind: str, image: str, content: Mapping[str, Any], known: Known) -> Answer:

@@ -15,10 +15,10 @@ from evaluation.services.waves import advance
 
 
 @job_kind("next_wave", title="Asking the next wave", refusals=(BadPool, BatchRefused, Busy, CampaignError))
-def next_wave(progress: Progress, *, batch: str) -> dict[str, Any]:
+def next_wave(progress: Progress, *, batch: str, wave: int | None = None) -> dict[str, Any]:
     """Ask, or end the batch; the result is `waves.Advanced`.
 
-    The questions are opened in one transaction, after which their answers are to come: a job that died
-    before it could say so asks nothing twice.
+    The questions are opened in one transaction. A job that died before it could say so finds its `wave`
+    asked, or, where it named none, that answers are to come: nothing is asked twice.
     """
-    return asdict(advance(batch, actor=progress.actor, tell=told_by(progress)))
+    return asdict(advance(batch, wave=wave, actor=progress.actor, tell=told_by(progress)))

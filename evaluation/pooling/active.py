@@ -120,12 +120,14 @@ def next_wave(
     relevant: Integers,
     strategy: str,
     stop: Stop,
+    most: int,
     seed: int = 0,
 ) -> Wave:
     """What to ask next of `candidates`, the pairs that a filter leaves; all others count as irrelevant.
 
     `asked` were asked before or are known, and those of them in `relevant` were called so; all three are
-    sorted. Raises UnknownName for a strategy nobody knows, BadPool where no direction has two runs.
+    sorted. At most `most` pairs are asked: the first of those that the strategy has next. Raises
+    UnknownName for a strategy nobody knows, BadPool where no direction has two runs.
     """
     look = _looker(shortlists, stop)
     lists, weights, given = _laid_out(shortlists, pool, candidates)
@@ -140,7 +142,7 @@ def next_wave(
     while places is not None and not stable:
         fresh = places[~there[places]]
         if len(fresh):
-            return Wave(np.sort(candidates[fresh]), number, int(there.sum()), False, tau)
+            return Wave(np.sort(candidates[fresh[:most]]), number, int(there.sum()), False, tau)
         known[places] = truth[places]
         done += len(places)
         rankings.append(given + weights @ known)
@@ -158,7 +160,7 @@ def _looker(
 ) -> Callable[[list[NDArray[np.float64]], float], float]:
     """A function of the rankings so far and the share judged: the smallest tau with the last ones, NaN
     where it is too early to tell. Raises BadPool where no direction has two runs."""
-    agreement = _agreement(shortlists)
+    agreement = _agreement(shortlists, orderless=0.0)
 
     def look(rankings: list[NDArray[np.float64]], share: float) -> float:
         if share < stop.at_least or len(rankings) <= stop.patience:
@@ -169,16 +171,17 @@ def _looker(
 
 
 def _agreement(
-    shortlists: Sequence[Shortlist],
+    shortlists: Sequence[Shortlist], *, orderless: float = 1.0
 ) -> Callable[[NDArray[np.float64], NDArray[np.float64]], float]:
-    """Kendall's tau-b of two rankings of the runs, of two directions the smaller one."""
+    """Kendall's tau-b of two rankings of the runs, of two directions the smaller one; `orderless` where
+    neither of a direction's has an order, which is no order that could be stable."""
     by_direction: dict[str, list[int]] = {}
     for number, one in enumerate(shortlists):
         by_direction.setdefault(one.direction, []).append(number)
     sides = [numbers for numbers in by_direction.values() if len(numbers) > 1]
     if not sides:
         raise BadPool("one run of a direction has no ranking; pool two or more of it")
-    return lambda first, second: min(tau_b(first[side], second[side]) for side in sides)
+    return lambda first, second: min(tau_b(first[side], second[side], orderless=orderless) for side in sides)
 
 
 def judge(
@@ -220,10 +223,10 @@ def judge(
     )
 
 
-def tau_b(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    """Kendall's tau-b of two rankings; 0 where one has no order, 1 where neither has."""
+def tau_b(first: NDArray[np.float64], second: NDArray[np.float64], *, orderless: float = 1.0) -> float:
+    """Kendall's tau-b of two rankings; 0 where one has no order, `orderless` where neither has."""
     if np.ptp(first) == 0 or np.ptp(second) == 0:
-        return float(np.ptp(first) == np.ptp(second))
+        return orderless if np.ptp(first) == np.ptp(second) else 0.0
     return float(kendalltau(first, second).statistic)
 
 

@@ -101,14 +101,15 @@ def launch(
 
 
 def check_known(plan: Plan, split: str) -> None:
-    """Known items must be of images that nobody is asked about: their answers would be wanted too.
+    """Known items must be of images that nobody is asked about, in whichever wave: their answers would be
+    wanted too.
 
     Raises BatchRefused, and UnknownName where the corpus has no such split.
     """
     corpus = corpus_named(plan.corpus)
     check_split(corpus, split)
     there = set(corpus.images.filter(split=split).values_list("pk", flat=True))
-    asked = [set(plan.pooled.ids(pairs)[0].tolist()) for pairs in (plan.asked, plan.fillers)]
+    asked = [set(plan.pooled.ids(pairs)[0].tolist()) for pairs in (plan.may_ask, plan.fillers)]
     if both := there & (asked[0] | asked[1]):
         raise BatchRefused(
             f"split {split!r} holds {len(both)} images that the batch asks about; make known items of another"

@@ -45,8 +45,11 @@ def wave_of(
     tasks: str,
     strategy: str,
     share: float,
+    askable: int,
 ) -> Wave:
     """What to ask next of `candidates`, where `asked` were asked or are known; both are sorted.
+
+    At most a `share` is asked of the `askable` pairs that could be asked when the batch was opened.
 
     Raises UnknownName for a strategy nobody knows, BatchRefused for a share that is none, BadPool.
     """
@@ -65,5 +68,6 @@ def wave_of(
         relevant=np.sort(pairs[held]),
         strategy=strategy,
         stop=stop_for(share),
+        most=max(1, round(share * askable)),
         seed=SEED,
     )

@@ -62,8 +62,8 @@ class Plan:
 
     Of the `pooled_pairs`, `originals` need no judge, `filtered` are unlikely, `known` have enough answers
     (`begun`: some, but too few), and the rest is `asked`. `seconds` an answer takes, as measured or
-    assumed (`measured` is the batch it was measured on, else ""). Of `askable` pairs all are `asked`;
-    with a `strategy` a first wave of them, a `share` at most, and the price is that wave's.
+    assumed (`measured` is the batch it was measured on, else ""). Of the pairs that it `may_ask` all are
+    `asked`; with a `strategy` a first wave of them, a `share` at most, and the price is that wave's.
     """
 
     corpus: str
@@ -85,9 +85,13 @@ class Plan:
     price: Price
     seconds: float
     measured: str
+    may_ask: Integers
     strategy: str = ""
     share: float = SHARE
-    askable: int = 0
+
+    @property
+    def askable(self) -> int:
+        return len(self.may_ask)
 
     @property
     def judges(self) -> int:
@@ -162,9 +166,8 @@ def plan(
     tell("leaving unlikely pairs out", 0.8)
     candidates = whole.to_judge
     likely, unlikely = divided(found, candidates, threshold)
-    asked = likely[~among(likely, enough)]
+    asked = may_ask = likely[~among(likely, enough)]
     fillers = np.setdiff1d(unlikely, some)
-    askable = len(asked)
     if strategy:
         asked = wave_of(
             found,
@@ -175,6 +178,7 @@ def plan(
             tasks=tasks,
             strategy=strategy,
             share=share,
+            askable=len(may_ask),
         ).pairs
     seconds, measured = _seconds(before, tasks) if seconds is None else (seconds, "")
     if seconds <= 0:
@@ -214,14 +218,14 @@ def plan(
         pooled_pairs=len(whole.pairs),
         originals=len(whole.pairs) - len(candidates),
         filtered=len(unlikely),
-        known=len(likely) - askable,
+        known=len(likely) - len(may_ask),
         begun=int(among(asked, some).sum()),
-        price=_price(found, asked, len(fillers), tasks, frozen, seconds),
+        price=price_of(found, asked, len(fillers), tasks, frozen, seconds),
         seconds=seconds,
         measured=measured,
         strategy=strategy,
         share=share,
-        askable=askable,
+        may_ask=may_ask,
     )
 
 
@@ -243,9 +247,10 @@ def _seconds(before: Sequence[Batch], tasks: str) -> tuple[float, str]:
     return SECONDS[tasks], ""
 
 
-def _price(
+def price_of(
     found: Pooled, asked: Integers, fillers: int, tasks: str, settings: CampaignSettings, seconds: float
 ) -> Price:
+    """What asking the pairs `asked` comes to, with so many `fillers` at hand and `seconds` an answer."""
     kind, page = OF_PAIRS[tasks], settings.page
     number = places = len(asked)
     if kind == RELEVANCE:

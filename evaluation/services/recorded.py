@@ -32,9 +32,9 @@ def judge_as_recorded(
     """Have the open batch `name` answered from the set `judgments` until nothing is left for its judges.
 
     Without a `mix` as many judges come as a pair wants, and the first gives each pair's first recorded
-    answer, the second its second, and so on. With one, its people answer what most said, with their errors.
-    What nobody judged is taken for unrelated, except an image's own captions. Raises BatchRefused,
-    UnknownName, CampaignError and Busy.
+    answer, the second its second, and so on (see `judging.Known`). With one, its people answer what most
+    said, with their errors. What nobody judged is taken for unrelated, except an image's own captions.
+    Raises BatchRefused, UnknownName, CampaignError and Busy.
     """
     batch = batch_named(name)
     found = judgment_set(batch.corpus.name, judgments)
@@ -46,11 +46,11 @@ def judge_as_recorded(
         url=url,
         conduct=ORDERLY,
         patience=patience,
-        known=recorded_in(found, batch),
+        known=recorded_in(found, batch, in_place_of=0 if mix else batch.judges),
     )
 
 
-def recorded_in(judgments: JudgmentSet, batch: Batch) -> Known:
+def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -> Known:
     """What the set says, by an image's key and a caption's text; raises BatchRefused for another scale,
     and where an image has two captions of one text that were answered unlike."""
     corpus, scale = corpus_named(batch.corpus.name), SCALES[batch.campaign.tasks]
@@ -69,4 +69,4 @@ def recorded_in(judgments: JudgmentSet, batch: Batch) -> Known:
                 f"judgments {judgments.name!r} hold {recorded[pair]} and {grades} about image {pair[0]!r} "
                 f"and two captions of the same words, {pair[1]!r}; judges see words alone: leave one out"
             )
-    return Known(images_of, recorded=recorded)
+    return Known(images_of, recorded=recorded, in_place_of=in_place_of)

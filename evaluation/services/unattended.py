@@ -5,7 +5,11 @@ Called every minute by the periodic work. It imports nothing that is slow to imp
 
 from __future__ import annotations
 
-from annotation import jobs
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from annotation import jobs, sql
 from annotation.campaign_settings import settings_of
 from annotation.selectors.campaign import tasks
 from annotation.selectors.jobs import Job, jobs_of_kinds
@@ -13,6 +17,8 @@ from annotation.selectors.pair_judgments import judges
 from evaluation.models import Batch
 
 KIND = "next_wave"
+#: How long a wave waits whose job failed.
+AGAIN = timedelta(minutes=10)
 #: Jobs looked through for those of a batch.
 LOOKED_THROUGH = 500
 
@@ -20,20 +26,36 @@ LOOKED_THROUGH = 500
 def ask_next_waves() -> int:
     """Have the next wave asked of every open batch whose last one is answered; how many were.
 
-    Left to people are batches whose judges are to be discarded first, and those of which the newest
-    such job failed or was cancelled.
+    Left to people are batches whose judges are to be discarded first, and waves of which somebody
+    cancelled the job. One that failed is tried again after a while: it may have been asked too early.
     """
     asked = 0
-    ended = {
-        job.arguments.get("batch"): job.state for job in reversed(jobs_of_kinds([KIND], limit=LOOKED_THROUGH))
-    }
+    newest = {_of(job.arguments): job for job in reversed(jobs_of_kinds([KIND], limit=LOOKED_THROUGH))}
     waiting = Batch.objects.exclude(strategy="").filter(campaign__state="open", waves__ended="")
     for batch in waiting.select_related("campaign").order_by("pk"):
-        if ended.get(batch.name) in (Job.FAILED, Job.CANCELLED) or not _answered(batch):
+        arguments = wave_after(batch)
+        if _in_vain(newest.get(_of(arguments))) or not _answered(batch):
             continue
-        jobs.enqueue(kind=KIND, arguments={"batch": batch.name})
+        jobs.enqueue(kind=KIND, arguments=arguments)
         asked += 1
     return asked
+
+
+def wave_after(batch: Batch) -> dict[str, Any]:
+    """What the job is asked for that asks the next wave of a batch, and none after it."""
+    return {"batch": batch.name, "wave": len(batch.waves["asked"]) + 1}
+
+
+def _of(arguments: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The batch and the wave that a job is about."""
+    return arguments.get("batch"), arguments.get("wave")
+
+
+def _in_vain(job: Job | None) -> bool:
+    """Whether the job that asked for this wave says to leave it for now."""
+    if job is None or job.state not in (Job.FAILED, Job.CANCELLED):
+        return False
+    return job.state == Job.CANCELLED or job.finished_at is None or sql.now() - job.finished_at < AGAIN
 
 
 def _answered(batch: Batch) -> bool:

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from annotation import campaigns, sql
+from annotation.campaign_settings import settings_of
 from annotation.protocol.paging import WANTED
-from annotation.selectors.campaign import tasks
+from annotation.selectors.campaign import money, tasks
 from annotation.selectors.pair_judgments import asked_pairs
 from evaluation.models import Batch, BatchRun
 from evaluation.pooling.active import Wave
@@ -23,6 +24,7 @@ from evaluation.pooling.pools import Integers, pool
 from evaluation.services.collecting import answers_of, batch_named
 from evaluation.services.next_pairs import divided, known, wave_of
 from evaluation.services.phases import Tell, part, silent
+from evaluation.services.planning import price_of
 from evaluation.services.pooled import Pooled, pooled
 from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.topping_up import wanted
@@ -49,18 +51,19 @@ class Advanced:
     ended: str
 
 
-def advance(name: str, *, actor: Any = None, tell: Tell = silent) -> Advanced:
+def advance(name: str, *, wave: int | None = None, actor: Any = None, tell: Tell = silent) -> Advanced:
     """Ask the next wave of the batch `name`, or end it, once all that was asked is answered.
 
-    Both or nothing: the wave's questions, and that they were asked. Raises BatchRefused for a batch that
-    asks everything at once, and for one whose answers are to come, or whose judges are to be discarded
-    first; and Busy.
+    With the number of a `wave` nothing is done where that one, or a later one, was asked. Both or
+    nothing: the wave's questions, and that they were asked. Raises BatchRefused for a batch that asks
+    everything at once, and for one whose answers are to come, or whose judges are to be discarded first;
+    and Busy.
     """
     with alone(f"batch.{name}", "batch", name):
         batch = batch_named(name)
         if not batch.strategy:
             raise BatchRefused(f"batch {name!r} asks all its pairs at once; there is no next wave")
-        if batch.waves["ended"]:
+        if batch.waves["ended"] or (wave is not None and len(batch.waves["asked"]) >= wave):
             return told(batch)
         _check_answered(batch)
         runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
@@ -72,7 +75,7 @@ def advance(name: str, *, actor: Any = None, tell: Tell = silent) -> Advanced:
         wanted_before, shown = _asked(found, batch)
         tell("leaving unlikely pairs out", 0.7)
         candidates, unlikely = divided(found, whole.to_judge, batch.threshold)
-        wave = wave_of(
+        chosen = wave_of(
             found,
             whole,
             candidates,
@@ -81,9 +84,10 @@ def advance(name: str, *, actor: Any = None, tell: Tell = silent) -> Advanced:
             tasks=batch.campaign.tasks,
             strategy=batch.strategy,
             share=batch.waves["share"],
+            askable=batch.numbers["askable"],
         )
         tell("opening its questions", 0.8)
-        return _written(batch, found, wave, np.setdiff1d(unlikely, np.union1d(shown, some)), actor)
+        return _written(batch, found, chosen, np.setdiff1d(unlikely, np.union1d(shown, some)), actor)
 
 
 def _check_answered(batch: Batch) -> None:
@@ -114,16 +118,17 @@ def _written(batch: Batch, found: Pooled, wave: Wave, unlikely: Integers, actor:
     """Open the wave's questions, or write why there is none."""
     waves: dict[str, Any] = {**batch.waves, "tau": None if isnan(wave.tau) else wave.tau}
     numbers = dict(batch.numbers)
+    pairs = found.called(wave.pairs)
+    fillers: dict[str, list[str]] = {}
+    for image, caption in found.called(unlikely) if pairs else ():
+        fillers.setdefault(image, []).append(caption)
     with sql.writing():
         if Batch.objects.select_for_update().get(pk=batch.pk).waves != batch.waves:
             raise BatchRefused(f"batch {batch.name!r} was advanced meanwhile; look again")
-        if len(wave.pairs):
-            fillers: dict[str, list[str]] = {}
-            for image, caption in found.called(unlikely):
-                fillers.setdefault(image, []).append(caption)
+        if pairs:
             opened = campaigns.open_pairs(
                 campaign=batch.campaign,
-                pairs=found.called(wave.pairs),
+                pairs=pairs,
                 fillers=fillers,
                 wave=len(waves["asked"]) + 1,
                 actor=actor,
@@ -132,11 +137,26 @@ def _written(batch: Batch, found: Pooled, wave: Wave, unlikely: Integers, actor:
             numbers["asked"] += opened.pairs
             numbers["task_count"] += opened.tasks
             numbers["fillers"] += opened.fillers
+            numbers |= _paid(batch, found, wave.pairs, len(unlikely))
         else:
             waves["ended"] = STABLE if wave.stable else EXHAUSTED
         Batch.objects.filter(pk=batch.pk).update(waves=waves, numbers=numbers)
     batch.waves, batch.numbers = waves, numbers
     return told(batch, len(wave.pairs))
+
+
+def _paid(batch: Batch, found: Pooled, pairs: Integers, fillers: int) -> dict[str, Any]:
+    """What the batch was to cost so far and what asking `pairs` costs, added up."""
+    settings, numbers = settings_of(batch.campaign.settings), batch.numbers
+    more = price_of(found, pairs, fillers, batch.campaign.tasks, settings, numbers["seconds_an_answer"])
+    amount = numbers["amount"] + more.amount
+    return {
+        "answers": numbers["answers"] + more.answers,
+        "judgments": numbers["judgments"] + more.judgments,
+        "hours": numbers["hours"] + more.seconds / 3600,
+        "amount": amount,
+        "price": money(amount, settings.pay.currency),
+    }
 
 
 def told(batch: Batch, pairs: int = 0) -> Advanced:

@@ -24,6 +24,7 @@ from evaluation.models import Batch, QrelsSnapshot
 from evaluation.qrels import RULES, rule_named
 from evaluation.services.batch_state import BatchState, kept_state
 from evaluation.services.next_pairs import USUAL
+from evaluation.services.unattended import wave_after
 from evaluation.services.writing import ImportRefused, check_name
 from evaluation.web.frame import asked, framed, newest
 from evaluation.web.job_lines import NEWEST, job_lines
@@ -141,7 +142,7 @@ def act(request: HttpRequest, name: str) -> HttpResponse:
                 jobs.enqueue(kind="top_up_batch", arguments={"batch": row.name}, actor=actor)
                 tell(_("Their answers are being withdrawn; others are asked."))
             case "next_wave":
-                jobs.enqueue(kind="next_wave", arguments={"batch": row.name}, actor=actor)
+                jobs.enqueue(kind="next_wave", arguments=wave_after(row), actor=actor)
                 tell(_("What to ask next is being looked for."))
             case "collect":
                 jobs.enqueue(kind="collect_judgments", arguments={"batch": row.name}, actor=actor)

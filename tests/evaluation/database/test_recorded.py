@@ -109,9 +109,21 @@ def test_words_alone_are_judged_so_captions_alike_must_have_been_answered_alike(
 
 
 def test_grades_on_record_are_given_as_they_are() -> None:
-    known = Known({}, recorded={("i", "a dog"): [2, 4, 4, 1]})
-    content = {"caption": "a dog"}
+    grades = {("i", "a dog"): [2, 4, 4, 1]}
     perfect = crowd({"perfect": 5}, seed=1)
-    given = [answer(worker, "graded_relevance", "i", content, known).answer for worker in perfect]
-    assert given == ["2", "4", "4", "1", "2"]
-    assert known.grade("i", "a dog") == 2
+
+    def given(known: Known) -> list[str]:
+        content = {"caption": "a dog"}
+        return [answer(worker, "graded_relevance", "i", content, known).answer for worker in perfect]
+
+    assert given(Known({}, recorded=grades, in_place_of=5)) == ["2", "4", "4", "1", "2"]
+    assert given(Known({}, recorded=grades)) == ["2"] * 5, "in nobody's place: the middle one"
+
+
+@pytest.mark.parametrize("yes", range(7))
+@pytest.mark.parametrize("people", [3, 4, 5, 6])
+def test_three_judges_in_the_place_of_more_keep_their_majority(people: int, yes: int) -> None:
+    votes = [1.0] * min(yes, people) + [0.0] * (people - yes)
+    known = Known({}, recorded={("i", "a dog"): votes}, in_place_of=3)
+    cast = [known.vote(worker, "i", "a dog") or 0.0 for worker in crowd({"perfect": 3}, seed=1)]
+    assert (2 * sum(cast) > 3) == (2 * sum(votes) > people)

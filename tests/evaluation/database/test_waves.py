@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError
 
-from annotation import discard, jobs
+from annotation import discard, jobs, sql
 from annotation.campaigns import close, pause, resume
 from annotation.models import Campaign, Job, Judgment, OpenImage, Standing, Task
 from annotation.periodic import do
 from annotation.selectors.pair_judgments import asked_pairs
 from evaluation.models import Batch
 from evaluation.services.batch_state import state
-from evaluation.services.batches import launch
+from evaluation.services.batches import check_known, launch
 from evaluation.services.collecting import collect
 from evaluation.services.planning import plan
 from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.topping_up import top_up
+from evaluation.services.unattended import AGAIN
 from evaluation.services.waves import STABLE, advance
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs
@@ -129,9 +131,36 @@ def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> N
     assert do("ask_next_waves") and do("ask_next_waves")
     job = Job.objects.get()
     assert jobs.run(job.pk) == Job.DONE and Batch.objects.get().waves["asked"][1:]
+    assert jobs.run(jobs.enqueue(kind="next_wave", arguments=job.arguments).pk) == Job.DONE, "asked once"
+    assert len(Batch.objects.get().waves["asked"]) == 2
+    early = jobs.enqueue(kind="next_wave", arguments={"batch": "first", "wave": 3})
+    assert jobs.run(early.pk) == Job.FAILED
     answer(batch, 2)
-    Job.objects.update(state=Job.FAILED)
-    assert do("ask_next_waves") and Job.objects.count() == 1, "a failed one is left to people"
+    before = Job.objects.count()
+    assert do("ask_next_waves") and Job.objects.count() == before, "not at once"
+    Job.objects.filter(pk=early.pk).update(finished_at=sql.now() - AGAIN)
+    assert do("ask_next_waves") and Job.objects.count() == before + 1
+    Job.objects.filter(pk=Job.objects.latest("pk").pk).update(state=Job.CANCELLED)
+    assert do("ask_next_waves") and Job.objects.count() == before + 1, "a cancelled one is left to people"
+
+
+def test_the_price_is_that_of_all_waves_and_known_items_are_of_none(pooled_runs: list[str]) -> None:
+    batch = opened(pooled_runs)
+    answer(batch, 1)
+    advance("first")
+    numbers = Batch.objects.get().numbers
+    assert numbers["asked"] > batch.numbers["asked"]
+    assert numbers["judgments"] == batch.judges * numbers["asked"]
+    assert numbers["answers"] == batch.judges * numbers["task_count"] == batch.judges * Task.objects.count()
+    assert numbers["hours"] == pytest.approx(numbers["answers"] * numbers["seconds_an_answer"] / 3600)
+    chosen: dict[str, Any] = {"strategy": "depth", "share": 0.01, "settings": UNTESTED, "reuse": []}
+    later = plan(corpus="quay", runs=pooled_runs, depth=4, threshold=None, **chosen)
+    quiet = set(later.pooled.ids(later.asked)[0].tolist())
+    assert len(quiet) < len(set(later.pooled.ids(later.may_ask)[0].tolist()))
+    names = batch.corpus.images.exclude(pk__in=quiet).filter(split="test")
+    names.update(split="quiet")
+    with pytest.raises(BatchRefused, match="images that the batch asks about"):
+        check_known(later, "quiet")
 
 
 def test_a_closed_campaign_asks_nobody_again(pooled_runs: list[str]) -> None:

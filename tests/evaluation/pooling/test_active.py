@@ -10,7 +10,7 @@ import pytest
 from annotation.registry import UnknownName
 from benchmarks.batches_problem import flickr8k, generated
 from evaluation.pooling.active import STRATEGIES, Judging, Lists, Stop, judge, next_wave, stop_for, tau_b
-from evaluation.pooling.pools import BadPool, pool
+from evaluation.pooling.pools import ANNOTATION, BadPool, Shortlist, Space, pool
 
 ACTIVE = ("move_to_front", "thompson")
 SEEDS = range(5)
@@ -116,7 +116,14 @@ def test_waves_chosen_from_answers_alone_are_those_of_judging_and_end_where_it_d
     waves = []
     while True:
         wave = next_wave(
-            lists, whole, whole.to_judge, asked=asked, relevant=relevant, strategy=strategy, stop=stop
+            lists,
+            whole,
+            whole.to_judge,
+            asked=asked,
+            relevant=relevant,
+            strategy=strategy,
+            stop=stop,
+            most=len(whole.to_judge),
         )
         if not len(wave.pairs):
             break
@@ -134,10 +141,19 @@ def test_a_wave_leaves_alone_what_is_filtered_and_what_is_known(small: tuple) ->
     asked = known
     for _ in range(2):
         wave = next_wave(
-            lists, whole, candidates, asked=asked, relevant=relevant, strategy="depth", stop=stop_for(0.1)
+            lists,
+            whole,
+            candidates,
+            asked=asked,
+            relevant=relevant,
+            strategy="depth",
+            stop=stop_for(0.1),
+            most=7,
         )
         assert (
-            len(wave.pairs) and np.isin(wave.pairs, candidates).all() and not np.isin(wave.pairs, asked).any()
+            len(wave.pairs) == 7
+            and np.isin(wave.pairs, candidates).all()
+            and not np.isin(wave.pairs, asked).any()
         )
         asked = np.union1d(asked, wave.pairs)
 
@@ -158,5 +174,33 @@ def test_where_everything_is_filtered_or_known_there_is_no_wave(small: tuple, st
             relevant=relevant,
             strategy=strategy,
             stop=stop_for(0.5),
+            most=1,
         )
         assert (len(wave.pairs), wave.pool, wave.asked) == (0, len(candidates), len(candidates))
+
+
+def test_runs_without_any_order_are_no_stable_order() -> None:
+    """Nobody finds anything: each looks like the other, and waves go on to the end."""
+    space = Space(40, np.arange(40))
+    queries = np.arange(40)
+    lists = [
+        Shortlist(name, ANNOTATION, queries, (queries[:, None] + np.arange(1, 6) * way) % 40, name)
+        for name, way in (("up", 1), ("down", -1))
+    ]
+    whole = pool(lists, space, depth=5)
+    asked, nothing = np.empty(0, np.int64), np.empty(0, np.int64)
+    while True:
+        wave = next_wave(
+            lists,
+            whole,
+            whole.to_judge,
+            asked=asked,
+            relevant=nothing,
+            strategy="depth",
+            stop=stop_for(0.1),
+            most=40,
+        )
+        asked = np.union1d(asked, wave.pairs)
+        if not len(wave.pairs):
+            break
+    assert len(asked) == len(whole.to_judge) and not wave.stable
