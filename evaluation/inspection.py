@@ -16,6 +16,8 @@ from evaluation.scoring import score
 #: How many items of a ranking are shown, and the measure by which queries are told apart.
 TOP = 10
 MEASURE = "nDCG@10"
+#: Ids of rows are below this; SQLite takes no larger number at all.
+_NO_ROW = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def worst(values: Mapping[int, float | None]) -> list[int]:
 
 def shown_of(run: Run, keys: Sequence[int], *, asking: bool) -> dict[int, Shown]:
     """What asks in a run, or what is ranked, by the ids of rows; others are left out."""
-    images = run.corpus.images
+    images, keys = run.corpus.images, [key for key in keys if key < _NO_ROW]
     if (run.direction == Run.ANNOTATION) == asking:
         return {row.pk: Shown(row.pk, row.filename or row.key, row) for row in images.filter(pk__in=keys)}
     found = list(

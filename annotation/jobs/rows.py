@@ -59,8 +59,8 @@ def enqueue(
     JobError for arguments that it does not take or JSON cannot hold.
     """
     try:
-        plain = json.loads(json.dumps(dict(arguments or {})))
-    except TypeError as error:
+        plain = json.loads(json.dumps(dict(arguments or {}), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
         raise JobError(f"arguments of a {kind!r} job must be JSON: {error}") from error
     if misfit := kind_named(kind).misfit(plain):
         raise JobError(f"arguments of a {kind!r} job: {misfit}")

@@ -32,6 +32,7 @@ from evaluation.pooling.unlikely import THRESHOLD
 from evaluation.services.batches import check_known
 from evaluation.services.next_pairs import SHARE
 from evaluation.services.planning import DEPTH, Plan, plan
+from evaluation.services.pooled import WIDEST
 from evaluation.services.stored_answers import BatchRefused, reusable
 from evaluation.services.writing import ImportRefused, check_name
 from evaluation.web.frame import all_asked, asked, framed
@@ -111,24 +112,26 @@ def build(request: HttpRequest) -> HttpResponse:
 
 
 def wanted_in(given: QueryDict) -> Wanted:
-    """What an address or a form asks for, the defaults where it says nothing; raises NotOffered."""
+    """What an address or a form asks for, the defaults where it says nothing; raises NotOffered, BadPool."""
     corpus = asked(given, "corpus")
     if not given.get("chosen"):
         reuse = tuple(reusable(corpus, "relevance")) if corpus else ()
         return Wanted(corpus=corpus, runs=tuple(all_asked(given, "run")), reuse=reuse)
-    tasks = asked(given, "tasks") or "relevance"
+    depth, tasks = whole_in(given, "depth", default=DEPTH), asked(given, "tasks") or "relevance"
+    if depth > WIDEST:
+        raise BadPool(f"depth {depth}: expected {WIDEST} or less, or the command open_batch")
     if tasks not in OF_PAIRS:
         raise NotOffered(_("“%(given)s” is no kind of question about pairs.") % {"given": tasks[:60]})
     settings = asked(given, "settings")
     try:
         table = tomllib.loads(settings)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise NotOffered(_("The settings are no TOML: %(error)s") % {"error": error}) from error
     return Wanted(
         corpus=corpus,
         runs=tuple(all_asked(given, "run")),
         tasks=tasks,
-        depth=whole_in(given, "depth", default=DEPTH),
+        depth=depth,
         threshold=_share_in(given, "threshold"),
         judges=whole_in(given, "judges", default=0) or None,
         known_from=asked(given, "known"),

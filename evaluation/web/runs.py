@@ -45,7 +45,7 @@ HEADS = {
     "queries": gettext_lazy("Queries"),
     "new": gettext_lazy("Since"),
 }
-#: Seconds that figures are remembered; they depend on nothing but the digests of runs and qrels.
+#: Seconds that figures are remembered; they depend on nothing but runs and qrels, and their digests.
 REMEMBERED = 3600
 
 
@@ -194,8 +194,12 @@ def chosen_qrels(given: Mapping[str, str], choices: list[QrelsSnapshot]) -> Qrel
 
 
 def remembered(what: str, runs: list[Run], snapshot: QrelsSnapshot, make: Any, *more: str) -> Any:
-    """What `make` computes of runs under qrels, once an hour: it depends on their digests alone."""
-    key = ":".join([what, snapshot.digest, *(f"{run.pk}.{run.digest}" for run in runs), *more])
+    """What `make` computes of runs under qrels, once an hour: it depends on them and their digests alone.
+
+    Qrels of the same rows may have two names, and what is made tells the one that was asked for.
+    """
+    known = [f"{snapshot.pk}.{snapshot.digest}", *(f"{run.pk}.{run.digest}" for run in runs)]
+    key = ":".join([what, *known, *more])
     found = cache.get(_short(key))
     if found is None:
         found = make()

@@ -70,6 +70,8 @@ def test_a_kind_that_is_none_is_refused_with_those_that_are():
         ({}, "missing a required argument: 'upto'"),
         ({"upto": 3, "downto": 1}, "unexpected keyword argument 'downto'"),
         ({"upto": {3}}, "must be JSON"),
+        ({"upto": float("nan")}, "must be JSON"),
+        ({"upto": float("inf")}, "must be JSON"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused_when_the_job_is_asked_for(arguments, says):

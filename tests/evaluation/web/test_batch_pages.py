@@ -74,10 +74,12 @@ def test_an_address_tells_what_its_batch_comes_to_and_writes_nothing(ada: Client
     ("also", "says"),
     [
         ({"depth": "0"}, "depth 0: expected 1 or more"),
+        ({"depth": "101"}, "depth 101: expected 100 or less"),
         ({"threshold": "seven"}, "“seven” is no share"),
         ({"threshold": "7"}, "threshold 7"),
         ({"known": "test"}, "make known items of another"),
         ({"settings": "[pay"}, "The settings are no TOML"),
+        ({"settings": f"a = {20_000 * '['}"}, "The settings are no TOML"),
         ({"settings": "answers = 3"}, "answers"),
         ({"judges": "many"}, "“many” is no whole number"),
         ({"tasks": "boxes"}, "“boxes” is no kind of question"),
@@ -89,6 +91,12 @@ def test_what_cannot_be_is_said_beside_what_was_chosen(ada: Client, pooled_runs,
     page = look(ada, address)
     assert says in page and "Launch it" not in page
     assert ada.get(address).content.decode().count(" checked") == len(pooled_runs)
+
+
+@pytest.mark.parametrize("also", [{"threshold": "nan"}, {"settings": "odd = inf"}])
+def test_what_no_job_can_hold_is_refused_and_not_asked_for(ada: Client, pooled_runs, also) -> None:
+    answer = ada.post(BUILD, urlencode([*chosen(pooled_runs, **also), ("name", "first")]), FORM)
+    assert answer.status_code == 409 and not Job.objects.exists()
 
 
 def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_runs) -> None:

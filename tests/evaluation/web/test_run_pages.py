@@ -11,6 +11,7 @@ import pytest
 from evaluation.comparisons import compared, scored
 from evaluation.models import Run
 from evaluation.selectors import names_of, run_named, snapshot_named
+from evaluation.services.qrels import freeze_qrels
 from evaluation.web import comparing, queries, runs
 from tests.evaluation.web import little
 from tests.web.staff import words
@@ -57,6 +58,16 @@ def test_a_run_s_figures_are_those_of_the_command(ada):
     report = scored(run_named("good-annotation"), snapshot_named("crowd"))
     assert page.context["figures"] == report
     assert "3 queries of crowd version 1" in words(page) and "R@1 1.000 " in words(page)
+
+
+def test_figures_name_the_qrels_that_were_asked_for_where_others_have_the_same_rows(ada):
+    freeze_qrels(name="twin", corpus="small", judgments="flickr8k-crowd")
+    assert snapshot_named("twin").digest == snapshot_named("crowd").digest
+    for name in ("crowd", "twin"):
+        page = ada.get(f"/evaluation/runs/good-annotation/?qrels={name}")
+        assert page.context["figures"]["qrels"] == name
+        page = ada.get(f"/evaluation/compare/?run=good-search&run=bad-search&qrels={name}")
+        assert page.context["sides"][0].report["qrels"] == name
 
 
 def test_a_run_is_downloaded_as_it_was(ada):
@@ -173,6 +184,11 @@ def test_queries_are_paged(ada, monkeypatch):
 def test_a_query_that_is_none_is_said_to_be_missing(ada):
     assert ada.get("/evaluation/runs/good-annotation/queries/999999/").status_code == 404
     assert ada.get(f"/evaluation/runs/good-search/queries/{key('a.jpg#0')}/").status_code == 200
+
+
+@pytest.mark.parametrize("number", [2**63, 10**30])
+def test_a_number_that_no_row_can_have_is_no_query(ada, number):
+    assert ada.get(f"/evaluation/runs/good-annotation/queries/{number}/").status_code == 404
 
 
 def test_a_run_of_the_other_direction_cannot_stand_beside(ada):
