@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+#: Resamples that may be asked for: bounds to three digits, and not days of work.
+MOST_RESAMPLES = 100_000
 #: Entries of the largest array of one block of resamples: 128 MiB.
 _BLOCK = 2**24
 #: Entries of the largest table of values by values, over all clusters: 1 GiB.
@@ -64,6 +66,8 @@ class Bootstrap:
     def __post_init__(self) -> None:
         if self.resamples < 1:
             raise AgreementError(f"{self.resamples} resamples; draw at least 1")
+        if self.resamples > MOST_RESAMPLES:
+            raise AgreementError(f"{self.resamples} resamples; draw {MOST_RESAMPLES} at most")
         if not 0 < self.level < 1:
             raise AgreementError(f"level {self.level} is no confidence; give 0.95, say, between 0 and 1")
 

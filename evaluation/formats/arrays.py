@@ -121,6 +121,12 @@ def _mapped(
     columns_first: bool = False,
 ) -> Array:
     """An array that begins where `file` stands, and has to end before `end`."""
+    if not kind.itemsize:
+        raise FormatError(
+            f"{name} is of {kind}, whose entries have no bytes",
+            file=path,
+            expected="numbers, or texts of a letter or more",
+        )
     begin = file.tell()
     size = math.prod(shape) * kind.itemsize
     if begin + size > end:

@@ -12,6 +12,7 @@ from typing import Any
 from django.utils import translation
 
 from annotation.selectors.corpora import corpus_named
+from evaluation.agreement.estimates import MOST_RESAMPLES
 from evaluation.metrics.table import METRICS
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Run
 from evaluation.ranked_runs import NotComparable
@@ -19,7 +20,7 @@ from evaluation.reporting.document import DEFINITION, BatchNumbers
 from evaluation.selectors import judgment_set, run_named, snapshot_named
 from evaluation.services.batch_state import state
 from evaluation.services.collecting import batch_named
-from evaluation.significance.randomisation import ROUNDS
+from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
 
 RESAMPLES, LEVEL = 1_000, 0.95
 _PACKAGES = ("Django", "matplotlib", "numpy", "scipy")
@@ -67,9 +68,12 @@ def system_of(run: Run) -> str:
 
 def asked(wanted: Wanted) -> Asked:
     """Raises UnknownName, UnknownMeasure, BatchRefused, NotComparable, else ReportRefused."""
-    for number, word in ((wanted.rounds, "rounds"), (wanted.resamples, "resamples")):
-        if number < 1:
-            raise ReportRefused(f"{number} {word}: ask for at least 1")
+    for number, word, most in (
+        (wanted.rounds, "rounds", MOST_ROUNDS),
+        (wanted.resamples, "resamples", MOST_RESAMPLES),
+    ):
+        if not 1 <= number <= most:
+            raise ReportRefused(f"{number} {word}: ask for at least 1, and {most} at most")
     if not 0 < wanted.level < 1:
         raise ReportRefused(f"level {wanted.level}: expected a share between 0 and 1, as 0.95")
     snapshot = snapshot_named(wanted.qrels)

@@ -20,6 +20,8 @@ from evaluation.significance.pairing import apart, paired
 from models_core.threads import one_blas_thread
 
 ROUNDS = 100_000
+#: Rounds that may be asked for: p to six digits, and not days of work.
+MOST_ROUNDS = 1_000_000
 
 #: Entries of a block of random bits: fits the cache as what is made of it.
 _BLOCK = 2**20
@@ -104,6 +106,8 @@ def _bits(rounds: int, queries: int, seed: int) -> Iterator[NDArray[np.uint8]]:
     """Random zeros and ones, (some rounds, queries) at a time; the blocks do not change with what asks."""
     if rounds < 1:
         raise ValueError(f"{rounds} rounds; ask for at least 1")
+    if rounds > MOST_ROUNDS:
+        raise ValueError(f"{rounds} rounds; ask for {MOST_ROUNDS} at most")
     dice = np.random.default_rng(seed)
     wide = -(-queries // 8)
     step = max(1, _BLOCK // queries)

@@ -11,8 +11,8 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from django.conf import settings
@@ -45,6 +45,8 @@ from evaluation.web.splits import NotOffered
 LARGEST = 64 * 2**20
 #: Bytes that an archive of arrays may unpack to.
 UNPACKED = 16 * LARGEST
+#: Bytes of a file's name, and of them its ending; disks take 255.
+LONGEST_NAME, LONGEST_END = 200, 40
 #: Seconds after which nobody looks at files any more.
 LONGEST = 24 * 3600
 
@@ -182,8 +184,9 @@ def _aside(request: HttpRequest) -> Iterator[Path]:
 def _forget_old(parent: Path) -> None:
     """Remove what a process left that was killed while it looked at files."""
     for left in parent.iterdir():
-        if left.stat().st_mtime < time.time() - LONGEST:
-            shutil.rmtree(left, ignore_errors=True)
+        with suppress(FileNotFoundError):  # whoever sent it may take it away at any time
+            if left.stat().st_mtime < time.time() - LONGEST:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _kept(request: HttpRequest, folder: Path, name: str) -> Path | None:
@@ -198,7 +201,7 @@ def _kept(request: HttpRequest, folder: Path, name: str) -> Path | None:
 
 
 def _write(file: Any, folder: Path) -> Path:
-    path = folder / get_valid_filename(file.name)
+    path = folder / _short(get_valid_filename(file.name))
     with path.open("wb") as out:
         for chunk in file.chunks():
             out.write(chunk)
@@ -207,6 +210,17 @@ def _write(file: Any, folder: Path) -> Path:
         most = filesizeformat(UNPACKED)
         raise FormatError(f"unpacks to {filesizeformat(size)}", file=path, expected=f"at most {most}")
     return path
+
+
+def _short(name: str) -> str:
+    """A file's name as a disk takes it: what it ends in stays, for that says what it holds."""
+    if len(name.encode()) <= LONGEST_NAME:
+        return name
+    ends = "".join(PurePosixPath(name).suffixes[-2:])
+    tail = ends if len(ends.encode()) <= LONGEST_END else ""
+    # Ids lie beside their file by its name, so both are cut at the same letter.
+    stem = name.removesuffix(tail).encode()[: LONGEST_NAME - LONGEST_END]
+    return stem.decode(errors="ignore") + tail
 
 
 def _unpacked(path: Path) -> int:

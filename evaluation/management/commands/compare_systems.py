@@ -13,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from evaluation.comparisons import compared, table_of_compared
 from evaluation.management.base import ScoringCommand
 from evaluation.selectors import run_named, snapshot_named
-from evaluation.significance.randomisation import ROUNDS
+from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
 from evaluation.tables import Table
 
 
@@ -29,8 +29,8 @@ class Command(ScoringCommand):
         parser.add_argument("--seed", type=int, default=0, help="Of the randomisation (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
-        if options["rounds"] < 1:
-            raise CommandError(f"--rounds {options['rounds']}: ask for at least 1")
+        if not 1 <= options["rounds"] <= MOST_ROUNDS:
+            raise CommandError(f"--rounds {options['rounds']}: ask for at least 1, and {MOST_ROUNDS} at most")
         snapshot = snapshot_named(options["qrels"])
         runs = [run_named(name) for name in options["runs"]]
         return compared(runs, snapshot, options["measures"], rounds=options["rounds"], seed=options["seed"])

@@ -15,6 +15,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from evaluation.agreement.estimates import MOST_RESAMPLES
 from evaluation.crossing import BASELINE, MEDIAN, TESTED, compared, figures_of, pairs_of
 from evaluation.management.base import TableCommand
 from evaluation.management.training import REFUSALS, Bars, add_device, add_sources, sources_of
@@ -58,8 +59,10 @@ class Command(TableCommand):
         pairs = [tuple(pair.split(":")) for pair in options["pairs"]]
         if any(len(pair) != 2 for pair in pairs):
             raise CommandError("--pairs: expected two systems with a colon between, as TRI5SEM:BoW5")
-        if options["resamples"] < 1:
-            raise CommandError(f"--resamples {options['resamples']}: ask for at least 1")
+        if not 1 <= options["resamples"] <= MOST_RESAMPLES:
+            raise CommandError(
+                f"--resamples {options['resamples']}: ask for at least 1, and {MOST_RESAMPLES} at most"
+            )
         self.tests = options["tests"]
         with Bars() as bars:
             crossed = cross_validated(

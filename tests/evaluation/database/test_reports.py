@@ -331,6 +331,8 @@ def test_under_a_protocol_nobody_judged(runs: list[str], corpus: str) -> None:
     [
         ({"baseline": ["nobody"]}, "baseline 'nobody' is none of the runs"),
         ({"rounds": 0}, "0 rounds"),
+        ({"rounds": 999_999_999}, "999999999 rounds: ask for at least 1, and 1000000 at most"),
+        ({"resamples": 999_999_999}, "999999999 resamples: ask for at least 1, and 100000 at most"),
         ({"level": 2.0}, "level 2.0"),
         ({"name": "no name"}, "report name 'no name'"),
         ({"measures": ["R@"]}, "R@"),

@@ -167,6 +167,12 @@ def test_a_clear_difference_is_marked(db: None, tmp_path: Path) -> None:
     assert (test["p"], test["difference"], test["mark"]) == (pytest.approx(2 / 2**12), 1, "***")
 
 
+@pytest.mark.parametrize("rounds", [0, 999_999_999])
+def test_rounds_that_cannot_be_are_refused_by_the_command(rounds: int) -> None:
+    with pytest.raises(CommandError, match=f"--rounds {rounds}: ask for at least 1, and 1000000 at most"):
+        said("compare_systems", "one", "other", "--qrels", "q", "--rounds", rounds)
+
+
 def test_a_mean_over_what_was_not_retrieved_is_not_tested(
     corpus: str, qrels: str, runs: list[str], tmp_path: Path
 ) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import pickle
 import zipfile
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.lib import format as npy
 from safetensors.numpy import save_file
 
 from annotation.formats.base import FormatError
@@ -64,6 +66,16 @@ def test_arrays_stored_by_columns_and_without_entries_come_back(tmp_path):
     found = open_arrays(tmp_path / "a.npz").arrays
     assert np.array_equal(found["columns"], SCORES)
     assert found["none"].shape == (0, 3)
+
+
+@pytest.mark.parametrize("kind", ["<U0", "|S0", "|V0"])
+def test_entries_of_no_bytes_are_refused_before_room_is_made_for_them(tmp_path, kind):
+    head = BytesIO()
+    npy.write_array_header_1_0(head, {"descr": kind, "fortran_order": False, "shape": (10**15,)})
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("images.npy", head.getvalue())
+    with pytest.raises(FormatError, match="'images' is of .*, whose entries have no bytes"):
+        open_arrays(tmp_path / "a.npz")
 
 
 def test_ids_beside_a_file_serve_where_it_has_none(tmp_path):

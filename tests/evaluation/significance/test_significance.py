@@ -15,7 +15,7 @@ from statsmodels.stats import contingency_tables, multitest
 
 from evaluation.agreement.estimates import Bootstrap
 from evaluation.significance.mcnemar import mcnemar
-from evaluation.significance.randomisation import of_mean, of_means, of_median
+from evaluation.significance.randomisation import MOST_ROUNDS, of_mean, of_means, of_median
 from evaluation.significance.resampling import bootstrap_difference
 from evaluation.significance.tables import holm, kendall, mark, spearman
 
@@ -123,6 +123,13 @@ def test_the_seed_decides_and_is_all_that_decides():
     first, second = np.random.default_rng(4).random((2, 50))
     assert of_mean(first, second, rounds=300, seed=1) == of_mean(first, second, rounds=300, seed=1)
     assert of_mean(first, second, rounds=300, seed=1).p != of_mean(first, second, rounds=300, seed=2).p
+
+
+@pytest.mark.parametrize("test", [of_mean, of_median])
+@pytest.mark.parametrize(("rounds", "says"), [(0, "at least 1"), (MOST_ROUNDS + 1, "1000000 at most")])
+def test_rounds_that_nobody_can_wait_for_are_refused(test, rounds, says):
+    with pytest.raises(ValueError, match=f"{rounds} rounds; ask for {says}"):
+        test([1.0], [2.0], rounds=rounds)
 
 
 def test_ranks_that_were_not_retrieved_are_the_largest():

@@ -106,6 +106,7 @@ def test_an_address_fills_the_form_and_the_form_starts_a_job(ada: Client, world:
         ({"runs": []}, "name at least one run"),
         ({"measures": "Q@1"}, "unknown measure"),
         ({"rounds": "many"}, "is no whole number"),
+        ({"rounds": "999999999"}, "1000000 at most"),
         ({"batch": "none"}, "There is no batch"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +122,24 @@ def test_runs_are_brought_in_both_directions_or_not_at_all(ada):
         ("clip-search", "run.trec"),
     }
     assert "Rank" not in [button for form in forms(page) for button in form.buttons]
+
+
+def test_files_of_long_names_are_taken_with_their_ids_beside_them(ada):
+    long = 200 * "ü"
+    sent = little.embeddings(f"{long}.npz")
+    with np.load(sent) as held:
+        out = BytesIO()
+        np.savez(out, **{key: held[key] for key in held if key != "image_ids"})
+    ids = SimpleUploadedFile(f"{long}.image_ids.txt", "\n".join(little.PICTURES).encode())
+    page = bring(ada, "embeddings", images=SimpleUploadedFile(f"{long}.npz", out.getvalue()), ids=[ids])
+    assert said(page) == ["The system “clip” is here."]
+    (kept,) = System.objects.get().sources
+    assert kept.endswith("ü.npz") and len(kept.encode()) <= bringing.LONGEST_NAME
+
+
+def test_what_somebody_else_has_just_taken_away_is_not_looked_at(tmp_path, monkeypatch):
+    monkeypatch.setattr(Path, "iterdir", lambda folder: iter([folder / "gone"]))
+    bringing._forget_old(tmp_path)
 
 
 def test_what_is_too_large_for_a_page_is_for_the_command(ada, monkeypatch):
