@@ -17,6 +17,14 @@ from tests.web import world
 
 pytestmark = pytest.mark.django_db
 TEMPLATES = sorted((Path(settings.BASE_DIR) / "templates").rglob("*.html"))
+#: A report as one file, and its parts, which its page shows too: English, as the paper that it goes into.
+DOCUMENT = "report_document.html"
+OF_REPORTS = {
+    DOCUMENT,
+    "_report_inputs.html",
+    "_report_sections.html",
+    "_report_table.html",
+}
 
 
 def test_an_address_that_nobody_knows_is_not_found_calmly(reader: Client):
@@ -72,14 +80,19 @@ def test_a_template_holds_no_inline_code(template: Path):
     assert not re.search(r"(?:src|href)=\"(?:https?:)?//", text)
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
+def test_a_page_says_that_what_it_shows_of_a_report_is_english():
+    page = next(path for path in TEMPLATES if path.name == "report.html").read_text()
+    shown = [line for line in page.splitlines() if "include" in line and "evaluation/_report_" in line]
+    assert shown and all('lang="en"' in line for line in shown)
+
+
+@pytest.mark.parametrize(
+    "template", [path for path in TEMPLATES if path.name not in OF_REPORTS], ids=lambda path: path.name
+)
 def test_every_word_of_a_template_goes_through_gettext(template: Path):
     text = re.sub(r"\{% blocktranslate.*?\{% endblocktranslate %\}", "", template.read_text(), flags=re.S)
     text = re.sub(r"<(?:code|kbd|title)[^>]*>.*?</(?:code|kbd|title)>", "", text, flags=re.S)
     text = re.sub(r"\{%.*?%\}|\{#.*?#\}|\{\{.*?\}\}|<[^>]*>", " ", text, flags=re.S)
-    assert set(re.findall(r"[A-Za-z]{2,}", text)) <= {
-        "Phrasebox",
-        "px",
-        "narrow",
-        "wide",
-    }  # the last two are classes
+    text = re.sub(r"&\w+;", " ", text)
+    names = {"Phrasebox", "px", "BLEU", "pre", "CSV", "LaTeX", "SHA"}  # alike in every language
+    assert set(re.findall(r"[A-Za-z]{2,}", text)) <= {*names, "narrow", "wide"}  # the last two are classes
