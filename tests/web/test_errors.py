@@ -75,6 +75,8 @@ def test_an_error_page_needs_nothing_but_itself(name: str):
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
 def test_a_template_holds_no_inline_code(template: Path):
     text = template.read_text()
+    if template.name == DOCUMENT:  # a file that one keeps brings its own style along; no page shows it
+        text = re.sub(r"<style>.*?</style>", "", text, flags=re.S)
     assert not re.search(r"\sstyle\s*=|\son\w+\s*=\s*[\"']|<style|javascript:", text)
     assert not re.search(r"<script(?![^>]*\bsrc=)", text)
     assert not re.search(r"(?:src|href)=\"(?:https?:)?//", text)
