@@ -67,6 +67,12 @@ def judges(campaign: Campaign, trust: TrustSettings) -> dict[str, Judge]:
     return found
 
 
+def discarded(campaign: Campaign) -> dict[str, str]:
+    """Whose judgments in a campaign of pairs were withdrawn: pseudonym -> why ("": not said)."""
+    rows = Standing.objects.filter(campaign=campaign, kind__in=campaign.kinds, withdrawn_at__isnull=False)
+    return dict(rows.order_by("worker__pseudonym").values_list("worker__pseudonym", "reason"))
+
+
 def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
     """All judgments of a campaign of pairs that stand, in the order in which they came, of whomever."""
     captions = _Captions(campaign)

@@ -33,7 +33,7 @@ def plot(swept: Swept, number: int) -> Plot:
 
 
 def sentence(swept: Swept) -> str:
-    """Where agreement is highest."""
+    """Where agreement is highest; of cuts left out none has a higher kappa."""
     found = [
         (cell, row, column)
         for row, line in zip(swept.rows, swept.kappa, strict=True)
@@ -44,19 +44,22 @@ def sentence(swept: Swept) -> str:
         return f"At no threshold is kappa of {swept.first} with {swept.second} defined."
     cell, row, column = max(found, key=lambda one: one[0].value or 0.0)
     between = (
-        f" (95 %: {cell.low:.2f} to {cell.high:.2f})"
-        if cell.low is not None and cell.high is not None
+        f" ({100 * cell.level:g} %: {cell.low:.2f} to {cell.high:.2f})"
+        if cell.level is not None and cell.low is not None and cell.high is not None
         else ""
     )
     return (
         f"Kappa is highest, {cell.value:.2f}{between}, for {swept.first} of at least {row:.3g} with "
-        f"{swept.second} of at least {column:.3g}, over {swept.items:,} answers."
+        f"{swept.second} of at least {column:.3g}, over {swept.items:,} {swept.unit}."
     )
 
 
 @figure_kind(KIND)
 def draw(data: Table) -> Figure:
-    """A line for each cut of the first, over the cuts of the second; whiskers are intervals."""
+    """A line for each cut of the first, over the cuts of the second; whiskers are intervals.
+
+    Lines past the palette are grey: of as many as a report shows, one.
+    """
     first, second = list(data.head)[:2]
     names = [f"{first} {cut:.3g}" for (cut,) in grouped(data, [first])]
     figure, (panel,) = canvas(height=2.6 + legend_height(names))

@@ -36,16 +36,18 @@ def plot(direction: Direction) -> Plot | None:
 
 
 def sentence(direction: Direction) -> str:
-    """What the curves come to where they end."""
+    """What the curves come to at the deepest k that all of them reach."""
     said = []
     for letter, word in (("R", "an original"), ("S", "a relevant item")):
         ends = [(one.curves[letter], one.label) for one in direction.systems if one.curves.get(letter)]
         if not ends:
             continue
-        best, name = max(ends, key=lambda end: end[0][-1])
-        least, last = min(ends, key=lambda end: end[0][-1])
-        range_ = f", the most, and {last} for {least[-1]:.1%}, the fewest" if least[-1] < best[-1] else ""
-        said.append(f"{name} has {word} in the top {len(best)} for {best[-1]:.1%} of the queries{range_}.")
+        # Lists of another depth end elsewhere, and a share at a larger k is no better than one at a smaller.
+        depth = min(len(curve) for curve, _ in ends)
+        best, name = max(((curve[depth - 1], label) for curve, label in ends), key=lambda end: end[0])
+        least, last = min(((curve[depth - 1], label) for curve, label in ends), key=lambda end: end[0])
+        range_ = f", the most, and {last} for {least:.1%}, the fewest" if least < best else ""
+        said.append(f"{name} has {word} in the top {depth} for {best:.1%} of the queries{range_}.")
     return " ".join(said)
 
 

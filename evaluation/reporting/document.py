@@ -19,15 +19,17 @@ from evaluation.reporting.tables import Titled
 from evaluation.tables import Cell
 
 #: Raised where what a report's files mean changes.
-DEFINITION = 1
+DEFINITION = 2
 
 
 @dataclass(frozen=True, slots=True)
 class BatchNumbers:
     """A batch as it stood: `numbers` are what was planned, the rest what came of it.
 
-    `unused` says why judges do not count, a text each; `loss` is what the filter loses, as
-    `pooling.unlikely.FilterLoss`, None where it is not known.
+    `judges` have answers that count; `unused` says why others' do not, and `discarded` why those of others
+    were withdrawn, a text each. `answers` is every answer handed in, of a test or withdrawn since too.
+    `askable` pairs could be asked where a batch asks in waves, None elsewhere. `loss` is what the filter
+    loses, as `pooling.unlikely.FilterLoss`, None where it is not known.
     """
 
     batch: str
@@ -43,6 +45,8 @@ class BatchNumbers:
     earned: str
     judges: int
     unused: Sequence[str]
+    discarded: Sequence[str]
+    askable: int | None
     loss: Mapping[str, Any] | None
 
 
@@ -112,10 +116,14 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     said += [f"run {name!r} is left out" for name in gone]
     for key, word in (("settings", ""), ("batch", "batch "), ("versions", "version of ")):
         olds, news = before.get(key) or {}, now.get(key) or {}
+        changed = [name for name in sorted({*olds, *news}) if olds.get(name) != news.get(name)]
+        if key == "batch" and changed == ["digest"]:
+            said.append("what is known of the batch is not as it was")
+            continue
         said += [
             f"{word}{name} is {news.get(name)!r}, was {olds.get(name)!r}"
-            for name in sorted({*olds, *news})
-            if olds.get(name) != news.get(name)
+            for name in changed
+            if (key, name) != ("batch", "digest")
         ]
     if not said and dict(before) != dict(now):
         said.append("what is known of the runs, or their order, is not as it was")
@@ -181,17 +189,23 @@ def _of_batch(batch: BatchNumbers) -> Section:
         ("filtered out (BLEU_pre)", numbers["filtered"]),
         ("threshold of the filter", batch.threshold),
         ("judged before, and reused", numbers["known"]),
+        *([] if batch.askable is None else [("that could be asked, in waves", batch.askable)]),
         ("asked", numbers["asked"]),
         ("judgments wanted for each", batch.wanted),
         ("asked, and judged as often", batch.judged),
         ("asked, and judged less often", batch.short),
-        ("answers, to pages or graded pairs", batch.answers),
-        ("judges", batch.judges),
+        ("answers handed in, to pages or graded pairs; of tests, and withdrawn ones, too", batch.answers),
+        ("judges with answers that count", batch.judges),
         ("judges whose answers are left out", len(batch.unused)),
+        ("judges discarded, their answers withdrawn", len(batch.discarded)),
         ("price planned", numbers["price"]),
         ("earned", batch.earned),
     ]
-    remarks = [f"Judges left out: {'; '.join(batch.unused)}."] if batch.unused else []
+    remarks = [
+        f"{what}: {'; '.join(why)}."
+        for what, why in (("Judges left out", batch.unused), ("Judges discarded", batch.discarded))
+        if why
+    ]
     if batch.loss is not None:
         loss = batch.loss
         remarks.append(
@@ -210,7 +224,9 @@ def _of_judging(report: Report) -> Section:
     judging = report.judging
     if judging is None:
         return Section("Judgments", [report.no_judging], [], [])
-    judges = "no judge is named" if judging.judges is None else f"by {judging.judges:,} judges"
+    judges = f"by {judging.judges:,} judges" if judging.judges else "no judge is named"
+    if judging.judges and judging.nameless:
+        judges = f"{judges}; answers to {judging.nameless:,} of the pairs are of nobody named"
     first, estimate = next(iter(judging.coefficients.items()))
     summary = (
         f"Judgments {judging.judgments}: {judging.answers:,} answers about {judging.pairs:,} pairs of "

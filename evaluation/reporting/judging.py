@@ -17,11 +17,13 @@ import numpy as np
 from evaluation.agreement.coefficients import answer_counts, as_ratings, fleiss, krippendorff
 from evaluation.agreement.estimates import AgreementError, Bootstrap, Estimate, Floats
 from evaluation.agreement.summary import Resampling
-from evaluation.agreement.thresholds import sweep
+from evaluation.agreement.thresholds import Sweep, sweep
 from evaluation.formats.base import JudgedPair
 
-#: Lines and points of a sweep that can be told apart.
-MOST_ROWS, MOST_COLUMNS = 8, 12
+#: Lines and points of a sweep that can be told apart: three judges' means of grades 1 to 4 have nine cuts.
+MOST_ROWS, MOST_COLUMNS = 9, 12
+#: So many cuts of each are tried for the highest kappa: all, unless answers are measurements.
+MOST_CUTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,16 @@ class AnswersPerPair:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """Kappa of `first` cut at each of `rows` with `second` cut at each of `columns`: `kappa[row][column]`."""
+    """Kappa of `first` cut at each of `rows` with `second` cut at each of `columns`: `kappa[row][column]`.
+
+    `items` were compared, each one of `unit` (answers, pairs). Where not every cut is among the rows and
+    columns, the one where kappa is highest of all is.
+    """
 
     first: str
     second: str
     items: int
+    unit: str
     rows: Sequence[float]
     columns: Sequence[float]
     kappa: Sequence[Sequence[Estimate]]
@@ -47,13 +54,14 @@ class Swept:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """`judges` is how many are named, None where none is; `scale` are the answers that occur."""
+    """`judges` is how many are named, of `nameless` pairs nobody; `scale` are the answers that occur."""
 
     judgments: str
     pairs: int
     images: int
     answers: int
-    judges: int | None
+    judges: int
+    nameless: int
     scale: Sequence[float]
     per_pair: Sequence[AnswersPerPair]
     coefficients: dict[str, Estimate]
@@ -83,7 +91,8 @@ def judging_of(
         pairs=len(pairs),
         images=len({pair.query for pair in pairs}),
         answers=sum(map(len, grades)),
-        judges=len(named) if all(pair.judges for pair in pairs) else None,
+        judges=len(named),
+        nameless=sum(not pair.judges for pair in pairs),
         scale=scale,
         per_pair=_per_pair(grades),
         coefficients=_coefficients(grades, scale, draws),
@@ -123,7 +132,9 @@ def _with_the_others(pairs: Sequence[JudgedPair], resampling: Resampling) -> Swe
             owners += [pair.query] * number
     if not one:
         return None
-    return _swept("one judge", "the others' mean", np.array(one), np.array(rest), owners, resampling)
+    return _swept(
+        "one judge", "the others' mean", np.array(one), np.array(rest), owners, resampling, unit="answers"
+    )
 
 
 def _between(
@@ -144,22 +155,50 @@ def _between(
         np.array([pair.mean for pair in shared]),
         [pair.query for pair in shared],
         resampling,
+        unit="pairs",
     )
 
 
 def _swept(
-    first: str, second: str, one: Floats, other: Floats, owners: Sequence[str], resampling: Resampling
+    first: str,
+    second: str,
+    one: Floats,
+    other: Floats,
+    owners: Sequence[str],
+    resampling: Resampling,
+    *,
+    unit: str,
 ) -> Swept | None:
-    rows, columns = _cuts(one, MOST_ROWS), _cuts(other, MOST_COLUMNS)
-    if not rows or not columns:
+    rows, columns = _cuts(one), _cuts(other)
+    if not len(rows) or not len(columns):
         return None
-    found = sweep(one, other, rows=rows, columns=columns, bootstrap=resampling.over(owners))
-    return Swept(first, second, len(one), rows, columns, found.kappa)
+    if len(rows) > MOST_ROWS or len(columns) > MOST_COLUMNS:
+        # Without intervals all cuts are cheap; those shown must not leave out where kappa is highest.
+        rows, columns = _shown(sweep(one, other, rows=rows.tolist(), columns=columns.tolist()))
+    found = sweep(one, other, rows=rows.tolist(), columns=columns.tolist(), bootstrap=resampling.over(owners))
+    return Swept(first, second, len(one), unit, list(found.rows), list(found.columns), found.kappa)
 
 
-def _cuts(scores: Floats, most: int) -> list[float]:
-    """The values that occur, without the lowest, which cuts nothing off; of many, `most` evenly chosen."""
-    values = np.unique(scores)[1:]
-    if len(values) > most:
-        values = values[np.unique(np.linspace(0, len(values) - 1, most).round().astype(int))]
-    return [float(value) for value in values]
+def _cuts(scores: Floats) -> Floats:
+    """The values that occur, without the lowest, which cuts nothing off; of many, evenly chosen ones."""
+    return _evenly(np.unique(scores)[1:], MOST_CUTS)
+
+
+def _shown(every: Sweep) -> tuple[Floats, Floats]:
+    """Rows and columns of a sweep for showing, the one of the highest kappa among them."""
+    row, column, _ = every.best or (None, None, 0.0)
+    return (
+        _evenly(np.array(every.rows), MOST_ROWS, row),
+        _evenly(np.array(every.columns), MOST_COLUMNS, column),
+    )
+
+
+def _evenly(values: Floats, most: int, kept: float | None = None) -> Floats:
+    """`most` of the sorted `values`, evenly chosen; `kept`, one of them, instead of its nearest."""
+    if len(values) <= most:
+        return values
+    chosen = np.linspace(0, len(values) - 1, most).round().astype(int)
+    if kept is not None:
+        place = int(np.searchsorted(values, kept))
+        chosen[np.abs(chosen - place).argmin()] = place
+    return values[chosen]

@@ -19,6 +19,11 @@ from evaluation.tables import Cell, Marked, Table
 MARKS = "* p <= 0.1, ** p <= 0.05, *** p <= 0.01 against {baseline}, adjusted by Holm for {tests} tests."
 EMPHASIS = "Bold: the best; underlined: not told from it by the paired bootstrap ({level:.0%}, unadjusted)."
 
+AT_BEST = (
+    "At best: unjudged items within the cut counted as relevant, the number of relevant items as judged. "
+    "Shares in per cent."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Titled:
@@ -86,7 +91,11 @@ def intervals(direction: Direction, *, level: float, resamples: int) -> Titled:
 
 
 def bounds(direction: Direction) -> Titled | None:
-    """What figures would be, were all that nobody judged relevant; None where that says nothing."""
+    """Figures with unjudged items within the cut counted as relevant; None where that says nothing.
+
+    No upper bound: how many items are relevant stays as judged, which R-precision and recall divide by, and
+    queries without a relevant item are as they were where a measure leaves them out.
+    """
     measures = [
         name
         for name in direction.measures
@@ -107,8 +116,8 @@ def bounds(direction: Direction) -> Titled | None:
         rows.append(row)
     return Titled(
         key=f"bounds-{direction.direction}",
-        title=f"If all that nobody judged were relevant, {direction.direction}",
-        note="The truth lies between the two figures. Shares in per cent.",
+        title=f"If unjudged items within the cut were relevant, {direction.direction}",
+        note=AT_BEST,
         table=Table(head, rows, places=dict.fromkeys(head, 1)),
     )
 

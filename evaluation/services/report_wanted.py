@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import platform
 import re
 from collections.abc import Mapping, Sequence
@@ -12,6 +14,7 @@ from typing import Any
 from django.utils import translation
 
 from annotation.selectors.corpora import corpus_named
+from annotation.selectors.pair_judgments import discarded
 from evaluation.agreement.estimates import MOST_RESAMPLES
 from evaluation.metrics.table import METRICS
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Run
@@ -146,6 +149,11 @@ def _baselines(runs: Mapping[str, Sequence[Run]], named: Sequence[str]) -> dict[
     return {direction: chosen.get(direction, own[0]) for direction, own in runs.items()}
 
 
+def digest_of(plain: Mapping[str, Any]) -> str:
+    """SHA-256 over plain data, as of all that a report is made from, in hexadecimal."""
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
 def _inputs(
     wanted: Wanted,
     snapshot: QrelsSnapshot,
@@ -191,6 +199,9 @@ def _inputs(
             "short": batch.short,
             "earned": batch.earned,
             "left_out": len(batch.unused),
+            "discarded": len(batch.discarded),
+            # The rest of what is shown (texts, numbers, the filter's loss) changes with earlier batches too.
+            "digest": digest_of(asdict(batch)),
         },
         "versions": {
             "report": DEFINITION,
@@ -224,6 +235,7 @@ def _numbers(batch: Batch) -> BatchNumbers:
     # Money is written as the language has it, and a report has one.
     with translation.override("en"):
         now = state(batch.name)
+    withdrawn = discarded(batch.campaign)
     return BatchNumbers(
         batch=now.batch,
         tasks=now.tasks,
@@ -236,7 +248,11 @@ def _numbers(batch: Batch) -> BatchNumbers:
         short=now.short,
         answers=now.answers,
         earned=now.earned,
-        judges=len(now.people),
-        unused=sorted(now.unused.values()),
+        judges=sum(
+            bool(one.answers) and not one.unused and name not in withdrawn for name, one in now.people.items()
+        ),
+        unused=sorted(why for name, why in now.unused.items() if name not in withdrawn),
+        discarded=sorted(why or "no reason given" for why in withdrawn.values()),
+        askable=None if now.waves is None else now.waves["askable"],
         loss=None if now.loss is None else asdict(now.loss),
     )

@@ -28,7 +28,7 @@ from evaluation.figures.files import as_pdf, as_svg
 from evaluation.models import QrelsSnapshot, Report, ReportRun, Run
 from evaluation.reporting import document
 from evaluation.reporting.layout import as_json, table_files
-from evaluation.services.report_wanted import Asked, ReportRefused, Wanted, asked
+from evaluation.services.report_wanted import Asked, ReportRefused, Wanted, asked, digest_of
 from evaluation.services.reported import Progress, found
 from evaluation.services.writing import check_name
 from evaluation.tables import as_csv
@@ -154,11 +154,6 @@ def outdated(row: Report) -> list[str]:
         if one.run.digest != one.digest:
             said.append(f"run {one.run.name} has other rankings")
     return said
-
-
-def digest_of(inputs: Mapping[str, Any]) -> str:
-    """SHA-256 over all that a report is made from, in hexadecimal."""
-    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
 def _files(inquiry: Asked, progress: Progress) -> dict[str, bytes]:

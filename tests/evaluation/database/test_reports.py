@@ -15,8 +15,9 @@ import pytest
 from django.core.management import CommandError
 
 from annotation import jobs
+from annotation.discard import discard
 from annotation.exclusive import exclusive_folder
-from annotation.models import Job
+from annotation.models import Job, Standing, Worker
 from evaluation.models import QrelsRow, QrelsSnapshot, Report, ReportRun, Run
 from evaluation.scoring import compare
 from evaluation.selectors import run_named, snapshot_named
@@ -444,11 +445,61 @@ def test_a_batch_and_its_judges_stand_in_the_report(data_dir: Path, tmp_path: Pa
     found = built(wanted(names, batch="first"))
     now, numbers = state("first"), found["findings"]["batch"]
     assert (numbers["numbers"]["asked"], numbers["judged"], numbers["answers"], numbers["judges"]) == (
-        *(now.numbers["asked"], now.judged, now.answers, len(now.people)),
+        *(now.numbers["asked"], now.judged, now.answers, sum(one.answers > 0 for one in now.people.values())),
     )
+    assert numbers["askable"] is None
     assert numbers["loss"]["relevant"] == now.loss.relevant if now.loss else numbers["loss"] is None
     judging = found["findings"]["judging"]
     assert sum(one["pairs"] for one in judging["per_pair"]) == judging["pairs"]
     rows = QrelsRow.objects.filter(snapshot=QrelsSnapshot.objects.get(name="q"), judged=True).count()
     assert judging["pairs"] == rows
     assert found["inputs"]["batch"]["name"] == "first" and Report.objects.get(name="r").batch == batch
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("undrawn")
+def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
+    data_dir: Path, tmp_path: Path
+) -> None:
+    pooled_world.a_world()
+    names = pooled_world.runs(tmp_path, "sharp", noise=0.3, seed=1)
+    batch = launch(plan(corpus="quay", runs=names, depth=3, settings=pooled_world.UNTESTED), "first").batch
+    pooled_world.crowd(batch.campaign, {"average": 4})
+    collect("first")
+    freeze_qrels(name="q", corpus="quay", judgments="first")
+    answered = [name for name, one in sorted(state("first").people.items()) if one.answers]
+    below, gone, *others = answered
+    # One who came and never answered has a standing all the same.
+    idle = Worker.objects.create(pseudonym="idle")
+    now = Standing.objects.filter(worker__pseudonym=below)
+    Standing.objects.create(
+        campaign=batch.campaign, worker=idle, kind=now.get().kind, changed_at=now.get().changed_at
+    )
+    reports.build(wanted(names, batch="first"))
+    before = plain()
+    assert before["findings"]["batch"]["judges"] == len(answered)
+    assert reports.build(wanted(names, batch="first")).unchanged
+    now.update(known=10, right=5)
+    discard(
+        campaign=batch.campaign,
+        worker=Worker.objects.get(pseudonym=gone).pk,
+        reason="clicked without looking",
+    )
+    made = reports.build(wanted(names, batch="first"), replace=True)
+    assert f"batch judges is {len(others)}, was {len(answered)}" in made.changes
+    batch_found = plain()["findings"]["batch"]
+    assert (batch_found["judges"], batch_found["unused"], batch_found["discarded"]) == (
+        len(others),
+        ["5 of 10 known items right"],
+        ["clicked without looking"],
+    )
+    (section,) = [one for one in plain()["sections"] if one["title"].startswith("Batch first")]
+    assert section["remarks"][:2] == [
+        "Judges left out: 5 of 10 known items right.",
+        "Judges discarded: clicked without looking.",
+    ]
+    # What is shown of a batch is an input, texts as well, though every count is the same.
+    now.update(known=20, right=10)
+    assert reports.build(wanted(names, batch="first"), replace=True).changes == (
+        "what is known of the batch is not as it was",
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -114,6 +115,25 @@ def test_sentences_say_what_the_numbers_say() -> None:
     assert said["judgments"] == (
         "3 of 4 pairs (75.0%) have 3 judgments; where a pair has several, they are all the same for 75.0%."
     )
+
+
+def test_curves_are_compared_where_all_of_them_reach() -> None:
+    """A list of five has at its end no fewer than one of ten has there."""
+    deep, shallow = FEW.systems
+    shallow = replace(shallow, curves={"R": [0.5] * 5})
+    deep = replace(deep, curves={"R": [0.1 * k for k in range(1, 11)]})
+    assert curves.sentence(replace(FEW, systems=[deep, shallow])) == (
+        "sharp has an original in the top 5 for 50.0% of the queries."
+    )
+
+
+def test_a_ninth_line_of_thresholds_is_drawn() -> None:
+    grades = [JudgedPair(f"i{n}", "c", (float(n % 10),)) for n in range(40)]
+    (swept,) = judging_of(grades, Resampling(0), name="a", others=("b", grades)).sweeps
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        text = as_svg(agreement.plot(swept, 1))
+    assert len(swept.rows) == COLOURED + 1 and "b at least 9" in text
 
 
 def test_every_colour_can_be_seen_on_every_page() -> None:

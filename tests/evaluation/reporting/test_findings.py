@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ import pytest
 from evaluation.agreement.coefficients import cohen
 from evaluation.agreement.estimates import AgreementError, Bootstrap
 from evaluation.agreement.summary import Resampling
+from evaluation.figures import agreement
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.base import JudgedPair
 from evaluation.metrics.scoring import Score
+from evaluation.reporting import tables
 from evaluation.reporting.directions import BINS, binned, labels_of, weights_of
-from evaluation.reporting.document import differences
-from evaluation.reporting.judging import judging_of
+from evaluation.reporting.document import Report, differences, sections_of
+from evaluation.reporting.judging import MOST_COLUMNS, MOST_ROWS, judging_of
 from evaluation.reporting.orders import orders_of
 from tests.evaluation.reporting.made import a_direction
 
@@ -97,6 +100,74 @@ def test_experts_and_crowd_agree_best_where_table_10_says(real_data: Path) -> No
         for column, cell in zip(swept.columns, line, strict=True)
     }
     assert max(found, key=lambda cut: found[cut] or 0) == (10 / 3, 2 / 3)
+    # Three experts' means have nine cuts, and the usual one (`mean_grade`) is among them: Table 10(a).
+    assert len(swept.rows) == 9
+    lenient = {row: kappa for (row, column), kappa in found.items() if column == 1 / 3}
+    assert max(lenient, key=lambda row: lenient[row] or 0) == 8 / 3
+    assert lenient[8 / 3] == pytest.approx(0.698, abs=5e-4)
+    assert "over 2,329 pairs." in agreement.sentence(swept)
+
+
+def test_of_many_thresholds_the_best_is_shown() -> None:
+    """Means of 0, 0.01, ..., 0.4; the others say yes from 0.34 on, which is none of the evenly chosen."""
+    means = [number / 100 for number in range(41)]
+    pairs = [JudgedPair(f"i{n}", "c", (float(mean >= 0.34),)) for n, mean in enumerate(means)]
+    others = [JudgedPair(f"i{n}", "c", (mean,)) for n, mean in enumerate(means)]
+    for first, second in ((pairs, others), (others, pairs)):
+        (swept,) = judging_of(first, Resampling(20, 0.9), name="a", others=("b", second)).sweeps
+        assert (len(swept.rows), len(swept.columns)) == (
+            (MOST_ROWS, 1) if first is pairs else (1, MOST_COLUMNS)
+        )
+        assert max(cell.value or 0 for line in swept.kappa for cell in line) == 1
+        assert agreement.sentence(swept).startswith("Kappa is highest, 1.00 (90 %: 1.00 to 1.00), for b of ")
+        assert "of at least 0.34" in agreement.sentence(swept)
+
+
+def test_answers_are_counted_as_answers_and_pairs_as_pairs() -> None:
+    pairs = [JudgedPair(f"i{n}", "c", (float(n > 1), float(n > 2))) for n in range(5)]
+    said = [
+        agreement.sentence(one) for one in judging_of(pairs, NO_DRAWS, name="a", others=("b", pairs)).sweeps
+    ]
+    assert [sentence.rpartition(", ")[2] for sentence in said] == ["over 10 answers.", "over 5 pairs."]
+
+
+def test_judges_are_counted_though_some_pairs_name_nobody() -> None:
+    pairs = [
+        JudgedPair("i", "c", (1.0, 0.0), ("ann", "bob")),
+        JudgedPair("i", "d", (1.0, 1.0), ("ann", "eve")),
+        JudgedPair("i", "e", (0.0, 0.0)),
+    ]
+    for own, judges, words in (
+        (pairs, (3, 1), "by 3 judges; answers to 1 of the pairs are of nobody named."),
+        (pairs[:2], (3, 0), "by 3 judges."),
+        (pairs[2:], (0, 1), "no judge is named."),
+    ):
+        found = judging_of(own, NO_DRAWS, name="mixed")
+        assert (found.judges, found.nameless) == judges
+        inputs = {"settings": {"level": 0.95}}
+        (section,) = sections_of(Report("r", inputs, [], None, found, ""))
+        assert f" images, {words}" in section.remarks[0]
+
+
+def test_figures_at_best_are_not_said_to_be_bounds() -> None:
+    """Were every unjudged item relevant, R-precision could still be lower: there would be more to find."""
+    (system,) = a_direction({"a": (0.4, 0.4)}).systems
+    figures = {name: replace(one, at_best=0.6) for name, one in system.figures.items()}
+    direction = replace(a_direction({"a": (0.4, 0.4)}), systems=[replace(system, figures=figures)])
+    table = tables.bounds(direction)
+    assert table is not None and table.title == "If unjudged items within the cut were relevant, annotation"
+    assert "the number of relevant items as judged" in table.note and "between" not in table.note
+
+
+def test_a_batch_that_is_shown_otherwise_is_another_input() -> None:
+    before: dict[str, Any] = {"qrels": {"name": "", "version": 0, "digest": ""}, "runs": []}
+    before["batch"] = {"answers": 3, "digest": "old"}
+    assert differences(before, {**before, "batch": {"answers": 3, "digest": "new"}}) == [
+        "what is known of the batch is not as it was"
+    ]
+    assert differences(before, {**before, "batch": {"answers": 4, "digest": "new"}}) == [
+        "batch answers is 4, was 3"
+    ]
 
 
 def test_judgments_of_others_need_a_pair_in_common() -> None:
