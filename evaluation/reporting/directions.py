@@ -27,9 +27,9 @@ BINS = (1, 5, 10, 20, 50, 100, 500)
 class Figure:
     """A system's figure on one measure; None where it does not exist.
 
-    `low` and `high` bound its interval. `at_best` counts unjudged items within the cut as relevant,
-    and takes the number of relevant items as judged; `judged` is the share of the top `judged_at` that
-    somebody judged. `queries` have a value.
+    `low` and `high` bound its interval. `at_best` counts unjudged items within the cut as relevant
+    (no upper bound: see `tables.bounds`); `judged` is the share of the top `judged_at` that somebody judged.
+    `queries` have a value.
     """
 
     value: float | None

@@ -40,7 +40,7 @@ class Swept:
     """Kappa of `first` cut at each of `rows` with `second` cut at each of `columns`: `kappa[row][column]`.
 
     `items` were compared, each one of `unit` (answers, pairs). Where not every cut is among the rows and
-    columns, the one where kappa is highest of all is.
+    columns, the one where kappa is highest of all (of MOST_CUTS by MOST_CUTS) is.
     """
 
     first: str

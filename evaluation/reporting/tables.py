@@ -18,10 +18,10 @@ from evaluation.tables import Cell, Marked, Table
 #: What marks and emphasis mean, below every table that has them.
 MARKS = "* p <= 0.1, ** p <= 0.05, *** p <= 0.01 against {baseline}, adjusted by Holm for {tests} tests."
 EMPHASIS = "Bold: the best; underlined: not told from it by the paired bootstrap ({level:.0%}, unadjusted)."
-
+#: What figures at best are; no upper bound.
 AT_BEST = (
-    "At best: unjudged items within the cut counted as relevant, the number of relevant items as judged. "
-    "Shares in per cent."
+    "At best: unjudged items within the cut counted as relevant, none beyond it; R of R-precision, and which "
+    "queries have a relevant item, as judged. Shares in per cent."
 )
 
 
@@ -93,8 +93,8 @@ def intervals(direction: Direction, *, level: float, resamples: int) -> Titled:
 def bounds(direction: Direction) -> Titled | None:
     """Figures with unjudged items within the cut counted as relevant; None where that says nothing.
 
-    No upper bound: how many items are relevant stays as judged, which R-precision and recall divide by, and
-    queries without a relevant item are as they were where a measure leaves them out.
+    No upper bound: the cut of R-precision stays where what is judged puts it, recall knows of nothing
+    beyond the cut, and queries without a relevant item are left out as before.
     """
     measures = [
         name

@@ -462,8 +462,19 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     data_dir: Path, tmp_path: Path
 ) -> None:
     pooled_world.a_world()
-    names = pooled_world.runs(tmp_path, "sharp", noise=0.3, seed=1)
-    batch = launch(plan(corpus="quay", runs=names, depth=3, settings=pooled_world.UNTESTED), "first").batch
+    names = [
+        *pooled_world.runs(tmp_path, "sharp", noise=0.3, seed=1),
+        *pooled_world.runs(tmp_path, "blunt", noise=1.0, seed=2),
+    ]
+    half = plan(
+        corpus="quay",
+        runs=names,
+        depth=3,
+        strategy="move_to_front",
+        share=0.5,
+        settings=pooled_world.UNTESTED,
+    )
+    batch = launch(half, "first").batch
     pooled_world.crowd(batch.campaign, {"average": 4})
     collect("first")
     freeze_qrels(name="q", corpus="quay", judgments="first")
@@ -494,6 +505,12 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
         ["clicked without looking"],
     )
     (section,) = [one for one in plain()["sections"] if one["title"].startswith("Batch first")]
+    (table,) = section["tables"]
+    rows = {row[0]["text"]: row[1]["text"] for row in table["rows"]}
+    asked, askable = batch.numbers["asked"], batch.numbers["askable"]
+    assert 0 < asked < askable
+    assert (rows["asked"], rows["that could be asked, in waves"]) == (str(asked), str(askable))
+    assert rows["judges discarded, their answers withdrawn"] == "1"
     assert section["remarks"][:2] == [
         "Judges left out: 5 of 10 known items right.",
         "Judges discarded: clicked without looking.",

@@ -156,7 +156,7 @@ def test_figures_at_best_are_not_said_to_be_bounds() -> None:
     direction = replace(a_direction({"a": (0.4, 0.4)}), systems=[replace(system, figures=figures)])
     table = tables.bounds(direction)
     assert table is not None and table.title == "If unjudged items within the cut were relevant, annotation"
-    assert "the number of relevant items as judged" in table.note and "between" not in table.note
+    assert "none beyond it" in table.note and "between" not in table.note
 
 
 def test_a_batch_that_is_shown_otherwise_is_another_input() -> None:
