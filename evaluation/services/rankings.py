@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evaluation.models import Run
+from annotation.selectors.corpora import corpus_named, splits_of
+from evaluation.models import Run, System
 from evaluation.services import registry
+from evaluation.services.examples import FOLD
 from evaluation.services.origins import ORIGINS, Wish
+from evaluation.services.origins.recipe import REMEMBERED
 from evaluation.services.registry import MADE_HERE
 from evaluation.services.runs import DEPTH, DIRECTIONS, Made, best_of, store_run, write_file
 from evaluation.services.sources import Sources
@@ -52,8 +55,9 @@ def rank(
     The runs are called `run` (default: the system's name) with the direction behind, kept in the
     database, and with `out` written there as new TREC files. `corpus` is the one it was trained on by
     default, and so are features and lemmas of that one. Where both runs stand already, made by the system
-    as it is and asked for with the same words, nothing is computed. Raises UnknownName, ImportRefused,
-    FormatError, Busy, ValueError.
+    as it is and asked for with the same words, nothing is computed, unless a file decides: a list of images,
+    features or lemmas may have been edited since. Raises UnknownName, ImportRefused, FormatError, Busy,
+    ValueError.
     """
     row = registry.system_row(system)
     origin = ORIGINS.get(row.origin)
@@ -81,7 +85,7 @@ def rank(
     )
     if out is None and database and sources is None:
         standing = _standing(name, corpus, made)
-        if standing:
+        if standing and not _by_file(row, corpus, split):
             return standing
     wish = Wish(row, corpus, split, protocol, sources, seed, progress)
     reports = []
@@ -99,6 +103,12 @@ def rank(
         reports.append(Ranked(own, direction, asks, ranked, file, database, unchanged))
         progress(f"ranking, {direction}", 1, 1)
     return reports
+
+
+def _by_file(system: System, corpus: str, split: str) -> bool:
+    """Whether what is ranked depends on a file, which the same words name whatever it holds."""
+    remembered = any(system.settings.get(key) for key in REMEMBERED) and corpus == system.corpus.name
+    return remembered or not (FOLD.fullmatch(split) or split in splits_of(corpus_named(corpus)))
 
 
 def _standing(name: str, corpus: str, made: Made) -> list[Ranked]:

@@ -18,6 +18,9 @@ from models_core.retrieval.selection import DIRECTIONS
 from models_core.text.idf import Document
 from models_core.tiles import Dense
 
+#: Files of a training that its rankings read again: images and captions are looked up there.
+REMEMBERED = ("features", "ids", "lemmas")
+
 
 def _matrices(wish: Wish) -> Matrices:
     """Numbers of places, since a system's scores do not compare between queries."""
@@ -26,7 +29,7 @@ def _matrices(wish: Wish) -> Matrices:
     if sources is None:
         # Another corpus has other images and captions.
         known = stored.facts if corpus == stored.facts["corpus"] else {}
-        sources = Sources(**{key: known.get(key, "") for key in ("features", "ids", "lemmas")})
+        sources = Sources(**{key: known.get(key, "") for key in REMEMBERED})
     if isinstance(stored.features, Vectors) and not sources.features:
         raise ImportRefused(
             f"system {name!r} is of a feature file; give one of the images of corpus {corpus!r}"

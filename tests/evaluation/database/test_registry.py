@@ -150,11 +150,32 @@ def test_what_was_kept_before_there_were_rows_is_entered_with_its_runs(corpus, v
 
 def test_what_stands_as_it_was_asked_for_is_not_computed_again(corpus, vectors, split):
     keep(vectors)
-    said("rank", "clip", "--split", split)
+    said("rank", "clip", "--split", "1/3")
     (folder_of("clip") / storage.ARRAYS).unlink()
-    assert said("rank", "clip", "--split", split).count("there already, nothing changed") == 2
+    assert said("rank", "clip", "--split", "1/3").count("there already, nothing changed") == 2
     with pytest.raises(CommandError, match="arrays.safetensors is missing"):
-        said("rank", "clip", "--split", split, "--protocol", "first caption")
+        said("rank", "clip", "--split", "1/3", "--protocol", "first caption")
+
+
+def test_a_list_of_images_that_was_edited_since_is_read_again(corpus, vectors, split):
+    keep(vectors)
+    said("rank", "clip", "--split", split)
+    assert said("rank", "clip", "--split", split).count("there already, nothing changed") == 2
+    split.write_text("a.jpg\nb.jpg\n")
+    with pytest.raises(CommandError, match="run 'clip-annotation' stands already with other rankings"):
+        said("rank", "clip", "--split", split)
+
+
+@pytest.mark.parametrize("file", ["features", "ids", "lemmas"])
+def test_a_system_that_remembers_a_file_is_computed_again(corpus, vectors, file):
+    keep(vectors)
+    said("rank", "clip", "--split", "1/3")
+    (folder_of("clip") / storage.ARRAYS).unlink()
+    system = System.objects.get()
+    system.settings[file] = "mine"
+    system.save()
+    with pytest.raises(CommandError, match="arrays.safetensors is missing"):
+        said("rank", "clip", "--split", "1/3")
 
 
 def test_a_system_goes_once_its_runs_are_gone(corpus, vectors, split):
