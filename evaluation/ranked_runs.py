@@ -69,7 +69,15 @@ def pool_of(run: Run, snapshot: QrelsSnapshot) -> Pool:
     queries, query = np.unique(pairs[:, asks], return_inverse=True)
     items, item = np.unique(pairs[:, ranked], return_inverse=True)
     original = [names.owner[caption] == image for image, caption in pairs[:, :2].tolist()]
-    known = judged(query, item, pairs[:, 2], original=original, queries=len(queries), items=len(items))
+    known = judged(
+        query,
+        item,
+        pairs[:, 2],
+        original=original,
+        queries=len(queries),
+        items=len(items),
+        relevant_unasked=snapshot.originals,
+    )
     return Pool(queries, items, known, bool(snapshot.pool), rule_named(snapshot.rule).level)
 
 

@@ -2,8 +2,8 @@
 
 A grade over 0 is relevant, 0 is not, and -1 says that the pair was pooled and not judged
 (trec_eval's sign for infAP). A pair that is absent was never looked at. The original pair (the
-image and a caption written for it) is always relevant, judged or not: without that, 148 images of
-Hodosh et al. 2013 would have no relevant caption.
+image and a caption written for it) is relevant, judged or not, unless one asks for grades as they are:
+without that, 148 images of Hodosh et al. 2013 would have no relevant caption.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ class Judged:
             original=self.original[kept],
             queries=len(chosen_queries),
             items=len(chosen_items),
+            relevant_unasked=False,  # they are already, where they are to be
         )
 
 
@@ -72,11 +73,13 @@ def judged(
     queries: int,
     items: int,
     original: ArrayLike | None = None,
+    relevant_unasked: bool = True,
 ) -> Judged:
     """Judgments from parallel arrays of indices and grades, in any order.
 
-    Raises BadJudgments for a pair given twice, an index out of range, a grade that is no number
-    or under -1, or arrays of different lengths.
+    `relevant_unasked`: originals are relevant whatever was said of them; else they have the grades given,
+    and are originals to R@k and ranks alone. Raises BadJudgments for a pair given twice, an index out of
+    range, a grade that is no number or under -1, or arrays of different lengths.
     """
     q, i = np.asarray(query, dtype=np.intp).ravel(), np.asarray(item, dtype=np.intp).ravel()
     g = np.asarray(grade, dtype=np.float64).ravel()
@@ -104,7 +107,7 @@ def judged(
     twice = np.flatnonzero((q[1:] == q[:-1]) & (i[1:] == i[:-1]))
     if len(twice):
         raise BadJudgments(f"query {q[twice[0]]}, item {i[twice[0]]} is judged twice; expected once")
-    return Judged(queries, items, q, i, np.where(o, np.maximum(g, 1), g), o)
+    return Judged(queries, items, q, i, np.where(o, np.maximum(g, 1), g) if relevant_unasked else g, o)
 
 
 def originals_of(owner: ArrayLike, queries: int) -> Judged:

@@ -63,6 +63,16 @@ def test_figures_by_hand(qrels: str, runs: list[str]) -> None:
     assert figures["R@5"]["judged"] == pytest.approx((3 + 2 + 2) / 15)
 
 
+def test_originals_that_are_as_judged_may_be_refused(corpus: str, crowd: Path, runs: list[str]) -> None:
+    """b's original was refused, so b has nothing relevant and is left out; c's was never asked about."""
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    freeze_qrels(name="bare", corpus=corpus, judgments="flickr8k-crowd", originals=False)
+    report = json.loads(said("score_run", "good", "--qrels", "bare", "--measures", "S@1,R@1", "--json"))
+    figures = {m["measure"]: m["value"] for m in report["measures"]}
+    assert figures["S@1"] == pytest.approx(1 / 2)
+    assert figures["R@1"] == 1, "an original is one still"
+
+
 @pytest.mark.parametrize("direction", ["annotation", "search"])
 def test_the_figures_are_those_of_the_matrix(corpus: str, qrels: str, tmp_path: Path, direction: str) -> None:
     scores = np.random.default_rng(0).integers(0, 4, size=(3, 3)).astype(float)
