@@ -1,6 +1,6 @@
 """Batches: what a pool, a launch and qrels take, and what active pooling spares; prints tables.
 
-    python -m benchmarks.batches [--only pool|database|active] [--flickr8k FOLDER]
+    python -m benchmarks.batches [--only pool|database|active] [--flickr8k FOLDER] [--waves N]
 
 - pool: 30 systems by 1,000 queries by 10 items in both directions, and BLEU_pre of all pairs pooled,
   each image with five made-up captions.
@@ -9,7 +9,7 @@
 - active: how many judgments each strategy takes until its ranking of the systems is stable, and how far
   that ranking is from the full pool's (Kendall's tau-b, of two directions the smaller); five worlds, and five
   orders of the crowd's judgments of Flickr8k where FOLDER has them. Means, with the 95 % interval
-  of Student's t over the five.
+  of Student's t over the five. With --waves as patient as batches are that ask in so many waves.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from annotation.protocol.terms import CaptionRecord, ImageRecord
 from benchmarks.batches_problem import flickr8k, generated
 from benchmarks.measuring import seconds
 from evaluation.formats.base import JudgedPair
-from evaluation.pooling.active import STRATEGIES, Judging, judge
+from evaluation.pooling.active import STRATEGIES, Judging, Stop, judge, stop_for
 from evaluation.pooling.pools import ANNOTATION, Integers, Shortlist, Space, pool
 from evaluation.pooling.unlikely import THRESHOLD, bleu_pre
 
@@ -135,7 +135,8 @@ def _judged(space: Space, first: Integers, relevant: Integers) -> list[JudgedPai
     ]
 
 
-def active(folder: Path | None) -> str:
+def active(folder: Path | None, waves: int | None) -> str:
+    stop = stop_for(1 / waves) if waves else Stop()
     worlds = {"generated": (generated(seed=seed) for seed in SEEDS)}
     if folder is not None:
         real = flickr8k(folder)
@@ -146,7 +147,7 @@ def active(folder: Path | None) -> str:
         for seed, (lists, space, relevant) in enumerate(made):
             whole = pool(lists, space, depth=10)
             for strategy in STRATEGIES.keys():
-                one = judge(lists, whole, relevant, strategy=strategy, seed=seed)
+                one = judge(lists, whole, relevant, strategy=strategy, stop=stop, seed=seed)
                 found.setdefault(strategy, []).append(one)
         for strategy, all_of_them in found.items():
             shares, taus = [one.share for one in all_of_them], [one.tau for one in all_of_them]
@@ -170,6 +171,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", choices=["pool", "database", "active"])
     parser.add_argument("--flickr8k", type=Path, metavar="FOLDER", help="Where the crowd's judgments lie")
+    parser.add_argument("--waves", type=int, metavar="N", help="Of active: at most so many")
     given = parser.parse_args()
     if given.only in (None, "pool"):
         print(pooling(), flush=True)
@@ -178,7 +180,7 @@ def main() -> None:
     if given.only in (None, "active"):
         if given.flickr8k is None:
             print("no --flickr8k: generated judgments only")
-        print(active(given.flickr8k), flush=True)
+        print(active(given.flickr8k, given.waves), flush=True)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ class Known:
     def vote(self, worker: Worker, image: str, caption: str) -> float | None:
         """What the person answered in whose place this worker is; None where they are in nobody's."""
         votes = self.recorded.get((image, caption))
-        if not votes or not self.in_place_of:
+        if not votes or not self.in_place_of or worker.habits is not PERFECT:
             return None
         place = (worker.number - 1) % self.in_place_of
         if len(votes) > self.in_place_of:
@@ -79,7 +79,7 @@ def answer(worker: Worker, kind: str, image: str, content: Mapping[str, Any], kn
 
 def _ticks(worker: Worker, image: str, caption: str, known: Known) -> bool:
     dice = Dice(worker.seed, worker.name, q.RELEVANCE, image, caption)
-    if worker.habits is PERFECT and (vote := known.vote(worker, image, caption)) is not None:
+    if (vote := known.vote(worker, image, caption)) is not None:
         return vote > 0
     if worker.habits.style == HONEST:
         return known.fits(image, caption) != _errs(worker, q.RELEVANCE, dice)
@@ -89,7 +89,7 @@ def _ticks(worker: Worker, image: str, caption: str, known: Known) -> bool:
 def _grade(worker: Worker, image: str, caption: str, known: Known) -> str:
     dice = Dice(worker.seed, worker.name, q.GRADED_RELEVANCE, image, caption)
     right = known.grade(image, caption)
-    if worker.habits is PERFECT and (vote := known.vote(worker, image, caption)) is not None:
+    if (vote := known.vote(worker, image, caption)) is not None:
         return str(int(vote))
     if worker.habits.style == YES:
         return str(GRADES[-1])

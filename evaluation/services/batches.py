@@ -59,9 +59,7 @@ def launch(
             )
         if known_from is not None:
             check_known(plan, known_from)
-        fillers: dict[str, list[str]] = {}
-        for image, caption in plan.pooled.called(plan.fillers):
-            fillers.setdefault(image, []).append(caption)
+        pairs, fillers = plan.pooled.called(plan.asked), plan.pooled.by_image(plan.fillers)
         with sql.writing():
             campaign = campaigns.create(
                 name=name,
@@ -70,9 +68,7 @@ def launch(
                 settings=plan.settings.as_dict(),
                 actor=actor,
             )
-            opened = campaigns.open_pairs(
-                campaign=campaign, pairs=plan.pooled.called(plan.asked), fillers=fillers, actor=actor
-            )
+            opened = campaigns.open_pairs(campaign=campaign, pairs=pairs, fillers=fillers, actor=actor)
             if known_from is not None:
                 controls.from_split(campaign=campaign, split=known_from, actor=actor)
             if begin:

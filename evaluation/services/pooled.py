@@ -86,6 +86,13 @@ class Pooled:
             for image, caption in zip(images.tolist(), captions.tolist(), strict=True)
         ]
 
+    def by_image(self, pairs: Integers) -> dict[str, list[str]]:
+        """The same by image: its key, and the captions that are paired with it."""
+        found: dict[str, list[str]] = {}
+        for image, caption in self.called(pairs):
+            found.setdefault(image, []).append(caption)
+        return found
+
 
 def pooled(corpus: str, runs: Sequence[Run], *, width: int = WIDEST, tell: Tell = silent) -> Pooled:
     """The best `width` items of `runs`; raises BadPool for none, or one of another corpus, or cut short."""

@@ -119,9 +119,7 @@ def _written(batch: Batch, found: Pooled, wave: Wave, unlikely: Integers, actor:
     waves: dict[str, Any] = {**batch.waves, "tau": None if isnan(wave.tau) else wave.tau}
     numbers = dict(batch.numbers)
     pairs = found.called(wave.pairs)
-    fillers: dict[str, list[str]] = {}
-    for image, caption in found.called(unlikely) if pairs else ():
-        fillers.setdefault(image, []).append(caption)
+    fillers = found.by_image(unlikely if pairs else unlikely[:0])
     with sql.writing():
         if Batch.objects.select_for_update().get(pk=batch.pk).waves != batch.waves:
             raise BatchRefused(f"batch {batch.name!r} was advanced meanwhile; look again")

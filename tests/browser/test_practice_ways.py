@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,7 +30,7 @@ WALKED = [
 ]
 
 
-class Hands:
+class Hands(ABC):
     """How somebody answers; `item` is what is shown. Places are in the pixels of its picture."""
 
     page_options: dict[str, Any] = {}
@@ -46,11 +47,13 @@ class Hands:
             frame["y"] + place[1] * frame["height"] / image.height,
         )
 
+    @abstractmethod
     def press(self, button: Locator) -> None:
-        raise NotImplementedError
+        """Use a button."""
 
+    @abstractmethod
     def draw(self, item: Item, corners: Corners) -> None:
-        raise NotImplementedError
+        """Draw a box, or a region, with these corners."""
 
     def tick(self, sentences: Sequence[tuple[str, bool]]) -> None:
         for text, fits in sentences:
