@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.signals import request_finished, request_started
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Corpus
+from tests.browser.gate import before
 from tests.web import world
 
-#: Seconds that a request may take which nobody waits for any more.
-LONGEST_REQUEST = 10.0
+#: Seconds that a request may take which nobody waits for any more, on a busy machine.
+LONGEST_REQUEST = 60.0
 #: Opens a page of its own: width and height in CSS pixels, then what Playwright's `new_context` takes.
 Open = Callable[..., Page]
 
@@ -73,39 +70,18 @@ def open_page(browser: Browser, live_server: LiveServer) -> Iterator[Open]:
         context.on("page", lambda page: watch(page, faults))
         return context.new_page()
 
-    with _requests() as under_way:
-        yield opened
+    gate = before(live_server)
+    gate.open()
+    yield opened
+    try:
         for context in contexts:
             for page in context.pages:
                 leave(page)
             context.close()
-        # What a closed page had still asked for holds locks, at which emptying the database could die.
-        until = time.monotonic() + LONGEST_REQUEST
-        while under_way and time.monotonic() < until:
-            time.sleep(0.02)
-    assert complaints == []
-
-
-@contextmanager
-def _requests() -> Iterator[list[int]]:
-    """The threads in which the live server is answering somebody."""
-    under_way: list[int] = []
-
-    def begun(**_about: Any) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            under_way.append(threading.get_ident())
-
-    def ended(**_about: Any) -> None:
-        if threading.get_ident() in under_way:
-            under_way.remove(threading.get_ident())
-
-    request_started.connect(begun)
-    request_finished.connect(ended)
-    try:
-        yield under_way
     finally:
-        request_started.disconnect(begun)
-        request_finished.disconnect(ended)
+        unanswered = gate.shut(LONGEST_REQUEST)
+    assert unanswered == [], f"still being answered {LONGEST_REQUEST:.0f} s after the test"
+    assert complaints == []
 
 
 def leave(page: Page) -> None:
