@@ -156,6 +156,11 @@ def _not_open(campaign: Campaign, images: Sequence[tuple[Image, T]]) -> list[tup
     return [(image, about) for image, about in images if image.pk not in there]
 
 
+def analyse(campaign: Campaign) -> None:
+    """Once the campaign's images are open: let the database plan for their questions."""
+    sql.analyse(Task.objects.filter(campaign=campaign).count(), OpenImage, Task, Item)
+
+
 def _tasks(
     campaign: Campaign, asked: Iterable[tuple[OpenImage, Question | Asked]], at: datetime
 ) -> list[Task]:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from django.db import IntegrityError, transaction
 
-from annotation import pictures, rebuild
+from annotation import pictures, rebuild, sql
 from annotation.exclusive import Busy, exclusive_folder
 from annotation.formats import FORMATS, FormatError
 from annotation.formats.archive import opened
@@ -183,6 +183,9 @@ class _Taking:
                     self._insert(corpus, chunk, kept)
             self._check_whole(pictures_in)
             pictures.publish(self.staged)
+            sql.analyse(self.ledger.captions, Image, Caption)
+            if self.ledger.layered:
+                rebuild.analyse(self.ledger.images)
             with transaction.atomic():
                 corpus.layers.update(published=True)
                 Corpus.objects.filter(pk=corpus.pk).update(

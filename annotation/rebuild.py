@@ -114,6 +114,7 @@ def write_layer(
             for chunk in chunks((Share(*entry) for entry in records), CHUNK):
                 with transaction.atomic():
                     insert(layer, _placed(corpus, name, chunk, seen))
+            analyse(len(seen))
             with transaction.atomic():
                 if standing:
                     Layer.objects.filter(pk=standing.pk).update(name=going, published=False)
@@ -178,6 +179,11 @@ def insert(layer: Layer, shares: Sequence[Placed]) -> None:
         for row, (image, _, _, labels) in zip(boxes, drawn, strict=True)
         for position, label in enumerate(labels)
     )
+
+
+def analyse(images: int) -> None:
+    """Once a layer of so many images was written: let the database plan for it."""
+    sql.analyse(images, LayerImage, Chain, Mention, Box, BoxChain)
 
 
 def _chains(layer: Layer, share: Placed) -> Iterator[Chain]:

@@ -25,6 +25,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from django.db import connection, transaction
+from django.db.models import Model
 from django.utils import timezone
 
 Statement = tuple[str, Sequence[Any]]
@@ -78,6 +79,23 @@ def spare_the_check() -> None:
     if connection.connection is not None and now - getattr(_spoken, "at", -ALIVE) < ALIVE:
         connection.health_check_done = True  # type: ignore[attr-defined]
     _spoken.at = now
+
+
+#: So many new rows may turn a good plan into a bad one.
+MANY = 1_000
+
+
+def analyse(written: int, *models: type[Model]) -> None:
+    """Once `written` rows were added to what `models` hold, in one go: let the database plan for them.
+
+    PostgreSQL looks at its tables by itself, but a minute later, and until then plans for those it saw
+    last, perhaps empty: joining 8,000 new images with their captions took a minute instead of 0.1 s.
+    Cheap; to be called outside a transaction where that can be, since its locks last as long.
+    """
+    if connection.vendor != "postgresql" or written < MANY:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE " + ", ".join(model._meta.db_table for model in models))
 
 
 def locking(*tables: str, skip: bool = False) -> str:

@@ -115,6 +115,7 @@ def open_pairs(
                 campaign=campaign, images=[(found.images[key], questions) for key, questions in chunk]
             )
         record(actor=actor, act="open_images", campaign=campaign, images=len(asked), pairs=len(wanted))
+    image_rows.analyse(campaign)
     tasks = sum(len(questions) for questions in asked.values())
     return OpenedPairs(len(asked), len(wanted), tasks, filled, lacking)
 

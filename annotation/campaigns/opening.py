@@ -170,6 +170,7 @@ def open_images(
         if not left:
             break
     if opened:
+        image_rows.analyse(campaign)
         record(actor=actor, act="open_images", campaign=campaign, images=opened)
     return Opened(opened, there, uncovered)
 
@@ -199,6 +200,7 @@ def _open_counted(
             opened += image_rows.open_counted(campaign=campaign, images=counted.per_image(campaign, chunk))
         progress(opened, total)
     if opened:
+        image_rows.analyse(campaign)
         record(actor=actor, act="open_images", campaign=campaign, images=opened)
     return Opened(opened, there, 0)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from django.db import transaction
 
+from annotation import sql
 from annotation.rebuild import chunks, delete_in_pages
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
@@ -122,6 +123,7 @@ def _write(rows: Iterator[PairAnswers], found: _Found, corpus: str, name: str, f
                 row.judgments = made
             with transaction.atomic():
                 PairAnswers.objects.bulk_create(chunk)
+        sql.analyse(found.pairs, PairAnswers)
         JudgmentSet.objects.filter(pk=made.pk).update(
             digest=found.digest, pair_count=found.pairs, answer_count=found.answers, published=True
         )

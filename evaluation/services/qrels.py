@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from annotation import sql
 from annotation.rebuild import chunks, delete_in_pages
 from annotation.selectors.corpora import check_split, corpus_named
 from evaluation.formats.base import JudgedPair
@@ -226,6 +227,7 @@ def _write(made: Qrels, snapshot: QrelsSnapshot, names: Names, asking: Mapping[s
             )
             with transaction.atomic(), connection.cursor() as cursor:
                 cursor.execute(_INSERT + ", ".join([_ROW] * len(chunk)), list(chain.from_iterable(values)))
+        sql.analyse(len(made.rows), QrelsRow)
         QrelsSnapshot.objects.filter(pk=snapshot.pk).update(published=True)
     except BaseException:
         _sweep(snapshot)

@@ -17,6 +17,7 @@ import numpy as np
 from django.db import transaction
 from numpy.typing import NDArray
 
+from annotation import sql
 from annotation.formats.base import FormatError
 from annotation.rebuild import chunks
 from annotation.registry import UnknownName
@@ -314,6 +315,7 @@ def _write(rows: Iterator[Ranking], found: _Found, made: Run) -> None:
                 row.run = made
             with transaction.atomic():
                 Ranking.objects.bulk_create(chunk)
+        sql.analyse(found.queries, Ranking)
         Run.objects.filter(pk=made.pk).update(
             digest=found.digest, query_count=found.queries, entry_count=found.entries, published=True
         )

@@ -7,7 +7,9 @@ from itertools import pairwise
 import pytest
 from django.db import connection
 
-from annotation import sql
+from annotation import campaigns, sql
+from annotation.models import Caption, Image, Item, Mention, OpenImage, Task
+from tests.factories import a_corpus, some_images
 
 FIND = "SELECT t.id FROM annotation_task t WHERE t.id = %s"
 
@@ -31,3 +33,15 @@ def test_a_young_connection_plans_anew_soon_and_then_ever_later(db: None, monkey
         cursor.execute(f"DEALLOCATE {sql._name_of(FIND)}")
     waits = [later - earlier for earlier, later in pairwise(anew)]
     assert waits == pytest.approx([1, 2, 4, 8, 16, 20], abs=0.2)
+
+
+@pytest.mark.only_on("postgresql")  # nobody else plans for what it saw last
+def test_what_came_in_one_go_is_planned_for_at_once(db: None, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sql, "MANY", 2)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")  # the tables are empty, as far as it knows
+        a_corpus("quay", some_images(3))
+        campaigns.open_campaign(name="quay", corpus="quay", tasks="entities")
+        for model in (Image, Caption, Mention, OpenImage, Task, Item):
+            cursor.execute("SELECT reltuples FROM pg_class WHERE relname = %s", [model._meta.db_table])
+            assert cursor.fetchone() == (model.objects.count(),), model
