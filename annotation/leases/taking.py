@@ -1,14 +1,4 @@
-"""Leases: take, renew, return, expire. The only writer of assignments.
-
-A lease is for the minutes that the campaign sets, renewed by the page's heartbeat, and ended by
-an answer, a return or expiry. A worker has at most `lease.in_hand` of a kind at a time. One who
-asks again gets what they hold, so that a reload loses nothing.
-
-Locks: the worker's standing of the kind, by which one worker's requests go one after the other;
-then a claimed task, without waiting. Whoever ends a lease holds image, task and assignment.
-
-Source: ../shared design "Leases"; the numbers are settings.
-"""
+"""Taking a lease: what a worker has in hand, or something new, or why there is nothing."""
 
 from __future__ import annotations
 
@@ -22,22 +12,13 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from annotation import controls, hand_out, qualification, relevance_pages, sql, standings
-from annotation.campaign_settings import settings_from
 from annotation.hand_out import Holder, Nothing
-from annotation.lease_terms import (
-    HOLDER,
-    Terms,
-    holder_from,
-    refused_to,
-    terms_of,
-)
+from annotation.lease_terms import HOLDER, Terms, holder_from, refused_to, terms_of
 from annotation.models import Assignment, Campaign
 from annotation.models import Standing as StandingRow
 from annotation.protocol import trust
 from annotation.protocol.controls import choose, due
 from annotation.protocol.questions import RELEVANCE
-
-__all__ = ["Lease", "Nothing", "expire", "give_back", "renew", "take"]
 
 _ROLE_CONTROL = "control"
 
@@ -313,73 +294,3 @@ def _control_due(terms: Terms, holder: Holder, kind: str, number: int) -> bool:
         state=holder.standing.state,
         number=number,
     )
-
-
-def renew(*, worker: int, assignment: int) -> datetime | None:
-    """Sign of life: the lease's new end, or None where it is no longer this worker's."""
-    with sql.writing(), connection.cursor() as cursor:
-        cursor.execute(
-            """SELECT c.settings FROM annotation_assignment a
-               JOIN annotation_campaign c ON c.id = a.campaign_id
-               WHERE a.id = %s AND a.worker_id = %s AND a.state = 'leased'""",
-            [assignment, worker],
-        )
-        row = cursor.fetchone()
-        if row is None:
-            return None
-        expires = sql.now() + timedelta(minutes=settings_from(row[0]).lease.minutes)
-        cursor.execute(
-            "UPDATE annotation_assignment SET expires_at = %s WHERE id = %s AND state = 'leased'",
-            [sql.moment(expires), assignment],
-        )
-        return expires if cursor.rowcount else None
-
-
-def give_back(*, worker: int, assignment: int) -> bool:
-    """Return a task unanswered: its place is free again, for others. False where it was not in hand."""
-    with sql.writing():
-        return bool(
-            _end(
-                Assignment.RETURNED,
-                "a.id = %s AND a.worker_id = %s",
-                [assignment, worker],
-                limit=1,
-                skip=False,
-            )
-        )
-
-
-def expire(*, limit: int = 1000) -> int:
-    """End the leases whose time has run out, at most `limit`; how many there were.
-
-    Those that somebody is just handing in are passed over.
-    """
-    with sql.writing():
-        return _end(Assignment.EXPIRED, "a.expires_at < %s", [sql.moment(sql.now())], limit=limit, skip=True)
-
-
-def _end(state: str, which: str, values: Sequence[Any], *, limit: int, skip: bool) -> int:
-    """End leases, freeing the places of those that are of tasks."""
-    with connection.cursor() as cursor:
-        # Image, then task, then assignment: the order in which an answer locks them.
-        cursor.execute(
-            f"""SELECT a.id, t.id FROM annotation_openimage o, annotation_task t, annotation_assignment a
-                WHERE t.id = a.task_id AND o.id = t.image_id AND a.state = 'leased' AND {which}
-                ORDER BY a.expires_at LIMIT {limit}"""
-            + sql.locking("o", "t", "a", skip=skip),
-            values,
-        )
-        ended = cursor.fetchall()
-        # A worker has a task once, but several workers may hold it.
-        for task in sorted({task for _, task in ended}):
-            places = sum(other == task for _, other in ended)
-            cursor.execute("UPDATE annotation_task SET live = live - %s WHERE id = %s", [places, task])
-        cursor.execute(
-            f"""SELECT a.id FROM annotation_assignment a
-                WHERE a.task_id IS NULL AND a.state = 'leased' AND {which}
-                ORDER BY a.expires_at LIMIT {limit}"""
-            + sql.locking("a", skip=skip),
-            values,
-        )
-        ids = [assignment for assignment, _ in ended] + [assignment for (assignment,) in cursor.fetchall()]
-    return Assignment.objects.filter(pk__in=ids).update(state=state, ended_at=sql.now()) if ids else 0

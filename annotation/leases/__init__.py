@@ -1,0 +1,19 @@
+"""Leases: take, renew, return, expire.
+
+take, following     what a worker holds, or something new; `following` within the transaction of an answer
+renew               a sign of life
+give_back, expire   an end without an answer; `answered` ends those that have one
+
+A lease is for the minutes that the campaign sets, renewed by the page's heartbeat, and ended by
+an answer, a return or expiry. A worker has at most `lease.in_hand` of a kind at a time. One who
+asks again gets what they hold, so that a reload loses nothing.
+
+Locks: the worker's standing of the kind, by which one worker's requests go one after the other;
+then a claimed task, without waiting. Whoever ends a lease holds image, task and assignment.
+"""
+
+from annotation.hand_out import Nothing
+from annotation.leases.ending import expire, give_back, renew
+from annotation.leases.taking import Lease, following, take
+
+__all__ = ["Lease", "Nothing", "expire", "following", "give_back", "renew", "take"]

@@ -1,0 +1,83 @@
+"""How a lease goes on, and how it ends where no answer came: renewed, given back, expired."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+
+from annotation import sql
+from annotation.campaign_settings import settings_from
+from annotation.models import Assignment
+
+
+def renew(*, worker: int, assignment: int) -> datetime | None:
+    """Sign of life: the lease's new end, or None where it is no longer this worker's."""
+    with sql.writing(), connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT c.settings FROM annotation_assignment a
+               JOIN annotation_campaign c ON c.id = a.campaign_id
+               WHERE a.id = %s AND a.worker_id = %s AND a.state = 'leased'""",
+            [assignment, worker],
+        )
+        row = cursor.fetchone()
+        if row is None:
+            return None
+        expires = sql.now() + timedelta(minutes=settings_from(row[0]).lease.minutes)
+        cursor.execute(
+            "UPDATE annotation_assignment SET expires_at = %s WHERE id = %s AND state = 'leased'",
+            [sql.moment(expires), assignment],
+        )
+        return expires if cursor.rowcount else None
+
+
+def give_back(*, worker: int, assignment: int) -> bool:
+    """Return a task unanswered: its place is free again, for others. False where it was not in hand."""
+    with sql.writing():
+        return bool(
+            _end(
+                Assignment.RETURNED,
+                "a.id = %s AND a.worker_id = %s",
+                [assignment, worker],
+                limit=1,
+                skip=False,
+            )
+        )
+
+
+def expire(*, limit: int = 1000) -> int:
+    """End the leases whose time has run out, at most `limit`; how many there were.
+
+    Those that somebody is just handing in are passed over.
+    """
+    with sql.writing():
+        return _end(Assignment.EXPIRED, "a.expires_at < %s", [sql.moment(sql.now())], limit=limit, skip=True)
+
+
+def _end(state: str, which: str, values: Sequence[Any], *, limit: int, skip: bool) -> int:
+    """End leases, freeing the places of those that are of tasks."""
+    with connection.cursor() as cursor:
+        # Image, then task, then assignment: the order in which an answer locks them.
+        cursor.execute(
+            f"""SELECT a.id, t.id FROM annotation_openimage o, annotation_task t, annotation_assignment a
+                WHERE t.id = a.task_id AND o.id = t.image_id AND a.state = 'leased' AND {which}
+                ORDER BY a.expires_at LIMIT {limit}"""
+            + sql.locking("o", "t", "a", skip=skip),
+            values,
+        )
+        ended = cursor.fetchall()
+        # A worker has a task once, but several workers may hold it.
+        for task in sorted({task for _, task in ended}):
+            places = sum(other == task for _, other in ended)
+            cursor.execute("UPDATE annotation_task SET live = live - %s WHERE id = %s", [places, task])
+        cursor.execute(
+            f"""SELECT a.id FROM annotation_assignment a
+                WHERE a.task_id IS NULL AND a.state = 'leased' AND {which}
+                ORDER BY a.expires_at LIMIT {limit}"""
+            + sql.locking("a", skip=skip),
+            values,
+        )
+        ids = [assignment for assignment, _ in ended] + [assignment for (assignment,) in cursor.fetchall()]
+    return Assignment.objects.filter(pk__in=ids).update(state=state, ended_at=sql.now()) if ids else 0
