@@ -1,20 +1,11 @@
 """Rows. Invariants live here as named constraints; behaviour lives in the services."""
 
+from annotation.models.answers import Flag, Judgment, Move, Ruling
 from annotation.models.corpus import Caption, Corpus, Image
 from annotation.models.crowd import Account, Identity, RoleGrant, Worker
 from annotation.models.entry import Attempts, Invitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
-from annotation.models.queue import (
-    Assignment,
-    Flag,
-    Item,
-    Judgment,
-    Move,
-    OpenImage,
-    PageControl,
-    Ruling,
-    Task,
-)
+from annotation.models.queue import Assignment, Item, OpenImage, PageControl, Task
 from annotation.models.trust import Control, Standing
 from annotation.models.work import AuditEntry, Campaign, Consent, Instructions, Job, Payout
 

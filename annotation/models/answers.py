@@ -1,0 +1,147 @@
+"""What was answered, and what followed: judgments, reports, the moves of chains, rulings.
+
+Who writes these, in which order rows are locked, and why the campaign bears no constraint of its own:
+see `queue`.
+"""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.models.crowd import Account, Worker
+from annotation.models.queue import Assignment, OpenImage
+from annotation.models.work import Campaign
+
+
+class Judgment(models.Model):
+    """One worker's answer; only `void` is ever changed.
+
+    `name` is a digest of image, worker and key, by which the fold knows it. Ours have an
+    assignment; foreign ones have a `source` and none. Control answers have no image of the
+    campaign's: they stay outside its fold. `content` is what was ticked, written or described, where
+    the answer's word does not say it all (`annotation.tasktypes` knows its form).
+    """
+
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, related_name="judgments", db_index=False, db_constraint=False
+    )
+    image = models.ForeignKey(
+        OpenImage, on_delete=models.CASCADE, null=True, blank=True, related_name="judgments", db_index=False
+    )
+    assignment = models.ForeignKey(
+        Assignment, on_delete=models.PROTECT, null=True, blank=True, related_name="judgments", db_index=False
+    )
+    source = models.CharField(max_length=100, blank=True)
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="judgments", db_index=False)
+    kind = models.CharField(max_length=40)
+    key = models.TextField()
+    name = models.CharField(max_length=18)
+    role = models.CharField(max_length=20)
+    answer = models.CharField(max_length=40, blank=True)
+    # Columns are named apart: xmin and xmax are PostgreSQL's own in every table.
+    xmin = models.PositiveIntegerField(null=True, blank=True, db_column="x_min")
+    ymin = models.PositiveIntegerField(null=True, blank=True, db_column="y_min")
+    xmax = models.PositiveIntegerField(null=True, blank=True, db_column="x_max")
+    ymax = models.PositiveIntegerField(null=True, blank=True, db_column="y_max")
+    way = models.CharField(
+        max_length=20, blank=True, default="", db_default="", help_text="How the box came about, where known"
+    )
+    content = models.JSONField(null=True, blank=True)
+    flag = models.CharField(max_length=40, blank=True)
+    void = models.BooleanField(default=False)
+    schema = models.PositiveSmallIntegerField(default=1, help_text="Version of the answer's form")
+    instructions = models.PositiveIntegerField(default=0, help_text="Version they were given under")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["image", "name"], name="judgment_once_per_image_worker_and_key"),
+            models.UniqueConstraint(fields=["assignment", "key"], name="answer_once_per_assignment_and_key"),
+            models.CheckConstraint(
+                condition=Q(assignment__isnull=False, source="")
+                | (Q(assignment__isnull=True) & ~Q(source="")),
+                name="judgment_ours_or_from_a_source",
+            ),
+            models.CheckConstraint(
+                condition=(Q(answer="") & ~Q(flag="")) | (Q(flag="") & ~Q(answer="")),
+                name="judgment_answers_or_flags",
+            ),
+            models.CheckConstraint(
+                condition=Q(xmin__isnull=True, ymin__isnull=True, xmax__isnull=True, ymax__isnull=True)
+                | Q(xmin__gte=1, ymin__gte=1, xmax__gte=F("xmin"), ymax__gte=F("ymin")),
+                name="judgment_box_is_whole",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["campaign", "worker", "kind"], name="judgment_by_worker"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.flag or self.answer}"
+
+
+class Flag(models.Model):
+    """What a worker reported instead of answering, and what became of it."""
+
+    judgment = models.OneToOneField(Judgment, on_delete=models.CASCADE, related_name="report")
+    comment = models.TextField(blank=True)
+    resolved_at = models.DateTimeField(null=True, blank=True)
+    resolved_by = models.ForeignKey(
+        Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["id"], name="flag_unresolved", condition=Q(resolved_at__isnull=True)),
+        ]
+
+    def __str__(self) -> str:
+        return f"flag on judgment {self.judgment_id}"
+
+
+class Move(models.Model):
+    """One step of a chain, as the fold made it. Where a refold takes it back, `undone_at` says when."""
+
+    image = models.ForeignKey(OpenImage, on_delete=models.CASCADE, related_name="moves", db_index=False)
+    chain = models.TextField(help_text="Its mentions' ids, in caption order")
+    number = models.PositiveSmallIntegerField(help_text="Step of this chain, from 0")
+    stage = models.CharField(max_length=40)
+    outcome = models.CharField(max_length=40)
+    next = models.CharField(max_length=40)
+    at = models.DateTimeField()
+    undone_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["image", "chain", "number"],
+                condition=Q(undone_at__isnull=True),
+                name="step_once_per_chain",
+            ),
+        ]
+        indexes = [models.Index(fields=["image", "id"], name="move_by_image")]
+
+    def __str__(self) -> str:
+        return f"{self.stage} {self.outcome} -> {self.next}"
+
+
+class Ruling(models.Model):
+    """What a reviewer asserted about an image. Withdrawn ones stay, and no longer count.
+
+    `content` is {"kind": partition, keep_apart, boxes, closure or resume, ...}, in the form of
+    `annotation.protocol.rulings`.
+    """
+
+    image = models.ForeignKey(OpenImage, on_delete=models.CASCADE, related_name="rulings")
+    content = models.JSONField()
+    comment = models.TextField(blank=True)
+    made_by = models.ForeignKey(Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    made_at = models.DateTimeField(auto_now_add=True)
+    withdrawn_by = models.ForeignKey(
+        Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.content.get('kind')} on image {self.image_id}"

@@ -1,0 +1,23 @@
+"""Rows: judgments, frozen qrels, systems and runs, batches and reports. Written by `services` alone.
+
+A foreign key that opens a unique constraint has no index of its own: the constraint's serves.
+Whatever is under way stays invisible until `published` is set, by one UPDATE.
+"""
+
+from evaluation.models.judged import JudgmentSet, PairAnswers, QrelsRow, QrelsSnapshot
+from evaluation.models.made import Batch, BatchRun, Report, ReportRun
+from evaluation.models.ranked import Ranking, Run, System
+
+__all__ = [
+    "Batch",
+    "BatchRun",
+    "JudgmentSet",
+    "PairAnswers",
+    "QrelsRow",
+    "QrelsSnapshot",
+    "Ranking",
+    "Report",
+    "ReportRun",
+    "Run",
+    "System",
+]

@@ -1,0 +1,143 @@
+"""What was judged: answers about pairs, and relevance frozen from them.
+
+Pairs reference the images and captions of a corpus. What is asked about is an image, or a keyword
+where the source has keywords.
+"""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+#: Who asks: an image, or a keyword. Exactly one is there.
+ONE_QUERY = Q(image__isnull=False, keyword="") | (Q(image__isnull=True) & ~Q(keyword=""))
+
+
+class JudgmentSet(models.Model):
+    """A file of judgments about one corpus; `digest` is over its pairs in their order."""
+
+    corpus = models.ForeignKey(
+        "annotation.Corpus", on_delete=models.PROTECT, related_name="judgment_sets", db_index=False
+    )
+    name = models.SlugField(max_length=100)
+    format = models.CharField(max_length=40)
+    source = models.TextField(help_text="Where it was read from")
+    digest = models.CharField(max_length=64, blank=True, help_text="SHA-256 over all pairs read")
+    pair_count = models.PositiveIntegerField(default=0)
+    answer_count = models.PositiveIntegerField(default=0)
+    published = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["corpus", "name"], name="judgment_set_name_once_per_corpus"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class PairAnswers(models.Model):
+    """All answers of a set about one pair, as the source has them.
+
+    `grades` is a list of numbers; `judges` names who gave each, or is empty where nobody says.
+    """
+
+    judgments = models.ForeignKey(JudgmentSet, on_delete=models.CASCADE, related_name="pairs", db_index=False)
+    position = models.PositiveIntegerField(help_text="Order in the source, from 0")
+    image = models.ForeignKey("annotation.Image", on_delete=models.PROTECT, null=True, related_name="+")
+    keyword = models.CharField(max_length=200, blank=True)
+    caption = models.ForeignKey("annotation.Caption", on_delete=models.PROTECT, related_name="+")
+    grades = models.JSONField()
+    judges = models.JSONField(default=list, blank=True)
+
+    class Meta:
+        verbose_name_plural = "pair answers"
+        constraints = [
+            models.UniqueConstraint(fields=["judgments", "position"], name="pair_position_once_per_set"),
+            models.UniqueConstraint(
+                fields=["judgments", "image", "caption"],
+                condition=Q(image__isnull=False),
+                name="image_pair_once_per_set",
+            ),
+            models.UniqueConstraint(
+                fields=["judgments", "keyword", "caption"],
+                condition=Q(image__isnull=True),
+                name="keyword_pair_once_per_set",
+            ),
+            models.CheckConstraint(condition=ONE_QUERY, name="pair_asks_of_image_or_keyword"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.image_id or self.keyword} with {self.caption_id}"
+
+
+class QrelsSnapshot(models.Model):
+    """One version of named qrels: relevance frozen from a set of judgments under a rule, or by a protocol.
+
+    A protocol judges nothing: it says which captions of which images take part, and each image's own are
+    its originals; `pool` describes it, and what is not among the rows does not take part. `digest` is
+    that of `evaluation.qrels.Qrels`: over settings and rows, not over name and version.
+    """
+
+    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="qrels")
+    judgments = models.ForeignKey(JudgmentSet, on_delete=models.PROTECT, null=True, related_name="qrels")
+    pool = models.CharField(
+        max_length=200, blank=True, help_text="The protocol and its split; empty where judgments were frozen"
+    )
+    name = models.SlugField(max_length=100)
+    version = models.PositiveIntegerField()
+    rule = models.CharField(max_length=40)
+    originals = models.BooleanField(help_text="Whether originals are relevant unjudged")
+    digest = models.CharField(max_length=64)
+    row_count = models.PositiveIntegerField()
+    published = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "qrels snapshots"
+        ordering = ["name", "version"]
+        constraints = [
+            models.UniqueConstraint(fields=["name", "version"], name="qrels_version_once_per_name"),
+            models.CheckConstraint(condition=Q(version__gte=1), name="qrels_versions_from_one"),
+            models.CheckConstraint(
+                condition=Q(judgments__isnull=False, pool="") | (Q(judgments__isnull=True) & ~Q(pool="")),
+                name="qrels_from_judgments_or_protocol",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} version {self.version}"
+
+
+class QrelsRow(models.Model):
+    """One pair of a snapshot; `judged` is false for an original that nobody judged."""
+
+    snapshot = models.ForeignKey(QrelsSnapshot, on_delete=models.CASCADE, related_name="rows", db_index=False)
+    image = models.ForeignKey("annotation.Image", on_delete=models.PROTECT, null=True, related_name="+")
+    keyword = models.CharField(max_length=200, blank=True)
+    caption = models.ForeignKey("annotation.Caption", on_delete=models.PROTECT, related_name="+")
+    relevance = models.PositiveSmallIntegerField()
+    judged = models.BooleanField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["snapshot", "image", "caption"],
+                condition=Q(image__isnull=False),
+                name="image_pair_once_per_snapshot",
+            ),
+            models.UniqueConstraint(
+                fields=["snapshot", "keyword", "caption"],
+                condition=Q(image__isnull=True),
+                name="keyword_pair_once_per_snapshot",
+            ),
+            models.CheckConstraint(condition=ONE_QUERY, name="qrel_asks_of_image_or_keyword"),
+            models.CheckConstraint(
+                condition=Q(judged=True) | Q(relevance__gt=0), name="unjudged_qrel_is_an_original"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.image_id or self.keyword} with {self.caption_id}: {self.relevance}"

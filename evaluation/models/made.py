@@ -1,0 +1,111 @@
+"""What is made of runs: batches of judgments wanted, and reports."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from evaluation.models.judged import JudgmentSet, QrelsSnapshot
+from evaluation.models.ranked import Run
+
+
+class Batch(models.Model):
+    """Judgments wanted: what was pooled from runs, and the campaign that asks about it.
+
+    `digest` is over what the pool was made from (corpus, runs, depth, filter, judges, seed), and
+    `numbers` what it came to. `reused` names judgments from files whose answers were not asked for
+    again. `judgments` is the newest set collected from it.
+    """
+
+    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="batches")
+    name = models.SlugField(max_length=100, unique=True)
+    campaign = models.OneToOneField("annotation.Campaign", on_delete=models.PROTECT, related_name="batch")
+    depth = models.PositiveIntegerField(help_text="How many items of each ranking were pooled")
+    threshold = models.FloatField(null=True, help_text="Of BLEU_pre; none: nothing was filtered out")
+    judges = models.PositiveSmallIntegerField(help_text="How many answers a pair wants")
+    seed = models.PositiveIntegerField()
+    reused = models.JSONField(default=list, blank=True)
+    digest = models.CharField(max_length=64)
+    numbers = models.JSONField(default=dict)
+    strategy = models.CharField(
+        max_length=40, blank=True, help_text="How the next wave is chosen; empty: everything is asked at once"
+    )
+    waves = models.JSONField(
+        default=dict, blank=True, help_text="What was asked in waves, and why there are no more"
+    )
+    judgments = models.ForeignKey(
+        JudgmentSet, on_delete=models.PROTECT, null=True, blank=True, related_name="batches"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "batches"
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(condition=Q(depth__gte=1), name="batch_pools_something"),
+            models.CheckConstraint(condition=Q(judges__gte=1), name="batch_has_judges"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class BatchRun(models.Model):
+    """A run that a batch pooled; `digest` is that of its rankings then."""
+
+    batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="runs", db_index=False)
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="batches")
+    position = models.PositiveIntegerField(help_text="Order in which it was named, from 0")
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ["batch", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["batch", "run"], name="run_once_per_batch"),
+            models.UniqueConstraint(fields=["batch", "position"], name="batch_run_position_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} of batch {self.batch_id}"
+
+
+class Report(models.Model):
+    """A report that was built: which files it has, and from what.
+
+    Its files stand in the folder `reports/NAME` of DATA_DIR; `files` maps each to its SHA-256. `inputs` is
+    all that it was made from, and `digest` is over that.
+    """
+
+    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="reports")
+    name = models.SlugField(max_length=100, unique=True)
+    qrels = models.ForeignKey(QrelsSnapshot, on_delete=models.PROTECT, related_name="reports")
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, null=True, blank=True, related_name="reports")
+    inputs = models.JSONField()
+    digest = models.CharField(max_length=64)
+    files = models.JSONField()
+    built_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ReportRun(models.Model):
+    """A run that a report is about; `digest` is that of its rankings then."""
+
+    report = models.ForeignKey(Report, on_delete=models.CASCADE, related_name="runs", db_index=False)
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="reports")
+    position = models.PositiveIntegerField(help_text="Order in which it was named, from 0")
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ["report", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["report", "run"], name="run_once_per_report"),
+            models.UniqueConstraint(fields=["report", "position"], name="report_run_position_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} of report {self.report_id}"

@@ -1,0 +1,113 @@
+"""What ranks, and what it ranked: systems, runs, rankings."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+
+class System(models.Model):
+    """What ranks, and where it comes from: trained here by a recipe, or brought by somebody.
+
+    `origin` is one of `evaluation.origins`. `settings` is what it was made with, whole; `sources` maps each
+    file that was read to its SHA-256, `versions` each package to its version. `digest` is the SHA-256 of
+    the arrays kept under DATA_DIR/systems, and empty where nothing is kept but runs.
+    """
+
+    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="systems")
+    name = models.SlugField(max_length=100, unique=True)
+    origin = models.CharField(max_length=40)
+    recipe = models.CharField(max_length=100, blank=True, help_text="By which it was trained")
+    settings = models.JSONField(default=dict, blank=True)
+    seed = models.PositiveBigIntegerField(null=True, blank=True)
+    sources = models.JSONField(default=dict, blank=True)
+    versions = models.JSONField(default=dict, blank=True)
+    digest = models.CharField(max_length=64, blank=True)
+    job = models.ForeignKey(
+        "annotation.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_by = models.ForeignKey(
+        "annotation.Account", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Run(models.Model):
+    """The rankings that one system made of one corpus, in one direction.
+
+    `source_digest` is the SHA-256 of the file it came from, `digest` that over its rankings. `depth`
+    is how many items of each ranking were kept at most; 0 is all. `made_by` is the system where it is
+    registered, and `system` what its maker calls it. `split`, `protocol`, `seed` and `system_digest` say
+    how one of ours was made, and with which state of the system.
+    """
+
+    ANNOTATION = "annotation"
+    SEARCH = "search"
+
+    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="runs")
+    name = models.SlugField(max_length=100, unique=True)
+    direction = models.CharField(max_length=20, help_text="annotation: images ask; search: captions ask")
+    system = models.CharField(max_length=200, blank=True, help_text="The tag by which its maker calls it")
+    made_by = models.ForeignKey(System, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
+    split = models.TextField(blank=True)
+    protocol = models.CharField(max_length=40, blank=True)
+    seed = models.PositiveBigIntegerField(null=True, blank=True)
+    system_digest = models.CharField(max_length=64, blank=True)
+    format = models.CharField(max_length=40)
+    source = models.TextField(help_text="Where it was read from")
+    source_digest = models.CharField(max_length=64, blank=True)
+    digest = models.CharField(max_length=64, blank=True)
+    depth = models.PositiveIntegerField(default=0)
+    query_count = models.PositiveIntegerField(default=0)
+    entry_count = models.PositiveBigIntegerField(default=0)
+    published = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Ranking(models.Model):
+    """One query's ranking: ids of rows, best first, as little-endian int64, and as many scores as float32.
+
+    Packed, since a run of 5,000 queries at depth 1,000 is five million entries. The ids are those of
+    captions where an image asks, of images where a caption does.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="rankings", db_index=False)
+    position = models.PositiveIntegerField(help_text="Order in the source, from 0")
+    image = models.ForeignKey("annotation.Image", on_delete=models.PROTECT, null=True, related_name="+")
+    caption = models.ForeignKey("annotation.Caption", on_delete=models.PROTECT, null=True, related_name="+")
+    items = models.BinaryField()
+    scores = models.BinaryField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "position"], name="ranking_position_once_per_run"),
+            models.UniqueConstraint(
+                fields=["run", "image"], condition=Q(image__isnull=False), name="image_asks_once_per_run"
+            ),
+            models.UniqueConstraint(
+                fields=["run", "caption"],
+                condition=Q(caption__isnull=False),
+                name="caption_asks_once_per_run",
+            ),
+            models.CheckConstraint(
+                condition=Q(image__isnull=False, caption__isnull=True)
+                | Q(image__isnull=True, caption__isnull=False),
+                name="ranking_asks_of_image_or_caption",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"ranking {self.position} of run {self.run_id}"
