@@ -13,7 +13,7 @@ from annotation.protocol.counted import AnswerSettings
 from annotation.protocol.merging import MergeRules
 from annotation.protocol.paging import PagingSettings
 from annotation.protocol.state import Settings
-from annotation.protocol.trust import TrustSettings
+from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
 
 T = TypeVar("T")

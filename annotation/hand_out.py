@@ -23,7 +23,8 @@ from django.utils.translation import gettext as _
 from annotation import sql
 from annotation.models import Campaign
 from annotation.protocol import trust
-from annotation.protocol.trust import Standing, TrustSettings
+from annotation.protocol.trust import Standing
+from annotation.protocol.trust_settings import TrustSettings
 from annotation.selectors.campaign.reasons import in_words
 
 #: Tasks looked at first, and how the look widens beyond them.

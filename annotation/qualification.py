@@ -31,7 +31,8 @@ from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.controls import pool
 from annotation.models import Assignment, Campaign, Control, Standing, Worker
 from annotation.protocol.controls import test_items
-from annotation.protocol.trust import QUALIFICATION, Examined, Refusal, kinds_tested, why_not
+from annotation.protocol.trust import QUALIFICATION, Examined, Refusal, why_not
+from annotation.protocol.trust_settings import kinds_tested
 
 #: How often a worker may take the test of a kind.
 ATTEMPTS = 3

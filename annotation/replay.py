@@ -27,9 +27,9 @@ from annotation.protocol.trust import (
     Examined,
     ItemDone,
     Standing,
-    TrustSettings,
     after,
 )
+from annotation.protocol.trust_settings import TrustSettings
 from annotation.qualification import ROLE as QUALIFICATION
 
 #: Images whose verdicts are read at a time.

@@ -16,7 +16,7 @@ from annotation import qualification, sql
 from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.campaigns import SMALLEST_CROWD, StopRule, pause, reached
 from annotation.models import Assignment, Campaign, OpenImage
-from annotation.protocol.trust import CONTROLS, known_from
+from annotation.protocol.trust_settings import CONTROLS, known_from
 from annotation.selectors.campaign import tasks
 from annotation.selectors.campaign.progress import complete_images, newest, submitted
 from annotation.selectors.campaign.watch import (

@@ -13,7 +13,8 @@ from typing import Any
 from annotation import sql
 from annotation.models import Campaign, Identity
 from annotation.models import Standing as Row
-from annotation.protocol.trust import Entered, Event, Examined, OutOfTurn, Standing, TrustSettings, after
+from annotation.protocol.trust import Entered, Event, Examined, OutOfTurn, Standing, after
+from annotation.protocol.trust_settings import TrustSettings
 
 #: The columns that make a standing, in the order in which `from_values` takes them.
 COLUMNS = (

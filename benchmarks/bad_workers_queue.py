@@ -16,7 +16,8 @@ import tempfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from annotation.protocol.trust import SUSPENDED, TrustSettings
+from annotation.protocol.trust import SUSPENDED
+from annotation.protocol.trust_settings import TrustSettings
 from annotation.sample.generate import generate
 from annotation.simulation.visits import USUAL
 from benchmarks.bad_workers import BAD, BAD_SHARE, HORIZON, KNOWN_FROM, Report, markdown

@@ -19,7 +19,8 @@ import numpy as np
 from annotation.protocol.grading import TRUE_CAPTIONS
 from annotation.protocol.paging import PagingSettings, controls_on_page
 from annotation.protocol.questions import BOX_REQUIREMENT, COREF_LINK, GRADED_RELEVANCE, RELEVANCE
-from annotation.protocol.trust import PROBATION, TrustSettings
+from annotation.protocol.trust import PROBATION
+from annotation.protocol.trust_settings import TrustSettings
 
 ERRORS = {"careful": 0.03, "average": 0.08, "sloppy": 0.20}
 #: Workers simulated for each row of the table.

@@ -24,7 +24,7 @@ from annotation.models import Account, Campaign, Corpus, Image, Layer, OpenImage
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.questions import ASKED_BY, CAPTION_WRITING
 from annotation.protocol.terms import ImageRecord, Mention
-from annotation.protocol.trust import kinds_tested
+from annotation.protocol.trust_settings import kinds_tested
 from annotation.rebuild import check_layer_name, chunks
 from annotation.selectors.corpora import check_split, corpus_named, layer_named
 from annotation.selectors.records import stream_records

@@ -17,7 +17,7 @@ from annotation.controls.items import BadItem, Images
 from annotation.models import Campaign, Control, Image
 from annotation.protocol import questions as q
 from annotation.protocol.grading import BadKnownAnswer, stratum
-from annotation.protocol.trust import CONTROLS, UNTESTED, known_from
+from annotation.protocol.trust_settings import CONTROLS, UNTESTED, known_from
 
 #: A caption is named by its image's key and its place, from 0.
 CaptionName = tuple[str, int]

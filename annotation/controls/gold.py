@@ -20,7 +20,7 @@ from annotation.protocol.controls import draw, drawn
 from annotation.protocol.grading import stratum
 from annotation.protocol.questions import Question
 from annotation.protocol.terms import Box
-from annotation.protocol.trust import CONTROLS, known_from
+from annotation.protocol.trust_settings import CONTROLS, known_from
 from annotation.selectors.records import stream_records
 from annotation.simulation.gate import Gold, questions_about
 from annotation.simulation.truth import Truth

@@ -14,7 +14,7 @@ from annotation.protocol.contents import content_of, corners
 from annotation.protocol.grading import BadKnownAnswer, stratum
 from annotation.protocol.questions import Question
 from annotation.protocol.terms import Box, Mention
-from annotation.protocol.trust import CONTROLS, known_from
+from annotation.protocol.trust_settings import CONTROLS, known_from
 
 _MENTION = re.compile(r"(\d+):(\d+)-(\d+)")
 #: Kinds that show boxes beside the picture.

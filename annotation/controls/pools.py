@@ -20,7 +20,7 @@ from annotation.protocol.controls import Control
 from annotation.protocol.grading import is_right, needed_strata
 from annotation.protocol.questions import BOX_DRAWING, GRADED_RELEVANCE, RELEVANCE
 from annotation.protocol.terms import Box
-from annotation.protocol.trust import CONTROLS, TrustSettings, known_from
+from annotation.protocol.trust_settings import CONTROLS, TrustSettings, known_from
 
 #: Pools kept by a process; one is a tuple of some dozen ids.
 POOLS_KEPT = 256

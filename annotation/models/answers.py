@@ -130,7 +130,7 @@ class Ruling(models.Model):
     """What a reviewer asserted about an image. Withdrawn ones stay, and no longer count.
 
     `content` is {"kind": partition, keep_apart, boxes, closure or resume, ...}, in the form of
-    `annotation.protocol.rulings`.
+    `annotation.protocol.contents`.
     """
 
     image = models.ForeignKey(OpenImage, on_delete=models.CASCADE, related_name="rulings")

@@ -19,7 +19,8 @@ from functools import lru_cache
 from hashlib import blake2b
 from math import ceil, floor
 
-from annotation.protocol.trust import CONTROLS, PROBATION, TRUSTED, TrustSettings, known_from
+from annotation.protocol.trust import PROBATION, TRUSTED
+from annotation.protocol.trust_settings import CONTROLS, TrustSettings, known_from
 
 Seed = int | str
 

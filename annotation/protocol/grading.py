@@ -27,7 +27,7 @@ from annotation.protocol.questions import (
     SPELLING,
 )
 from annotation.protocol.terms import Box
-from annotation.protocol.trust import TrustSettings
+from annotation.protocol.trust_settings import TrustSettings
 from annotation.registry import Registry
 
 GRADES = (1, 2, 3, 4)

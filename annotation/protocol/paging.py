@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from annotation.protocol.controls import Seed, draw, drawn
 from annotation.protocol.questions import RELEVANCE
-from annotation.protocol.trust import PROBATION, TrustSettings
+from annotation.protocol.trust import PROBATION
+from annotation.protocol.trust_settings import TrustSettings
 
 WANTED = "wanted"
 FILLER = "filler"

@@ -18,7 +18,8 @@ from django.db.models import Count
 from annotation.models import Campaign, Caption, Image, Item, Judgment, Standing, Task
 from annotation.protocol.paging import CONTROL, ROLES, WANTED
 from annotation.protocol.questions import GRADED_RELEVANCE
-from annotation.protocol.trust import SUSPENDED, TrustSettings
+from annotation.protocol.trust import SUSPENDED
+from annotation.protocol.trust_settings import TrustSettings
 from annotation.selectors.campaign.cost import QUALIFICATION
 from annotation.selectors.campaign.sums import earned
 

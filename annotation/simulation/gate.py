@@ -27,9 +27,9 @@ from annotation.protocol.trust import (
     Event,
     ItemDone,
     Standing,
-    TrustSettings,
     after,
 )
+from annotation.protocol.trust_settings import TrustSettings
 from annotation.simulation.truth import Truth
 from annotation.simulation.workers import SLOPPY, Worker
 

@@ -17,7 +17,7 @@ from annotation.models.crowd import RESEARCHER
 from annotation.protocol import questions as q
 from annotation.protocol.contents import mention_from
 from annotation.protocol.terms import Box, Mention
-from annotation.protocol.trust import CONTROLS, known_from
+from annotation.protocol.trust_settings import CONTROLS, known_from
 from annotation.reviewing import CannotRule
 from annotation.selectors.browse import captions_of
 from annotation.selectors.records import image_record, layer_of

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocol.controls import Control, choose, double_checked, draw, drawn, due
-from annotation.protocol.trust import PROBATION, QUALIFICATION, SUSPENDED, TRUSTED, TrustSettings
+from annotation.protocol.trust import PROBATION, QUALIFICATION, SUSPENDED, TRUSTED
+from annotation.protocol.trust_settings import TrustSettings
 
 SETTINGS = TrustSettings()
 NAMES = st.text(max_size=8)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from annotation.protocol.grading import GRADERS, BadKnownAnswer, is_right, stratum
 from annotation.protocol.questions import ANSWERS, BOX_DRAWING
 from annotation.protocol.terms import Box
-from annotation.protocol.trust import TrustSettings
+from annotation.protocol.trust_settings import TrustSettings
 from annotation.registry import UnknownName
 
 SETTINGS = TrustSettings()

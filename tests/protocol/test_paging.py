@@ -24,7 +24,8 @@ from annotation.protocol.paging import (
     for_worker,
     paginate,
 )
-from annotation.protocol.trust import PROBATION, TRUSTED, TrustSettings
+from annotation.protocol.trust import PROBATION, TRUSTED
+from annotation.protocol.trust_settings import TrustSettings
 
 TRUST = TrustSettings()
 SEEDS = st.text(max_size=4)

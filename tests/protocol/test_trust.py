@@ -27,13 +27,12 @@ from annotation.protocol.trust import (
     ItemDone,
     OutOfTurn,
     Standing,
-    TrustSettings,
     after,
     ahead,
-    kinds_tested,
     replay,
     why_not,
 )
+from annotation.protocol.trust_settings import TrustSettings, kinds_tested
 from benchmarks.trust import drawers_markdown, fate, markdown
 
 SETTINGS = TrustSettings()

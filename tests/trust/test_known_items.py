@@ -16,7 +16,7 @@ from annotation.models import Assignment, AuditEntry, Control
 from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
 from annotation.protocol.terms import Box
-from annotation.protocol.trust import TrustSettings
+from annotation.protocol.trust_settings import TrustSettings
 from annotation.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World

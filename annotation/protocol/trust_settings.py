@@ -1,0 +1,130 @@
+"""The numbers of the crowd rules, where each is from, and on what a worker's accuracy is measured.
+
+Source: Plummer et al. 2015, section 2.3 (500 tasks at 95 %, a test per question, the first 30
+items, boxes that pass Box Quality, 2 % verification questions); Hodosh et al. 2013, section
+4.3.2 (70 % of control items). Every other number is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from annotation.protocol.questions import BOX_DRAWING, CAPTION_WRITING, REGION_DESCRIPTION, RELEVANCE
+
+CONTROLS = "controls"
+BOX_QUALITY_VERDICTS = "box quality verdicts"
+NOTHING = "nothing"
+
+#: Where the known answers of a kind come from; a kind not listed has control items.
+KNOWN_FROM: Mapping[str, str] = {
+    BOX_DRAWING: BOX_QUALITY_VERDICTS,
+    CAPTION_WRITING: NOTHING,
+    REGION_DESCRIPTION: NOTHING,
+}
+
+#: What nobody could grade has no test.
+UNTESTED = frozenset({REGION_DESCRIPTION})
+
+T = TypeVar("T")
+
+
+def known_from(kind: str) -> str:
+    """What a worker's accuracy at `kind` is measured on."""
+    return KNOWN_FROM.get(kind, CONTROLS)
+
+
+def _from(default: T, source: str) -> T:
+    """A field that carries where its default comes from, for the campaign page."""
+    return field(default=default, metadata={"source": source})
+
+
+_PLUMMER = "Plummer et al. 2015, section 2.3"
+_HODOSH = "Hodosh et al. 2013, section 4.3.2"
+_DECIDED = "decided"
+_DRAWING = "decided: other workers' verdicts err, and there is one for each box (docs/trust.md)"
+
+
+@dataclass(frozen=True, slots=True)
+class TrustSettings:
+    """Every number of the crowd rules; `metadata["source"]` of a field says where it is from.
+
+    Shares, bars and `drawing_iou` are in 0..1; the rest are counts. Raises ValueError on a
+    number that would make a rule void, naming the field.
+    """
+
+    entry_tasks: int = _from(500, _PLUMMER)
+    entry_approved: float = _from(0.95, _PLUMMER)
+    qualification: bool = _from(True, _PLUMMER)
+    probation_items: int = _from(30, _PLUMMER)
+    probation_known: int = _from(12, _DECIDED)
+    verdict_known: int = _from(12, _DECIDED)
+    bar: float = _from(0.8, _DECIDED)
+    relevance_bar: float = _from(0.7, _HODOSH)
+    window: int = _from(20, _DECIDED)
+    drawing_bar: float = _from(0.7, _DRAWING)
+    drawing_known: int = _from(30, _PLUMMER)
+    drawing_window: int = _from(100, _DRAWING)
+    drawing_unjudged: int = _from(12, "decided: who draws faster than others judge is not seen; 0: no limit")
+    drawing_wait_minutes: int = _from(60, "decided: nobody waits for ever for boxes that nobody looks at")
+    control_share: float = _from(0.02, _PLUMMER)
+    double_check_share: float = _from(0.05, _DECIDED)
+    drawing_iou: float = _from(0.5, "decided: section 3 of Plummer et al. 2015 counts a phrase found at 0.5")
+    page_slips: int = _from(1, _DECIDED)
+    grade_slip: int = _from(1, "decided: single experts of Hodosh et al. 2013 agree within one grade")
+
+    def __post_init__(self) -> None:
+        for name in (
+            "entry_approved",
+            "bar",
+            "relevance_bar",
+            "drawing_bar",
+            "control_share",
+            "double_check_share",
+            "drawing_iou",
+        ):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}: expected a share, 0 to 1")
+        for name in ("entry_tasks", "page_slips", "grade_slip", "drawing_unjudged", "drawing_wait_minutes"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}: expected 0 or more")
+        for name, window in (("verdict_known", self.window), ("drawing_known", self.drawing_window)):
+            if not 1 <= getattr(self, name) <= window:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)}: expected 1 to {window}, the window judged"
+                )
+        if not 1 <= self.probation_known <= self.probation_items:
+            raise ValueError(
+                f"probation_known is {self.probation_known}: expected 1 to {self.probation_items}, "
+                "the items of the probation"
+            )
+
+    def bar_of(self, kind: str) -> float:
+        """The least share of known answers that must be right at `kind`."""
+        return {RELEVANCE: self.relevance_bar, BOX_DRAWING: self.drawing_bar}.get(kind, self.bar)
+
+    def verdict_of(self, kind: str) -> int:
+        """How many known answers of `kind` there must be before a worker is trusted."""
+        return self.drawing_known if kind == BOX_DRAWING else self.verdict_known
+
+    def window_of(self, kind: str) -> int:
+        """How many of the last known answers of `kind` are looked at."""
+        return self.drawing_window if kind == BOX_DRAWING else self.window
+
+    def suspends(self, kind: str, last: Sequence[bool]) -> bool:
+        """Whether the `last` known answers, a window at most, put a worker below the bar of `kind`.
+
+        From `verdict_known` answers on, and while they are few only if they stay below whatever
+        follows: of 20 (drawing: 30) they could not reach the bar any more. To a careful worker,
+        three of the first twelve go wrong in one case of 200, and there are six kinds.
+        """
+        if len(last) < min(self.verdict_known, self.verdict_of(kind)):
+            return False
+        over = max(len(last), self.drawing_known if kind == BOX_DRAWING else self.window)
+        return (over - (len(last) - sum(last))) / over < self.bar_of(kind)
+
+
+def kinds_tested(kinds: Iterable[str], settings: TrustSettings) -> tuple[str, ...]:
+    """Those of `kinds` that begin with a test."""
+    return tuple(kind for kind in kinds if kind not in UNTESTED) if settings.qualification else ()
