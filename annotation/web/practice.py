@@ -31,7 +31,8 @@ from annotation.tasktypes import BadAnswer, Page, ShownImage, TaskType
 from annotation.web.access import for_roles
 from annotation.web.desk import Desk, boxes_of, desk
 from annotation.web.overlay import DrawnBox, Frame, Tag, draw
-from annotation.web.tasks import Place, place_of, text_of
+from annotation.web.task_place import Place, place_of
+from annotation.web.task_texts import text_of
 
 #: The parts of a kind's own template that practice shows in a frame of its own, as `_parts.html` has them.
 PARTS, BETWEEN = "annotation/tasks/_parts.html", "<!-- next part -->"

@@ -3,7 +3,8 @@
 from django.urls import path
 
 from annotation.web.practice import practice
-from annotation.web.tasks import consent, instructions_page, task, tasks, test
+from annotation.web.task_texts import consent, instructions_page
+from annotation.web.tasks import task, tasks, test
 
 urlpatterns = [
     path("", tasks, name="tasks"),

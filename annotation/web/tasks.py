@@ -1,69 +1,41 @@
-"""An annotator's pages: the list of tasks, a task, its instructions, the consent text, the test."""
+"""An annotator's pages: the list of tasks, a task, the test."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation import instructions, leases, qualification, submission, visits
+from annotation import leases, qualification, submission, visits
 from annotation.campaign_settings import settings_of
 from annotation.hand_out import Nothing
-from annotation.instructions import CONSENT, Text
+from annotation.instructions import Text
 from annotation.leases import Lease
-from annotation.models import Account, Assignment, Campaign, Judgment, Standing, Worker
+from annotation.models import Assignment, Campaign, Standing
 from annotation.models.crowd import ANNOTATOR
-from annotation.offers import Offer, kinds_of, no_consent, offers, today
+from annotation.offers import Offer, no_consent, offers, today
 from annotation.protocol.trust import Refusal
-from annotation.tasktypes import TASK_TYPES, BadAnswer, TaskType, shown_image
+from annotation.tasktypes import BadAnswer, shown_image
 from annotation.web.access import for_roles
 from annotation.web.desk import Desk, desk
+from annotation.web.task_place import Place, SeeOther, number_in, place_of, worker_at
+from annotation.web.task_texts import has_read, text_of
 from annotation.web.task_words import line, whole
-from annotation.workers import worker_of
 
-#: What a session remembers of the instructions that were read: "campaign:kind" -> version.
-READ = "instructions_read"
 #: Other tasks named where there is nothing to do.
 ELSEWHERE = 4
-LARGEST_ID = 2**63 - 1
 #: What stands around a task: the whole page, or nothing, where a page that is open goes on to its next task.
 WHOLE, PART = "annotation/base.html", "annotation/tasks/_part.html"
 #: Tasks that a page may name as in hand; none has that many.
 MOST_HELD = 100
-
-
-class SeeOther(HttpResponseRedirect):
-    """What was sent is dealt with: look there, by GET, so that a reload sends nothing again."""
-
-    status_code = HTTPStatus.SEE_OTHER.value
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where somebody works: who, in which campaign, on which kind of question."""
-
-    worker: Worker
-    campaign: Campaign
-    type: TaskType
-
-    @property
-    def kind(self) -> str:
-        return self.type.key
-
-    @property
-    def address(self) -> str:
-        return reverse("task", args=[self.campaign.name, self.kind])
 
 
 @require_safe
@@ -72,7 +44,7 @@ class Place:
 def tasks(request: HttpRequest) -> HttpResponse:
     """What there is for me: every campaign and kind, how I stand, what waits, and why not."""
     found: dict[Campaign, list[Offer]] = {}
-    worker = _worker(request)
+    worker = worker_at(request)
     visit = visits.current(request.session, request.user)
     for offer in offers(worker=worker):
         # Who comes from a platform is paid there for one campaign.
@@ -118,50 +90,11 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
             return SeeOther(reverse("visit"))
         return _nothing(request, place, found, progress)
     text = text_of(campaign=place.campaign, kind=kind)
-    if not _has_read(request, place, text):
+    if not has_read(request, place, text):
         unread = reverse("task_instructions", args=[name, kind])
         return JsonResponse({"nothing": "instructions"}) if part else SeeOther(unread)
     shown = _desk(place, found, text, holding=holding)
     return render(request, place.type.template, {"desk": shown, "around": PART if part else WHOLE})
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
-@for_roles(ANNOTATOR)
-def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpResponse:
-    """What this task asks of one; POST says that it was read, and goes on to the work."""
-    place = place_of(request, name, kind)
-    text = text_of(campaign=place.campaign, kind=kind)
-    if request.method == "POST":
-        request.session[READ] = {**request.session.get(READ, {}), _mark(place): text.version}
-        return SeeOther(place.address)
-    about = {"place": place, "text": text, "owner": place.worker.pk}
-    return render(request, "annotation/tasks/instructions.html", about)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
-@for_roles(ANNOTATOR)
-def consent(request: HttpRequest, name: str) -> HttpResponse:
-    """How a campaign uses what its workers give; POST agrees to it."""
-    campaign, worker = _campaign(name), _worker(request)
-    kind = request.GET.get("kind", "")
-    then = reverse("task", args=[name, kind]) if kind in kinds_of(campaign) else reverse("tasks")
-    if request.method == "POST":
-        version = _number(request.POST.get("version", ""))
-        try:
-            instructions.consent(worker=worker.pk, campaign=campaign, version=version)
-        except instructions.StaleText as error:
-            messages.warning(request, str(error))
-            return SeeOther(request.get_full_path())
-        return SeeOther(then)
-    text = text_of(campaign=campaign, kind=CONSENT)
-    asked = instructions.needs_consent(worker=worker.pk, campaign=campaign)
-    return render(
-        request,
-        "annotation/tasks/consent.html",
-        {"campaign": campaign, "text": text, "asked": asked, "then": then, "owner": worker.pk},
-    )
 
 
 @require_POST
@@ -179,7 +112,7 @@ def test(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 def _handed_in(request: HttpRequest, place: Place) -> HttpResponse:
     """Take what a task page sent, say what became of it where that is worth a word, and go on."""
     sent = request.POST
-    assignment = _number(sent.get("assignment", ""))
+    assignment = number_in(sent.get("assignment", ""))
     if sent.get("act") == "return":
         if leases.give_back(worker=place.worker.pk, assignment=assignment):
             messages.info(request, _("Returned: somebody else will answer that one."))
@@ -295,54 +228,9 @@ def _desk(
     )
 
 
-def text_of(*, campaign: Campaign, kind: str) -> Text:
-    """What workers read of a kind, in the language of the page where it says the same in that."""
-    return instructions.in_language(instructions.current(campaign=campaign, kind=kind), get_language())
-
-
-def _has_read(request: HttpRequest, place: Place, text: Text) -> bool:
-    """Whether they said so in this session, or answered under these very instructions."""
-    if request.session.get(READ, {}).get(_mark(place)) == text.version:
-        return True
-    return Judgment.objects.filter(
-        campaign=place.campaign, worker=place.worker, kind=place.kind, instructions=text.version
-    ).exists()
-
-
-def _mark(place: Place) -> str:
-    return f"{place.campaign.pk}:{place.kind}"
-
-
-def place_of(request: HttpRequest, name: str, kind: str) -> Place:
-    campaign = _campaign(name)
-    if kind not in kinds_of(campaign):
-        said = _("Campaign “%(name)s” has no task “%(kind)s”.") % {"name": name, "kind": kind}
-        raise Http404(said)
-    return Place(_worker(request), campaign, TASK_TYPES.get(kind))
-
-
-def _campaign(name: str) -> Campaign:
-    found = Campaign.objects.filter(name=name).exclude(state=Campaign.DRAFT).first()
-    if found is None:
-        raise Http404(_("There is no campaign “%(name)s”.") % {"name": name})
-    return found
-
-
-def _worker(request: HttpRequest) -> Worker:
-    account: Any = request.user
-    assert isinstance(account, Account)
-    return worker_of(account)
-
-
-def _number(text: str) -> int:
-    """A number of a form, 0 (which is nobody's) where it is none."""
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
-    return number if number <= LARGEST_ID else 0
-
-
 def _held(text: str) -> list[int]:
     """The ids that a page names as in hand, as far as they are any."""
-    return [number for each in text.split(",")[:MOST_HELD] if (number := _number(each))]
+    return [number for each in text.split(",")[:MOST_HELD] if (number := number_in(each))]
 
 
 def _seconds(text: str) -> float | None:

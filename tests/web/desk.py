@@ -15,7 +15,7 @@ from annotation.leases import Lease
 from annotation.models import Identity, Task, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box, ImageRecord
-from annotation.web.tasks import READ
+from annotation.web.task_texts import READ
 from tests.queue.world import TRUSTING, World
 from tests.web import world
 

@@ -1,0 +1,72 @@
+"""Where an annotator is: who, in which campaign, on which kind of question; and where they are sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from annotation.models import Account, Campaign, Worker
+from annotation.offers import kinds_of
+from annotation.tasktypes import TASK_TYPES, TaskType
+from annotation.workers import worker_of
+
+#: Of a row.
+LARGEST_ID = 2**63 - 1
+
+
+class SeeOther(HttpResponseRedirect):
+    """What was sent is dealt with: look there, by GET, so that a reload sends nothing again."""
+
+    status_code = HTTPStatus.SEE_OTHER.value
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where somebody works: who, in which campaign, on which kind of question."""
+
+    worker: Worker
+    campaign: Campaign
+    type: TaskType
+
+    @property
+    def kind(self) -> str:
+        return self.type.key
+
+    @property
+    def address(self) -> str:
+        return reverse("task", args=[self.campaign.name, self.kind])
+
+
+def place_of(request: HttpRequest, name: str, kind: str) -> Place:
+    """The place that an address names; 404 where there is none."""
+    campaign = campaign_of(name)
+    if kind not in kinds_of(campaign):
+        said = _("Campaign “%(name)s” has no task “%(kind)s”.") % {"name": name, "kind": kind}
+        raise Http404(said)
+    return Place(worker_at(request), campaign, TASK_TYPES.get(kind))
+
+
+def campaign_of(name: str) -> Campaign:
+    """The campaign of that name, unless it is a draft; else 404."""
+    found = Campaign.objects.filter(name=name).exclude(state=Campaign.DRAFT).first()
+    if found is None:
+        raise Http404(_("There is no campaign “%(name)s”.") % {"name": name})
+    return found
+
+
+def worker_at(request: HttpRequest) -> Worker:
+    """Who asks, as a worker."""
+    account: Any = request.user
+    assert isinstance(account, Account)
+    return worker_of(account)
+
+
+def number_in(text: str) -> int:
+    """A number of a form, 0 (which is nobody's) where it is none."""
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
+    return number if number <= LARGEST_ID else 0

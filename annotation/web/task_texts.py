@@ -1,0 +1,79 @@
+"""What an annotator reads before a task: a kind's instructions, and a campaign's consent text."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import get_language
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotation import instructions
+from annotation.instructions import CONSENT, Text
+from annotation.models import Campaign, Judgment
+from annotation.models.crowd import ANNOTATOR
+from annotation.offers import kinds_of
+from annotation.web.access import for_roles
+from annotation.web.task_place import Place, SeeOther, campaign_of, number_in, place_of, worker_at
+
+#: What a session remembers of the instructions that were read: "campaign:kind" -> version.
+READ = "instructions_read"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@for_roles(ANNOTATOR)
+def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpResponse:
+    """What this task asks of one; POST says that it was read, and goes on to the work."""
+    place = place_of(request, name, kind)
+    text = text_of(campaign=place.campaign, kind=kind)
+    if request.method == "POST":
+        request.session[READ] = {**request.session.get(READ, {}), _mark(place): text.version}
+        return SeeOther(place.address)
+    about = {"place": place, "text": text, "owner": place.worker.pk}
+    return render(request, "annotation/tasks/instructions.html", about)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@for_roles(ANNOTATOR)
+def consent(request: HttpRequest, name: str) -> HttpResponse:
+    """How a campaign uses what its workers give; POST agrees to it."""
+    campaign, worker = campaign_of(name), worker_at(request)
+    kind = request.GET.get("kind", "")
+    then = reverse("task", args=[name, kind]) if kind in kinds_of(campaign) else reverse("tasks")
+    if request.method == "POST":
+        version = number_in(request.POST.get("version", ""))
+        try:
+            instructions.consent(worker=worker.pk, campaign=campaign, version=version)
+        except instructions.StaleText as error:
+            messages.warning(request, str(error))
+            return SeeOther(request.get_full_path())
+        return SeeOther(then)
+    text = text_of(campaign=campaign, kind=CONSENT)
+    asked = instructions.needs_consent(worker=worker.pk, campaign=campaign)
+    return render(
+        request,
+        "annotation/tasks/consent.html",
+        {"campaign": campaign, "text": text, "asked": asked, "then": then, "owner": worker.pk},
+    )
+
+
+def text_of(*, campaign: Campaign, kind: str) -> Text:
+    """What workers read of a kind, in the language of the page where it says the same in that."""
+    return instructions.in_language(instructions.current(campaign=campaign, kind=kind), get_language())
+
+
+def has_read(request: HttpRequest, place: Place, text: Text) -> bool:
+    """Whether they said so in this session, or answered under these very instructions."""
+    if request.session.get(READ, {}).get(_mark(place)) == text.version:
+        return True
+    return Judgment.objects.filter(
+        campaign=place.campaign, worker=place.worker, kind=place.kind, instructions=text.version
+    ).exists()
+
+
+def _mark(place: Place) -> str:
+    return f"{place.campaign.pk}:{place.kind}"
