@@ -12,7 +12,7 @@ import shutil
 import signal
 import tempfile
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 import django
 import hypothesis
 import pytest
+from django.test import TransactionTestCase
 
-from tests import prepare, services
+from tests import emptying, prepare, services
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -60,6 +61,14 @@ CHROMIUM_FLAGS = [
 BROWSER = Path(__file__).resolve().parent / "browser"
 THE_WAYS = ("test_outbox.py", "test_pages.py", "test_readme.py", "test_tasks.py")
 
+#: Whether a test is taken, by whether it is in a browser, and its file's name.
+BROWSERS: dict[str, Callable[[bool, str], bool]] = {
+    "all": lambda browser, file: True,
+    "ways": lambda browser, file: not browser or file in THE_WAYS,
+    "none": lambda browser, file: not browser,
+    "only": lambda browser, file: browser,
+}
+
 
 def pytest_configure() -> None:
     """SIGTERM ends a run as Ctrl-C does: fixtures are torn down, servers stopped, folders removed."""
@@ -74,9 +83,10 @@ def pytest_configure() -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--only-database", action="store_true", help="Leave out tests that use no database")
     parser.addoption(
-        "--browser-elsewhere",
-        action="store_true",
-        help="Leave out what a browser does within a page: another run does it",
+        "--browser",
+        choices=BROWSERS,
+        default="all",
+        help="Which tests in a browser to take: ways leaves out what it does within a page",
     )
     parser.addoption(
         "--nothing-left-out",
@@ -86,12 +96,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--tell", type=Path, metavar="FILE", help="Write there which tests failed, and how")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files that this run takes nothing of are not even read, which takes as long as many a test."""
+    if collection_path.suffix != ".py":
+        return None
+    takes = BROWSERS[config.getoption("--browser")]
+    return True if not takes(collection_path.parent == BROWSER, collection_path.name) else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     chosen = [item for item in items if _means_something(item)]
     if config.getoption("--only-database"):
         chosen = [item for item in chosen if _uses_database(item)]
-    if config.getoption("--browser-elsewhere"):
-        chosen = [item for item in chosen if item.path.parent != BROWSER or item.path.name in THE_WAYS]
+    takes = BROWSERS[config.getoption("--browser")]
+    chosen = [item for item in chosen if takes(item.path.parent == BROWSER, item.path.name)]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
     items[:] = chosen
 
@@ -171,6 +189,22 @@ def quick_passwords() -> None:
     from django.conf import settings
 
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def static_files_when_asked_for() -> None:
+    """Do not list them for every new client: that took a third of the time of a page's test."""
+    from django.conf import settings
+
+    settings.WHITENOISE_AUTOREFRESH = True
+
+
+@pytest.fixture(scope="session", autouse=True)
+def emptied_by_deleting() -> Iterator[None]:
+    """After tests that write for good; see tests/emptying.py."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: emptying.empty())
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -4,10 +4,10 @@
 
 Everything runs once on the embedded SQLite; what touches the database runs once more on a
 PostgreSQL that is started for it and stopped after it. What a browser does within a page is the same on
-both: where there is a PostgreSQL, that runs there alone. The two run side by side; what PostgreSQL's
-tests print is shown when SQLite's are over, and at the end once more which tests failed. Exit
-status 0 means that all ran and passed, save what was announced as left out; `--nothing-left-out`
-allows no such thing.
+both: where there is a PostgreSQL, that runs there alone, and since it mostly waits for the browser, in a
+lane of its own. The lanes run side by side, each with its own server; what the others print is shown when
+SQLite's tests are over, and at the end once more which tests failed. Exit status 0 means that all ran
+and passed, save what was announced as left out; `--nothing-left-out` allows no such thing.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from tests import prepare, services
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PASSED, NO_TESTS_COLLECTED = 0, 5  # pytest's exit statuses
+#: What runs on PostgreSQL, side by side, and which of the tests in a browser each takes.
+LANES = {"PostgreSQL": "none", "PostgreSQL, in a browser": "only"}
 WORDS = {PASSED: "passed", NO_TESTS_COLLECTED: "no such test"}
 INTERRUPTED = 130
 
@@ -61,19 +63,21 @@ def main() -> int:
     try:
         with contextlib.ExitStack() as stack:
             told = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-told-")))
-            beside = None
-            if binaries is not None:
+            beside = []
+            for lane, taken in LANES.items():
+                if binaries is None:
+                    break
                 url = stack.enter_context(services.postgres(binaries))
                 shown = stack.enter_context(tempfile.TemporaryFile())
-                there = [*chosen, "--tell", str(told / "PostgreSQL"), "--only-database"]
-                beside = stack.enter_context(_running(there, url, into=shown))
+                there = [*chosen, "--tell", str(told / lane), "--only-database", "--browser", taken]
+                beside.append((lane, stack.enter_context(_running(there, url, into=shown)), shown))
             print("== on SQLite ==", flush=True)
-            here = [*chosen, "--tell", str(told / "SQLite"), *(["--browser-elsewhere"] if beside else [])]
+            here = [*chosen, "--tell", str(told / "SQLite"), "--browser", "ways" if beside else "all"]
             with _running(here, None) as tests:
                 ended["SQLite"] = tests.wait()
-            if beside is not None:
-                print("== on PostgreSQL, what uses the database ==", flush=True)
-                ended["PostgreSQL"] = _shown(beside, shown)
+            for lane, child, shown in beside:
+                print(f"== on {lane}, what uses the database ==", flush=True)
+                ended[lane] = _shown(child, shown)
             _tell(told)
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -58,10 +58,11 @@ def test_a_page_is_open_to_those_who_may_browse(scenes: Corpus, route: str, kind
 
 
 @pytest.mark.parametrize("kind", VISITORS)
-@pytest.mark.parametrize("route", PAGES)
-def test_a_page_takes_no_post(scenes: Corpus, route: str, kind: str):
-    answer = visitor(kind).post(reverse(route, args=PAGES[route]))
-    assert answer.status_code in ((302, 403, 405) if kind not in MAY_BROWSE else (405,))
+def test_a_page_takes_no_post(scenes: Corpus, kind: str):
+    client = visitor(kind)
+    for route, arguments in PAGES.items():
+        answer = client.post(reverse(route, args=arguments))
+        assert answer.status_code in ((302, 403, 405) if kind not in MAY_BROWSE else (405,)), route
 
 
 @pytest.mark.parametrize("kind", ["nobody", "annotator"])

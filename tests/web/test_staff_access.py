@@ -61,6 +61,8 @@ BOTH = {
     "texts": RUNNERS,
     "text": RUNNERS,
 }
+#: Whatever takes a POST: route -> what its address needs, and who may do it.
+POSTS = ACTS | {route: (PAGES[route][0], roles) for route, roles in BOTH.items()}
 #: These need a job, and have tests of their own.
 JOBS = {"steer_job", "download"}
 
@@ -85,37 +87,44 @@ def test_every_route_is_in_the_matrix():
 
 
 @pytest.mark.parametrize("kind", VISITORS)
-@pytest.mark.parametrize("route", PAGES)
-def test_a_page_is_open_to_its_roles(world, route, kind):
-    arguments, roles = PAGES[route]
-    answer = visitor(kind).get(address(route, arguments))
-    if kind in roles:
-        assert answer.status_code == 200
-    elif kind in ("anonymous", "suspended"):
-        assert answer.status_code == 302 and answer["Location"].startswith(reverse("sign_in"))
-    else:
-        assert answer.status_code == 403
+def test_a_page_is_open_to_its_roles(world, kind):
+    client = visitor(kind)
+    for route, (arguments, roles) in PAGES.items():
+        answer = client.get(address(route, arguments))
+        if kind in roles:
+            assert answer.status_code == 200, route
+        else:
+            check_refusal(answer, route, kind)
+
+
+@pytest.mark.parametrize(
+    ("route", "kind"), [(route, kind) for route, (_, roles) in POSTS.items() for kind in sorted(roles)]
+)
+def test_an_act_is_open_to_its_roles(world, route, kind):
+    assert visitor(kind).post(address(route, POSTS[route][0])).status_code in (200, 302, 409)
 
 
 @pytest.mark.parametrize("kind", VISITORS)
-@pytest.mark.parametrize("route", [*ACTS, *BOTH])
-def test_an_act_is_open_to_its_roles_and_changes_nothing_for_others(world, route, kind):
-    arguments, roles = ACTS[route] if route in ACTS else (PAGES[route][0], BOTH[route])
+def test_an_act_changes_nothing_for_others(world, kind):
+    client = visitor(kind)
     before = state_of_everything()
-    answer = visitor(kind).post(address(route, arguments))
-    if kind in roles:
-        assert answer.status_code in (200, 302, 409)
-        return
+    for route, (arguments, roles) in POSTS.items():
+        if kind not in roles:
+            check_refusal(client.post(address(route, arguments)), route, kind)
+            assert state_of_everything() == before, route
+
+
+def check_refusal(answer, route, kind):
     if kind in ("anonymous", "suspended"):
-        assert answer.status_code == 302 and answer["Location"].startswith(reverse("sign_in"))
+        assert answer.status_code == 302 and answer["Location"].startswith(reverse("sign_in")), route
     else:
-        assert answer.status_code == 403
-    assert state_of_everything() == before
+        assert answer.status_code == 403, route
 
 
-@pytest.mark.parametrize("route", ACTS)
-def test_an_act_takes_no_get(world, route):
-    assert visitor("admin").get(address(route, ACTS[route][0])).status_code == 405
+def test_an_act_takes_no_get(world):
+    admin = visitor("admin")
+    for route, (arguments, _) in ACTS.items():
+        assert admin.get(address(route, arguments)).status_code == 405, route
 
 
 def test_a_page_says_whom_to_ask_for_what_one_may_not_do(world):
