@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from annotation.models import Campaign, Corpus
+from annotation.models import Campaign, Corpus, Item
+from annotation.protocol.paging import ROLES
 from annotation.rehearsal import rehearse
 from annotation.simulation.visits import Conduct
+from evaluation.services.planning import Plan, plan
 from evaluation.services.runs import import_run
 from tests.evaluation.database.conftest import matrix_file
 from tests.factories import a_corpus, an_image
@@ -58,6 +60,32 @@ def runs(folder: Path, name: str, *, noise: float, seed: int) -> list[str]:
     return [f"{name}-annotation", f"{name}-search"]
 
 
+def two_systems(folder: Path) -> list[str]:
+    """The world, and a sharp and a blunt system over it: their runs, two each."""
+    a_world()
+    return [*runs(folder, "sharp", noise=0.3, seed=1), *runs(folder, "blunt", noise=1.0, seed=2)]
+
+
 def crowd(campaign: Campaign, mix: dict[str, int], *, seed: int = 1) -> Any:
     """A simulated crowd answers until nothing is left for it."""
     return rehearse(campaign=campaign, mix=mix, seed=seed, conduct=ORDERLY, patience=0)
+
+
+def planned(names: list[str], **also: Any) -> Plan:
+    """A plan over the runs of these names, four deep."""
+    return plan(**{"corpus": "quay", "runs": names, "depth": 4, "settings": UNTESTED, **also})
+
+
+def asked_on_pages() -> dict[str, set[tuple[int, int]]]:
+    """Role -> the pairs (image, caption's image) that pages hold."""
+    found: dict[str, set[tuple[int, int]]] = {}
+    for content in Item.objects.values_list("content", flat=True):
+        for (owner, place), role in zip(content["captions"], content["roles"], strict=True):
+            assert place == 0
+            found.setdefault(ROLES[role], set()).add((content["image"], owner))
+    return found
+
+
+def scene(image: str) -> int:
+    """The scene that an image of `a_world` shows."""
+    return int(image.removeprefix("i").partition(".")[0]) // PER_SCENE

@@ -16,7 +16,7 @@ from evaluation.services.collecting import batch_named
 from evaluation.services.planning import plan
 from evaluation.services.topping_up import top_up, wanted
 from tests.evaluation.database.conftest import said
-from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs
+from tests.evaluation.database.pooled_world import UNTESTED, crowd, two_systems
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,8 +25,7 @@ PAID = {**UNTESTED, "pay": {"basis": "item", "per_item": {"relevance": 0.2}}}
 
 @pytest.fixture
 def pooled_runs(data_dir: Path, tmp_path: Path) -> list[str]:
-    a_world()
-    return [*runs(tmp_path, "sharp", noise=0.3, seed=1), *runs(tmp_path, "blunt", noise=1.0, seed=2)]
+    return two_systems(tmp_path)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from annotation.models import Campaign, Job, Judgment
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.services.batches import launch
 from evaluation.services.planning import plan
-from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs
+from tests.evaluation.database.pooled_world import UNTESTED, crowd, two_systems
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,8 +26,7 @@ BATCHES, BUILD = "/evaluation/batches/", "/evaluation/build/"
 
 @pytest.fixture
 def pooled_runs(data_dir: Path, tmp_path: Path, db: None) -> list[str]:
-    a_world()
-    return [*runs(tmp_path, "sharp", noise=0.3, seed=1), *runs(tmp_path, "blunt", noise=1.0, seed=2)]
+    return two_systems(tmp_path)
 
 
 def chosen(names: list[str], **also: str) -> list[tuple[str, str]]:

@@ -1,0 +1,180 @@
+"""What was answered in batches, collected: who counts, what is short, and what the next batch asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from annotation import discard
+from annotation.models import Item, Judgment, Standing, Task
+from annotation.protocol.trust import SUSPENDED
+from evaluation.models import JudgmentSet, QrelsRow
+from evaluation.scoring import score
+from evaluation.selectors import judgment_set, names_of, pairs_of, run_named, snapshot_named
+from evaluation.services.batch_state import state
+from evaluation.services.batches import launch
+from evaluation.services.collecting import collect
+from evaluation.services.qrels import freeze_qrels
+from evaluation.services.stored_answers import Answers, BatchRefused
+from tests.evaluation.database.pooled_world import (
+    ASKED,
+    asked_on_pages,
+    crowd,
+    planned,
+    runs,
+    scene,
+    two_systems,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def pooled_runs(data_dir: Path, tmp_path: Path) -> list[str]:
+    return two_systems(tmp_path)
+
+
+def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str], tmp_path: Path) -> None:
+    """Pool, ask, discard, ask again, freeze, score; then one more system: only what is new is asked."""
+    first = launch(planned(pooled_runs), "first", known_from="dev").batch
+    crowd(first.campaign, {"perfect": 6, "always_yes": 2})
+    suspended = Standing.objects.filter(state=SUSPENDED)
+    assert suspended and all("always_yes" in row.worker.pseudonym for row in suspended)
+
+    early = collect("first")
+    assert set(early.unused) == {row.worker.pseudonym for row in suspended}
+    assert early.short > 0
+    for row in list(suspended):
+        discard.discard(campaign=first.campaign, worker=row.worker_id)
+    crowd(first.campaign, {"perfect": 12}, seed=2)
+    late = collect("first")
+    assert (late.judgments, late.short, late.unchanged) == ("first-2", 0, False)
+    assert JudgmentSet.objects.get(name="first").pair_count == early.pairs <= late.pairs
+
+    names = names_of("quay")
+    pairs = list(pairs_of(judgment_set("quay", "first-2"), names))
+    assert all(len(set(pair.judges)) == len(pair.grades) >= 3 for pair in pairs)
+    assert all(
+        (pair.mean > 0.5) == (scene(pair.query) == scene(pair.document.partition("#")[0])) for pair in pairs
+    )
+
+    frozen = freeze_qrels(name="pooled", corpus="quay", judgments="first-2")
+    relevant = QrelsRow.objects.filter(snapshot=snapshot_named("pooled"), relevance=1)
+    assert relevant.count() == frozen.relevant > ASKED
+    by_run = {
+        name: {
+            m: s.value
+            for m, s in score(
+                run_named(name), snapshot_named("pooled"), ["S@1", "R-precision"]
+            ).scores.items()
+        }
+        for name in pooled_runs
+    }
+    for direction in ("annotation", "search"):
+        for measure in ("S@1", "R-precision"):
+            assert by_run[f"sharp-{direction}"][measure] > by_run[f"blunt-{direction}"][measure]
+
+    more = [*pooled_runs, *runs(tmp_path, "third", noise=0.6, seed=3)]
+    second = planned(more)
+    assert second.known == first.numbers["asked"]
+    before = asked_on_pages()
+    judged_before = before["wanted"] | before["filler"]
+    launched = launch(second, "second", known_from="dev").batch
+    new = {
+        (row["image"], owner)
+        for row in Item.objects.filter(task__campaign=launched.campaign).values_list("content", flat=True)
+        for owner, _ in row["captions"]
+    }
+    assert new and not new & judged_before
+    crowd(launched.campaign, {"perfect": 8}, seed=3)
+    both = collect("second")
+    assert both.short == 0 and both.pairs == late.pairs + len(new)
+    made = freeze_qrels(name="pooled", corpus="quay", judgments="second")
+    assert (made.version, made.rows) == (2, frozen.rows + len(new))
+    with pytest.raises(BatchRefused, match="nothing to ask"):
+        launch(planned(more), "third")
+
+
+def test_collected_again_nothing_changes_until_something_is_withdrawn(pooled_runs: list[str]) -> None:
+    batch = launch(planned(pooled_runs), "first").batch
+    with pytest.raises(BatchRefused, match="nobody"):
+        collect("first")
+    crowd(batch.campaign, {"perfect": 5})
+    first, again = collect("first"), collect("first")
+    assert (first.unchanged, again.unchanged) == (False, True)
+    assert (again.judgments, again.digest, again.new) == ("first", first.digest, 0)
+    assert JudgmentSet.objects.count() == 1
+    worker = Judgment.objects.values_list("worker", flat=True)[0]
+    discard.discard(campaign=batch.campaign, worker=worker)
+    less = collect("first")
+    assert less.judgments == "first-2" and less.answers < first.answers and less.short > 0
+    discard.restore(campaign=batch.campaign, worker=worker)
+    assert collect("first").digest == first.digest
+
+
+def test_judges_below_the_bar_are_not_used_though_nobody_suspended_them(pooled_runs: list[str]) -> None:
+    batch = launch(planned(pooled_runs), "first").batch
+    crowd(batch.campaign, {"perfect": 5})
+    whole = collect("first")
+    standing = Standing.objects.filter(items__gt=0)[0]
+    Standing.objects.filter(pk=standing.pk).update(known=10, right=7)
+    assert collect("first").unchanged
+    Standing.objects.filter(pk=standing.pk).update(known=10, right=6)
+    less = collect("first")
+    assert less.unused == {standing.worker.pseudonym: "6 of 10 known items right"}
+    assert less.answers < whole.answers and less.short > 0
+
+
+def test_a_judge_counts_once_for_a_pair_and_the_nameless_count_each() -> None:
+    found = Answers()
+    for judge, value in (("ann", 1), ("ann", 0), (1, 0), (2, 0)):
+        found.add((7, 8), judge, value)
+    _, _, counts, values = found.arrays()
+    assert (counts.tolist(), values) == ([3], [[1, 0, 0]])
+
+
+def test_a_pair_with_too_few_answers_is_asked_anew(pooled_runs: list[str]) -> None:
+    batch = launch(planned(pooled_runs), "first").batch
+    crowd(batch.campaign, {"perfect": 5})
+    worker = Judgment.objects.values_list("worker", flat=True)[0]
+    discard.discard(campaign=batch.campaign, worker=worker)
+    short = state("first").short
+    again = planned(pooled_runs)
+    assert (len(again.asked), again.begun) == (short, short) and short > 0
+
+
+def test_graded_pairs_are_asked_one_by_one_and_their_grades_collected(pooled_runs: list[str]) -> None:
+    made = planned(pooled_runs, tasks="graded", depth=1, threshold=None, judges=2)
+    batch = launch(made, "grades").batch
+    assert Task.objects.count() == len(made.asked) == made.price.tasks
+    crowd(batch.campaign, {"perfect": 4})
+    done = collect("grades")
+    assert (done.pairs, done.answers, done.short) == (len(made.asked), 2 * len(made.asked), 0)
+    grades = {
+        grade for pair in pairs_of(judgment_set("quay", "grades"), names_of("quay")) for grade in pair.grades
+    }
+    assert grades == {1, 4}
+    left_out = state("grades", omissions=True).left_out
+    assert left_out is not None and {one.run for one in left_out} == set(pooled_runs)
+    frozen = freeze_qrels(name="graded", corpus="quay", judgments="grades")
+    assert frozen.by_rule["mean_grade"] == frozen.relevant > ASKED
+    by_run = {name: score(run_named(name), snapshot_named("graded"), ["nDCG@10"]) for name in pooled_runs}
+    for direction in ("annotation", "search"):
+        values = [by_run[f"{name}-{direction}"].scores["nDCG@10"].value for name in ("sharp", "blunt")]
+        assert values[0] > values[1]
+
+
+def test_a_state_tells_what_the_filter_and_the_pool_lose(pooled_runs: list[str]) -> None:
+    batch = launch(planned(pooled_runs), "first").batch
+    assert state("first").loss is None
+    crowd(batch.campaign, {"perfect": 5})
+    found = state("first", omissions=True)
+    assert (found.open, found.short, found.judged) == (0, 0, batch.numbers["asked"])
+    assert found.loss is not None
+    # Captions of a scene share their words, so the filter loses nothing.
+    assert (found.loss.judged, found.loss.relevant) == (batch.numbers["fillers"], 0)
+    assert found.left_out is not None
+    for one in found.left_out:
+        assert one.score_without <= one.score + 1e-9 or one.relevant == 0
+    assert {one.run for one in found.left_out} == set(pooled_runs)

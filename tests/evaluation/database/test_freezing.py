@@ -1,0 +1,153 @@
+"""Freezing qrels: from judgments under a rule, or by a protocol; in versions, and nothing half-way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError
+from django.db import IntegrityError, transaction
+
+from annotation.models import Image
+from annotation.registry import UnknownName
+from evaluation.formats import JUDGMENT_FORMATS
+from evaluation.models import QrelsRow, QrelsSnapshot
+from evaluation.qrels import freeze
+from evaluation.selectors import names_of, qrels_of, snapshot_named
+from evaluation.services.judgments import import_judgments
+from evaluation.services.qrels import freeze_protocol, freeze_qrels
+from evaluation.services.writing import ImportRefused
+from tests.evaluation.database.conftest import said
+
+pytestmark = pytest.mark.django_db
+
+
+def test_frozen_qrels_are_those_of_the_file(corpus: str, crowd: Path) -> None:
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    report = json.loads(
+        said("freeze_qrels", "small", "--corpus", corpus, "--judgments", "flickr8k-crowd", "--json")
+    )
+    pairs = JUDGMENT_FORMATS.get("flickr8k-crowd").read(crowd)
+    direct = freeze(pairs, name="small", originals=[(f"{key}.jpg", f"{key}.jpg#2") for key in "abc"])
+    assert report["digest"] == direct.digest
+    assert (report["queries"], report["rows"], report["relevant"], report["unjudged"]) == (3, 7, 5, 1)
+    stored = qrels_of(snapshot_named("small"), names_of(corpus))
+    assert stored.rows == direct.rows
+    assert stored.digest == QrelsSnapshot.objects.get().digest
+
+
+def test_a_new_version_follows_another_rule_and_nothing_else(corpus: str, crowd: Path) -> None:
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    first = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
+    again = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
+    other = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd", originals=False)
+    assert [(r.version, r.unchanged) for r in (first, again, other)] == [(1, False), (1, True), (2, False)]
+    assert snapshot_named("q").version == 2
+    assert snapshot_named("q:1").digest == first.digest
+    with pytest.raises(UnknownName, match="unknown qrels 'q:3'; known: q:1, q:2"):
+        snapshot_named("q:3")
+
+
+def test_a_freeze_that_fails_leaves_nothing(
+    corpus: str, crowd: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+
+    def broken(*_: object) -> Iterator[list[object]]:
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("evaluation.services.qrels.chunks", broken)
+        with pytest.raises(CommandError, match="disk full"):
+            said("freeze_qrels", "q", "--corpus", corpus, "--judgments", "flickr8k-crowd")
+    assert not QrelsSnapshot.objects.exists()
+    assert not QrelsRow.objects.exists()
+
+
+def test_captions_of_several_numbers_are_all_originals(corpus: str, tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text("image,caption,grade\na.jpg,a.jpg#0,0\na.jpg,b.jpg#1,1\n")
+    import_judgments(corpus=corpus, path=file, format="table")
+    freeze_qrels(name="q", corpus=corpus, judgments="table")
+    rows = qrels_of(snapshot_named("q"), names_of(corpus)).rows
+    assert [(row.query, row.document, row.judged) for row in rows] == [
+        ("a.jpg", "a.jpg#0", True),
+        ("a.jpg", "a.jpg#1", False),
+        ("a.jpg", "b.jpg#1", True),
+        ("b.jpg", "b.jpg#0", False),
+        ("b.jpg", "b.jpg#1", False),
+    ]
+    assert all(row.relevance for row in rows)
+
+
+def test_freezing_says_how_many_pairs_each_rule_makes_relevant(corpus: str, crowd: Path) -> None:
+    """Three pairs have two yeses of three or more; of the originals one was refused and one not judged."""
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    made = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
+    assert made.by_rule == {"half": 5, "majority": 5, "two_thirds": 5}
+    tied = crowd.read_text().replace("a.jpg\tb.jpg#2\t0.3333333333333333\t1\t2", "a.jpg\tb.jpg#2\t0.5\t2\t2")
+    crowd.write_text(tied)
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd", name="tied")
+    text = said("freeze_qrels", "tied", "--corpus", corpus, "--judgments", "tied")
+    assert "relevant by rule: half 6, majority 5, two_thirds 5" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rows", "pool"),
+    [
+        (["any-of-five"], 9, "any of five"),
+        (["first caption"], 3, "first caption, number 0"),
+        (["one_caption"], 3, "one caption, number 2"),
+        (["one caption", "--caption", "1"], 3, "one caption, number 1"),
+        (["any of five", "--split", "test"], 3, "any of five, split test"),
+    ],
+)
+def test_a_protocol_freezes_originals_without_judgments(
+    corpus: str, arguments: list[str], rows: int, pool: str
+) -> None:
+    Image.objects.filter(key="c").update(split="test")
+    command = ["freeze_qrels", "own", "--corpus", corpus, "--protocol", *arguments]
+    report = json.loads(said(*command, "--json"))
+    assert (report["rows"], report["relevant"], report["unjudged"]) == (rows, rows, rows)
+    assert (report["pool"], report["version"], report["unchanged"]) == (pool, 1, False)
+    stored = QrelsSnapshot.objects.get()
+    assert (stored.judgments, stored.pool) == (None, pool)
+    assert f"{rows} original pairs" in said(*command)
+    assert json.loads(said(*command, "--json"))["unchanged"]
+
+
+def test_a_protocol_takes_the_caption_asked_for(corpus: str) -> None:
+    freeze_protocol(name="own", corpus=corpus, protocol="one caption", number=1)
+    rows = qrels_of(snapshot_named("own"), names_of(corpus)).rows
+    assert [(row.query, row.document) for row in rows] == [(f"{k}.jpg", f"{k}.jpg#1") for k in "abc"]
+
+
+def test_qrels_are_of_judgments_or_of_a_protocol(corpus: str, crowd: Path) -> None:
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
+    with pytest.raises(ImportRefused, match="qrels 'q' are from judgments, not from a protocol; choose"):
+        freeze_protocol(name="q", corpus=corpus, protocol="any of five")
+    with pytest.raises(IntegrityError, match="qrels_from_judgments_or_protocol"), transaction.atomic():
+        QrelsSnapshot.objects.update(pool="any of five")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--protocol", "all"], "unknown protocol 'all'; known: one caption, first caption, any of five"),
+        (["--protocol", "one caption", "--caption", "3"], "image a.jpg has no caption number 3"),
+        (["--protocol", "any of five", "--caption", "1"], "takes all captions; leave out the number 1"),
+        (["--protocol", "any of five", "--split", "dev"], "unknown split 'dev' of corpus 'small'; known: ''"),
+        (["--protocol", "any of five", "--rule", "half"], "--rule does not go with --protocol"),
+        (["--judgments", "j", "--split", "dev"], "--split does not go with --judgments"),
+        (["--judgments", "j"], "unknown judgments 'j' of corpus 'small'; known: none"),
+        ([], "one of the arguments --judgments --protocol is required"),
+    ],
+)
+def test_bad_arguments_of_a_freeze_are_one_line(corpus: str, arguments: list[str], message: str) -> None:
+    with pytest.raises(CommandError, match=message) as error:
+        said("freeze_qrels", "own", "--corpus", corpus, *arguments)
+    assert "\n" not in str(error.value)
+    assert not QrelsSnapshot.objects.exists()
