@@ -1,0 +1,82 @@
+"""A good and a bad system in both directions, qrels, and reports built of them without being drawn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evaluation.services import reports
+from evaluation.services.judgments import import_judgments
+from evaluation.services.qrels import freeze_qrels
+from evaluation.services.report_wanted import Wanted
+from evaluation.services.runs import import_run
+from tests.evaluation.database.conftest import matrix_file
+
+IMAGES = [f"{key}.jpg" for key in "abc"]
+CAPTIONS = [f"{image}#2" for image in IMAGES]
+ODD = "the_bad & <worst> 50%"
+QUICK = {"rounds": 200, "resamples": 50}
+Bring = Callable[..., list[str]]
+
+
+@pytest.fixture
+def bring(corpus: str, tmp_path: Path) -> Bring:
+    """Bring a system's scores as two runs, one a direction."""
+
+    def brought(name: str, scores: Any, system: str = "") -> list[str]:
+        file = matrix_file(tmp_path, name, scores, IMAGES, CAPTIONS)
+        names = {"annotation": f"{name}-a", "search": f"{name}-s"}
+        for direction, run in names.items():
+            import_run(
+                *(),
+                name=run,
+                corpus=corpus,
+                path=file,
+                format="scores",
+                direction=direction,
+                system=system or name,
+            )
+        return list(names.values())
+
+    return brought
+
+
+@pytest.fixture
+def runs(bring: Bring) -> list[str]:
+    """`good` ranks originals first, the other last."""
+    return [*bring("good", np.eye(3)), *bring("bad", -np.eye(3) + np.arange(3) / 10, ODD)]
+
+
+@pytest.fixture
+def qrels(corpus: str, crowd: Path) -> str:
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
+    return "q"
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures take longer than all else, and are drawn where they are what a test is about."""
+    monkeypatch.setattr(reports, "as_svg", lambda plot: f"<svg>{plot.key}</svg>")
+    monkeypatch.setattr(reports, "as_pdf", lambda plot: plot.key.encode())
+
+
+def wanted(runs: list[str], **also: Any) -> Wanted:
+    return Wanted(**{"name": "r", "qrels": "q", "runs": runs, **QUICK, **also})
+
+
+def built(wanted: Wanted) -> dict[str, Any]:
+    reports.build(wanted)
+    return plain()
+
+
+def plain(name: str = "r") -> dict[str, Any]:
+    def never(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    return json.loads((reports.folder_of(name) / "report.json").read_text(), parse_constant=never)

@@ -1,0 +1,102 @@
+"""A batch in a report: what it asked, and whose answers count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from annotation.discard import discard
+from annotation.models import Standing, Worker
+from evaluation.models import QrelsRow, QrelsSnapshot, Report
+from evaluation.services import reports
+from evaluation.services.batch_state import state
+from evaluation.services.batches import launch
+from evaluation.services.collecting import collect
+from evaluation.services.planning import plan
+from evaluation.services.qrels import freeze_qrels
+from tests.evaluation.database import pooled_world
+from tests.evaluation.database.reports.conftest import built, plain, wanted
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_batch_and_its_judges_stand_in_the_report(data_dir: Path, tmp_path: Path) -> None:
+    names = pooled_world.two_systems(tmp_path)
+    batch = launch(plan(corpus="quay", runs=names, depth=3, settings=pooled_world.UNTESTED), "first").batch
+    pooled_world.crowd(batch.campaign, {"average": 4})
+    collect("first")
+    freeze_qrels(name="q", corpus="quay", judgments="first")
+    found = built(wanted(names, batch="first"))
+    now, numbers = state("first"), found["findings"]["batch"]
+    assert (numbers["numbers"]["asked"], numbers["judged"], numbers["answers"], numbers["judges"]) == (
+        *(now.numbers["asked"], now.judged, now.answers, sum(one.answers > 0 for one in now.people.values())),
+    )
+    assert numbers["askable"] is None
+    assert numbers["loss"]["relevant"] == now.loss.relevant if now.loss else numbers["loss"] is None
+    judging = found["findings"]["judging"]
+    assert sum(one["pairs"] for one in judging["per_pair"]) == judging["pairs"]
+    rows = QrelsRow.objects.filter(snapshot=QrelsSnapshot.objects.get(name="q"), judged=True).count()
+    assert judging["pairs"] == rows
+    assert found["inputs"]["batch"]["name"] == "first" and Report.objects.get(name="r").batch == batch
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
+    data_dir: Path, tmp_path: Path
+) -> None:
+    names = pooled_world.two_systems(tmp_path)
+    half = plan(
+        corpus="quay",
+        runs=names,
+        depth=3,
+        strategy="move_to_front",
+        share=0.5,
+        settings=pooled_world.UNTESTED,
+    )
+    batch = launch(half, "first").batch
+    pooled_world.crowd(batch.campaign, {"average": 4})
+    collect("first")
+    freeze_qrels(name="q", corpus="quay", judgments="first")
+    answered = [name for name, one in sorted(state("first").people.items()) if one.answers]
+    below, gone, *others = answered
+    # One who came and never answered has a standing all the same.
+    idle = Worker.objects.create(pseudonym="idle")
+    now = Standing.objects.filter(worker__pseudonym=below)
+    Standing.objects.create(
+        campaign=batch.campaign, worker=idle, kind=now.get().kind, changed_at=now.get().changed_at
+    )
+    reports.build(wanted(names, batch="first"))
+    before = plain()
+    assert before["findings"]["batch"]["judges"] == len(answered)
+    assert reports.build(wanted(names, batch="first")).unchanged
+    now.update(known=10, right=5)
+    discard(
+        campaign=batch.campaign,
+        worker=Worker.objects.get(pseudonym=gone).pk,
+        reason="clicked without looking",
+    )
+    made = reports.build(wanted(names, batch="first"), replace=True)
+    assert f"batch judges is {len(others)}, was {len(answered)}" in made.changes
+    batch_found = plain()["findings"]["batch"]
+    assert (batch_found["judges"], batch_found["unused"], batch_found["discarded"]) == (
+        len(others),
+        ["5 of 10 known items right"],
+        ["clicked without looking"],
+    )
+    (section,) = [one for one in plain()["sections"] if one["title"].startswith("Batch first")]
+    (table,) = section["tables"]
+    rows = {row[0]["text"]: row[1]["text"] for row in table["rows"]}
+    asked, askable = batch.numbers["asked"], batch.numbers["askable"]
+    assert 0 < asked < askable
+    assert (rows["asked"], rows["that could be asked, in waves"]) == (str(asked), str(askable))
+    assert rows["judges discarded, their answers withdrawn"] == "1"
+    assert section["remarks"][:2] == [
+        "Judges left out: 5 of 10 known items right.",
+        "Judges discarded: clicked without looking.",
+    ]
+    # What is shown of a batch is an input, texts as well, though every count is the same.
+    now.update(known=20, right=10)
+    assert reports.build(wanted(names, batch="first"), replace=True).changes == (
+        "what is known of the batch is not as it was",
+    )
