@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from annotation.leases import Lease
+from annotation.leases import Lease, Nothing
 from annotation.models import Campaign, Layer, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
@@ -64,6 +64,12 @@ def crowd_works(
                     given, idle = given + 1, False
                     each(given)
     return given
+
+
+def refused(world: World, worker: int, kind: str) -> str:
+    """The code of what keeps a worker from a kind; empty where they get something."""
+    found = world.take(worker, kind)
+    return found.code if isinstance(found, Nothing) else ""
 
 
 def _pseudonyms(world: World) -> list[str]:

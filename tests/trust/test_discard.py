@@ -1,4 +1,4 @@
-"""Discarding and restoring a worker; suspension and reinstatement by a researcher."""
+"""Discarding and restoring a worker: what is withdrawn, what others said stays, and death half-way."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from annotation import controls, discard, refold, replay, standings
+from annotation import controls, discard, refold, standings
 from annotation.campaign_settings import settings_of
 from annotation.discard import CannotDo
-from annotation.leases import Lease, Nothing
-from annotation.models import Assignment, AuditEntry, Control, Judgment, Standing, Task
+from annotation.leases import Nothing
+from annotation.models import Assignment, AuditEntry, Judgment, Standing, Task
 from annotation.protocol import questions as q
 from annotation.protocol.contents import mention_from
 from annotation.protocol.image import Fold
 from annotation.protocol.terms import Box
-from annotation.protocol.trust import PROBATION, SUSPENDED
 from annotation.simulation.dice import Dice
-from annotation.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
-from tests.trust.scenes import crowd_works, gold, scenes
+from tests.trust.scenes import crowd_works, gold, refused, scenes
 
 pytestmark = pytest.mark.django_db
 
@@ -264,119 +262,7 @@ def test_the_audit_says_whom_what_and_why(spoilt):
     assert about == {"worker": "scenes-w4", "kinds": [q.BOX_QUALITY], "reason": "clicks"}
 
 
-# Drawers and promoted items
-
-
-def drawn_and_judged(verdict: str, boxes: int) -> World:
-    """Worker 0 draws the first box of many images, and worker 1 judges each so."""
-    world = World(some_images(boxes), settings={"trust": {**TRUSTING["trust"], "probation_items": 30}})
-    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
-    while not isinstance(world.take(0, q.BOX_DRAWING), Nothing):
-        lease = world.held(0, q.BOX_DRAWING)
-        world.submit(0, lease, then=False)
-        judged = world.held(1, q.BOX_QUALITY)
-        world.submit(1, judged, Answer(verdict), then=False)
-    return world
-
-
-def drawer(world: World) -> Standing:
-    return Standing.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING)
-
-
-def test_a_drawer_whom_discarded_verdicts_had_suspended_is_back_and_goes_when_they_are_restored():
-    world = drawn_and_judged("bad", 8)
-    assert drawer(world).state == SUSPENDED
-    done = discard.discard(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
-    assert done.drawers == 1
-    row = drawer(world)
-    assert (row.state, row.known, row.items) == (PROBATION, 0, row.items) and row.items >= 12
-    assert isinstance(world.take(0, q.BOX_DRAWING), Lease)
-    discard.restore(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
-    assert drawer(world).state == SUSPENDED
-
-
-def test_a_verdict_given_anew_after_discard_counts_once():
-    world = drawn_and_judged("bad", 4)
-    assert drawer(world).right == 0 < drawer(world).known
-    discard.discard(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
-    while not isinstance(lease := world.take(2, q.BOX_QUALITY), Nothing):
-        world.submit(2, lease, Answer("good"), then=False)
-    row = drawer(world)
-    assert row.known == row.right > 0
-    assert standings.pure(row) == replay.replayed(row, settings_of(world.campaign.settings).trust)
-
-
-def test_known_items_promoted_with_a_discarded_vote_are_retired():
-    world = World(some_images(1), settings={**TRUSTING, "link_votes": 5}, workers=5)
-    for worker in range(3):
-        world.submit(worker, world.held(worker), Answer("no"), then=False)
-    controls.promote(campaign=world.campaign, kind=q.COREF_LINK)
-    revision = world.campaign.revision
-    other = discard.discard(campaign=world.campaign, worker=world.workers[4])
-    assert other.retired == 0 and Control.objects.get().active
-    done = discard.discard(campaign=world.campaign, worker=world.workers[2])
-    assert done.retired == 1 and not Control.objects.get().active
-    world.campaign.refresh_from_db()
-    assert world.campaign.revision == revision + 1
-
-
-# A known item that proved wrong
-
-
-def test_whom_a_wrong_known_item_had_pushed_below_the_bar_is_back_without_it():
-    world = scenes(8, workers=1)
-    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
-    crowd_works(world, ["always_yes"])
-    row = Standing.objects.get(kind=q.COREF_LINK)
-    assert row.state == SUSPENDED
-    failed = Assignment.objects.filter(kind=q.COREF_LINK, role="control", right=False)
-    wrong = failed.count()
-    assert row.known - row.right == wrong >= 5
-    for control in list(failed.values_list("control", flat=True)):
-        assert discard.disown(campaign=world.campaign, control=control) == 1
-    before, row = row, Standing.objects.get(kind=q.COREF_LINK)
-    assert row.state != SUSPENDED and row.items == before.items
-    assert (row.known, row.right) == (before.known - wrong, before.right)
-    assert Control.objects.filter(active=False).count() == wrong
-
-
-# Suspension and reinstatement
-
-
-def test_a_suspended_worker_gets_nothing_and_reads_why_and_what_is_in_hand_counts():
-    world = World(settings=TRUSTING)
-    lease = world.held(0)
-    assert discard.suspend(campaign=world.campaign, worker=world.workers[0], reason="too fast") == q.QUESTIONS
-    assert world.submit(0, lease, then=False).counted
-    found = world.take(0)
-    assert isinstance(found, Nothing) and found.code == "blocked" and "too fast" in found.text
-    assert discard.suspend(campaign=world.campaign, worker=world.workers[0]) == ()
-    assert discard.reinstate(campaign=world.campaign, worker=world.workers[0]) == q.QUESTIONS
-    assert world.held(0)
-    acts = list(AuditEntry.objects.order_by("id").values_list("act", flat=True))
-    assert acts == ["suspend_worker", "reinstate_worker"]
-
-
-def test_one_kind_only_is_suspended_where_one_is_named():
-    world = World(settings=TRUSTING)
-    discard.suspend(campaign=world.campaign, worker=world.workers[0], kind=q.COREF_LINK)
-    assert refused(world, 0, q.COREF_LINK) == "blocked" and refused(world, 0, q.BOX_QUALITY) == "none_open"
-
-
-def test_whom_the_rules_suspended_begins_anew_when_reinstated():
-    world = scenes(8, workers=1)
-    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
-    crowd_works(world, ["always_yes"])
-    row = Standing.objects.get(kind=q.COREF_LINK)
-    assert row.state == SUSPENDED and row.known >= 12
-    changed = discard.reinstate(campaign=world.campaign, worker=world.workers[0], kind=q.COREF_LINK)
-    assert changed == (q.COREF_LINK,)
-    row.refresh_from_db()
-    assert (row.state, row.items, row.known, row.last) == (PROBATION, 0, 0, "")
-    crowd_works(world, ["perfect"], items=20)
-    row.refresh_from_db()
-    assert row.items > 0 and row.known == row.right
-    assert standings.pure(row) == replay.replayed(row, settings_of(world.campaign.settings).trust)
+# What cannot be
 
 
 def test_nobody_is_reinstated_whose_judgments_are_withdrawn(spoilt):
@@ -389,18 +275,6 @@ def test_an_unknown_kind_is_refused_with_the_known_ones():
     world = World(settings=TRUSTING)
     with pytest.raises(CannotDo, match="unknown kind 'links'; campaign 'quay' asks coref_link, chain_ver"):
         discard.discard(campaign=world.campaign, worker=world.workers[0], kind="links")
-
-
-def test_a_reason_that_is_too_long_to_keep_is_refused():
-    world = World(settings=TRUSTING)
-    for act in (discard.suspend, discard.discard):
-        with pytest.raises(CannotDo, match="the reason has 201 characters; say it in 200 or fewer"):
-            act(campaign=world.campaign, worker=world.workers[0], reason="x" * 201)
-
-
-def refused(world: World, worker: int, kind: str) -> str:
-    found = world.take(worker, kind)
-    return found.code if isinstance(found, Nothing) else ""
 
 
 def _standings() -> list[Any]:

@@ -1,0 +1,17 @@
+"""Standings that tests start from."""
+
+from __future__ import annotations
+
+from annotation.protocol.trust import ControlGraded, Entered, Examined, Standing, replay
+from annotation.protocol.trust_settings import TrustSettings
+
+SETTINGS = TrustSettings()
+ADMITTED = (Entered(), Examined(10, 10))
+
+
+def on_probation(kind: str = "coref_link") -> Standing:
+    return replay(kind, ADMITTED, SETTINGS)
+
+
+def answered(kind: str, answers: list[bool]) -> Standing:
+    return replay(kind, [*ADMITTED, *map(ControlGraded, answers)], SETTINGS)

@@ -1,0 +1,87 @@
+"""Drawers: judged by verdicts on their boxes, which come later, and stopped while nobody has looked."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation.protocol.trust import (
+    PROBATION,
+    SUSPENDED,
+    TRUSTED,
+    BoxJudged,
+    Event,
+    ItemDone,
+    after,
+    ahead,
+    replay,
+)
+from annotation.protocol.trust_settings import TrustSettings
+from tests.protocol.standings import ADMITTED, SETTINGS, answered, on_probation
+
+
+def test_drawers_are_judged_by_the_boxes_that_pass_quality_whenever_the_verdicts_come():
+    drew = replay("box_drawing", [*ADMITTED, *[ItemDone()] * 40], SETTINGS)
+    assert drew.state == PROBATION
+    good, bad = [BoxJudged(True)] * 20, [BoxJudged(False)] * 10
+
+    def later(verdicts):
+        standing = drew
+        for verdict in verdicts:
+            standing = after(standing, verdict, SETTINGS)
+        return standing
+
+    assert later([*bad, *good]).state == SUSPENDED
+    assert later([*bad[:9], *good, BoxJudged(True)]).state == TRUSTED
+    assert later(good).items == 40
+
+
+def test_a_drawer_is_judged_later_over_a_longer_window_and_at_a_lower_bar_than_others():
+    settings = TrustSettings()
+    unlucky = [True] * 12 + [False] * 6 + [True] * 82
+    standing = replay("box_drawing", ADMITTED, settings)
+    for good in unlucky:
+        standing = after(standing, BoxJudged(good), settings)
+    assert standing.state != SUSPENDED and len(standing.last) == 100
+    assert answered("coref_link", unlucky).state == SUSPENDED
+    thirty = replay("box_drawing", ADMITTED, settings)
+    for good in [True] * 20 + [False] * 10:
+        assert thirty.state != SUSPENDED
+        thirty = after(thirty, BoxJudged(good), settings)
+    assert thirty.state == SUSPENDED
+
+
+@pytest.mark.parametrize(("good", "bad", "verdicts"), [(0, 10, 12), (5, 10, 15), (20, 10, 30)])
+def test_a_drawer_who_cannot_reach_the_bar_by_the_thirtieth_verdict_is_suspended_before_it(
+    good, bad, verdicts
+):
+    standing = replay("box_drawing", ADMITTED, SETTINGS)
+    given = 0
+    for passed in [*[True] * good, *[False] * (bad + 2)]:
+        if standing.state == SUSPENDED:
+            break
+        standing = after(standing, BoxJudged(passed), SETTINGS)
+        given += 1
+    assert (standing.state, given) == (SUSPENDED, verdicts)
+
+
+def test_a_drawer_on_probation_stops_at_twelve_boxes_that_nobody_has_looked_at():
+    assert ahead(on_probation("box_drawing"), 11, SETTINGS) is None
+    stopped = ahead(on_probation("box_drawing"), 12, SETTINGS)
+    assert stopped is not None and stopped.code == "unjudged"
+    assert "12 of your boxes: choose another task" in stopped.text and "60 min at the latest" in stopped.text
+
+
+def test_nobody_but_a_drawer_on_probation_is_stopped_for_boxes():
+    assert ahead(on_probation("box_quality"), 100, SETTINGS) is None
+    drawn: list[Event] = [ItemDone(), BoxJudged(True)]
+    done = [*ADMITTED, *drawn * 30]
+    assert ahead(replay("box_drawing", done, SETTINGS), 100, SETTINGS) is None
+    assert ahead(on_probation("box_drawing"), 100, TrustSettings(drawing_unjudged=0)) is None
+
+
+@given(st.lists(st.booleans(), min_size=30, max_size=30))
+def test_waiting_for_thirty_verdicts_would_suspend_the_same_drawers(verdicts):
+    standing = replay("box_drawing", [*ADMITTED, *map(BoxJudged, verdicts)], SETTINGS)
+    assert (standing.state == SUSPENDED) == (sum(verdicts) / 30 < 0.7)

@@ -1,0 +1,36 @@
+"""The numbers of the crowd rules: each says where it is from, and none may void its rule."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from annotation.protocol.trust_settings import TrustSettings
+
+
+def test_every_setting_says_where_its_default_comes_from():
+    assert all(field.metadata["source"] for field in fields(TrustSettings))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("bar", 1.2),
+        ("relevance_bar", -0.1),
+        ("control_share", 2.0),
+        ("double_check_share", 5.0),
+        ("drawing_iou", 50.0),
+        ("entry_tasks", -1),
+        ("page_slips", -1),
+        ("drawing_unjudged", -1),
+        ("drawing_wait_minutes", -1),
+        ("verdict_known", 21),
+        ("verdict_known", 0),
+        ("probation_known", 31),
+        ("probation_known", 0),
+    ],
+)
+def test_a_setting_that_would_void_its_rule_is_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=f"^{name} is {value}"):
+        TrustSettings(**{name: value})

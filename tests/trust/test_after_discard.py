@@ -1,0 +1,88 @@
+"""What a discarded worker, or a known item that proved wrong, takes along of others."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation import controls, discard, replay, standings
+from annotation.campaign_settings import settings_of
+from annotation.leases import Lease, Nothing
+from annotation.models import Assignment, Control, Standing
+from annotation.protocol import questions as q
+from annotation.protocol.trust import PROBATION, SUSPENDED
+from annotation.submission import Answer
+from tests.factories import some_images
+from tests.queue.world import TRUSTING, World
+from tests.trust.scenes import crowd_works, gold, scenes
+
+pytestmark = pytest.mark.django_db
+
+
+def drawn_and_judged(verdict: str, boxes: int) -> World:
+    """Worker 0 draws the first box of many images, and worker 1 judges each so."""
+    world = World(some_images(boxes), settings={"trust": {**TRUSTING["trust"], "probation_items": 30}})
+    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
+    while not isinstance(world.take(0, q.BOX_DRAWING), Nothing):
+        lease = world.held(0, q.BOX_DRAWING)
+        world.submit(0, lease, then=False)
+        judged = world.held(1, q.BOX_QUALITY)
+        world.submit(1, judged, Answer(verdict), then=False)
+    return world
+
+
+def drawer(world: World) -> Standing:
+    return Standing.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING)
+
+
+def test_a_drawer_whom_discarded_verdicts_had_suspended_is_back_and_goes_when_they_are_restored():
+    world = drawn_and_judged("bad", 8)
+    assert drawer(world).state == SUSPENDED
+    done = discard.discard(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
+    assert done.drawers == 1
+    row = drawer(world)
+    assert (row.state, row.known, row.items) == (PROBATION, 0, row.items) and row.items >= 12
+    assert isinstance(world.take(0, q.BOX_DRAWING), Lease)
+    discard.restore(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
+    assert drawer(world).state == SUSPENDED
+
+
+def test_a_verdict_given_anew_after_discard_counts_once():
+    world = drawn_and_judged("bad", 4)
+    assert drawer(world).right == 0 < drawer(world).known
+    discard.discard(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
+    while not isinstance(lease := world.take(2, q.BOX_QUALITY), Nothing):
+        world.submit(2, lease, Answer("good"), then=False)
+    row = drawer(world)
+    assert row.known == row.right > 0
+    assert standings.pure(row) == replay.replayed(row, settings_of(world.campaign.settings).trust)
+
+
+def test_known_items_promoted_with_a_discarded_vote_are_retired():
+    world = World(some_images(1), settings={**TRUSTING, "link_votes": 5}, workers=5)
+    for worker in range(3):
+        world.submit(worker, world.held(worker), Answer("no"), then=False)
+    controls.promote(campaign=world.campaign, kind=q.COREF_LINK)
+    revision = world.campaign.revision
+    other = discard.discard(campaign=world.campaign, worker=world.workers[4])
+    assert other.retired == 0 and Control.objects.get().active
+    done = discard.discard(campaign=world.campaign, worker=world.workers[2])
+    assert done.retired == 1 and not Control.objects.get().active
+    world.campaign.refresh_from_db()
+    assert world.campaign.revision == revision + 1
+
+
+def test_whom_a_wrong_known_item_had_pushed_below_the_bar_is_back_without_it():
+    world = scenes(8, workers=1)
+    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    crowd_works(world, ["always_yes"])
+    row = Standing.objects.get(kind=q.COREF_LINK)
+    assert row.state == SUSPENDED
+    failed = Assignment.objects.filter(kind=q.COREF_LINK, role="control", right=False)
+    wrong = failed.count()
+    assert row.known - row.right == wrong >= 5
+    for control in list(failed.values_list("control", flat=True)):
+        assert discard.disown(campaign=world.campaign, control=control) == 1
+    before, row = row, Standing.objects.get(kind=q.COREF_LINK)
+    assert row.state != SUSPENDED and row.items == before.items
+    assert (row.known, row.right) == (before.known - wrong, before.right)
+    assert Control.objects.filter(active=False).count() == wrong
