@@ -41,6 +41,11 @@ class Program:
         return self.post(f"/api/assignments/{task['id']}/answer", {"token": "t", **more})
 
 
+def codes(status_and_said: tuple[int, Any]) -> tuple[int, str]:
+    """The status, and the code of the problem that was told."""
+    return status_and_said[0], status_and_said[1]["code"]
+
+
 def annotator(name: str) -> tuple[Account, Worker]:
     """An account with the role, and the worker that it is."""
     account = web.account(name, "annotator")

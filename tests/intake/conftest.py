@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from PIL import Image as Picture
+
+from annotation.intake import import_records
 
 
 @pytest.fixture(autouse=True)
@@ -23,3 +26,13 @@ def everything(data_dir: Path) -> dict[str, Any]:
         for model in apps.get_app_config("annotation").get_models()
     }
     return {**rows, "files": sorted(str(f.relative_to(data_dir)) for f in data_dir.rglob("*") if f.is_file())}
+
+
+def take(records, name: str = "corpus", **more):
+    return import_records(name=name, records=records, format="test", source="the test", **more)
+
+
+def a_picture(path: Path, colour: str = "navy", size: tuple[int, int] = (40, 30)) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Picture.new("RGB", size, colour).save(path)
+    return path

@@ -9,7 +9,8 @@ from django.core.cache import cache
 from django.test import Client
 
 from annotation.models import Corpus
-from tests.web import world
+from tests.queue.world import World
+from tests.web import desk, world
 
 
 @pytest.fixture(autouse=True)
@@ -28,3 +29,9 @@ def scenes(db: None, tmp_path: Path) -> Corpus:
 def reader(db: None) -> Client:
     """A signed-in researcher."""
     return world.signed_in("ada", "researcher")
+
+
+@pytest.fixture
+def work(db: None, tmp_path: Path) -> World:
+    """A campaign over drawn scenes, in which `ann` works."""
+    return desk.campaign(tmp_path / "drawn")

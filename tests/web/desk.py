@@ -12,8 +12,9 @@ from django.test import Client
 
 from annotation import instructions, leases
 from annotation.leases import Lease
-from annotation.models import Identity, Task, Worker
+from annotation.models import Assignment, Identity, Task, Worker
 from annotation.protocol import questions as q
+from annotation.protocol.contents import question_from
 from annotation.protocol.terms import Box, ImageRecord
 from annotation.web.task_texts import READ
 from tests.queue.world import TRUSTING, World
@@ -97,3 +98,21 @@ def hidden(page: HttpResponse | Any) -> dict[str, str]:
     found = dict(re.findall(r'<input type="hidden" name="(assignment|token)" value="([^"]*)"', text))
     assert set(found) == {"assignment", "token"}, text
     return found
+
+
+def text_of(answer: Any) -> str:
+    """What a page says, in one line."""
+    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+
+
+def form_of(work: World, page: Any) -> dict[str, Any]:
+    """The form of a page, with the right answer to what it asks."""
+    held = hidden(page)
+    row = Assignment.objects.select_related("task__image").get(pk=held["assignment"])
+    assert row.task is not None
+    content = row.task.items.get().content
+    truth = work.truths[row.task.image.image_id]
+    answer, box = truth.answer(question_from(row.kind, row.task.key, content))
+    corners = [box.xmin, box.ymin, box.xmax, box.ymax] if box else []
+    edges = dict(zip(("xmin", "ymin", "xmax", "ymax"), corners, strict=bool(corners)))
+    return {**held, "answer": answer, "seconds": "3.5", **edges}

@@ -31,11 +31,6 @@ def english_after() -> Iterator[None]:
     deactivate()
 
 
-@pytest.fixture
-def work(tmp_path: Path) -> World:
-    return desk.campaign(tmp_path / "drawn")
-
-
 def lang(page: object) -> str:
     found = re.search(r'<html lang="([^"]+)"', page.content.decode())  # type: ignore[attr-defined]
     assert found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,36 +13,13 @@ from annotation import instructions, leases, sql
 from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Flag, Judgment
 from annotation.protocol import questions as q
-from annotation.protocol.contents import question_from
 from annotation.tasktypes import TASK_TYPES
 from tests.queue.world import World
 from tests.web import desk
+from tests.web.desk import form_of, text_of
 from tests.web.test_access import visitor
 
 KINDS = list(q.QUESTIONS)
-
-
-@pytest.fixture
-def work(db: None, tmp_path: Path) -> World:
-    return desk.campaign(tmp_path / "drawn")
-
-
-def text_of(answer: Any) -> str:
-    """What a page says, in one line."""
-    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
-
-
-def form_of(work: World, page: Any) -> dict[str, Any]:
-    """The form of a page, with the right answer to what it asks."""
-    held = desk.hidden(page)
-    row = Assignment.objects.select_related("task__image").get(pk=held["assignment"])
-    assert row.task is not None
-    content = row.task.items.get().content
-    truth = work.truths[row.task.image.image_id]
-    answer, box = truth.answer(question_from(row.kind, row.task.key, content))
-    corners = [box.xmin, box.ymin, box.xmax, box.ymax] if box else []
-    edges = dict(zip(("xmin", "ymin", "xmax", "ymax"), corners, strict=bool(corners)))
-    return {**held, "answer": answer, "seconds": "3.5", **edges}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -269,56 +245,6 @@ def test_what_comes_instead_of_the_next_task_is_told_by_its_code(work: World):
 
 def test_nothing_is_kept_by_browsers(work: World):
     assert "no-store" in desk.at_work(work).get(desk.address())["Cache-Control"]
-
-
-def test_instructions_come_before_the_first_task_and_once(work: World):
-    ann = desk.at_work(work, read=False)
-    first = ann.get(desk.address())
-    assert (first.status_code, first["Location"]) == (303, desk.address() + "instructions/")
-    page = ann.get(first["Location"])
-    assert "Do the two phrases mean exactly the same" in text_of(page)
-    assert ann.post(first["Location"])["Location"] == desk.address()
-    assert ann.get(desk.address()).status_code == 200
-
-
-def test_who_has_answered_under_these_instructions_need_not_read_them_again(work: World):
-    ann = desk.at_work(work)
-    ann.post(desk.address(), form_of(work, ann.get(desk.address())))
-    later = desk.at_work(work, read=False)
-    assert later.get(desk.address()).status_code == 200
-
-
-def test_new_instructions_are_read_first_and_stand_on_the_page(work: World):
-    ann = desk.at_work(work)
-    instructions.publish(campaign=work.campaign, kind=q.COREF_LINK, text="Look twice.\n\nGood: two looks.")
-    assert ann.get(desk.address()).status_code == 303
-    page = ann.post(desk.address() + "instructions/", follow=True)
-    assert "Look twice." in text_of(page)
-    form = form_of(work, page)
-    ann.post(desk.address(), form)
-    assert Judgment.objects.get().instructions == 1
-
-
-def test_consent_is_asked_first_and_once(db: None, tmp_path: Path):
-    work = desk.campaign(tmp_path / "drawn", consent="We keep your answers.")
-    ann = desk.at_work(work)
-    asked = ann.get(desk.address())
-    assert (asked.status_code, asked["Location"]) == (303, "/tasks/quay/consent/?kind=coref_link")
-    page = ann.get(asked["Location"])
-    assert "We keep your answers." in text_of(page)
-    assert not Assignment.objects.exists()
-    assert ann.post(asked["Location"], {"version": "1"})["Location"] == desk.address()
-    assert ann.get(desk.address()).status_code == 200
-    assert "You have agreed to this" in text_of(ann.get("/tasks/quay/consent/"))
-
-
-def test_who_agrees_to_an_older_text_reads_the_new_one(db: None, tmp_path: Path):
-    work = desk.campaign(tmp_path / "drawn", consent="We keep your answers.")
-    ann = desk.at_work(work)
-    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="And we publish them.")
-    page = ann.post("/tasks/quay/consent/", {"version": "1"}, follow=True)
-    assert "has changed since" in text_of(page) and "And we publish them." in text_of(page)
-    assert ann.get(desk.address()).status_code == 303
 
 
 @pytest.mark.parametrize(

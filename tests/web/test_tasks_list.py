@@ -17,7 +17,7 @@ from annotation.models import Assignment, Campaign, Control, Identity, Standing,
 from annotation.protocol import questions as q
 from tests.queue.world import TRUSTING, World
 from tests.web import desk, world
-from tests.web.test_tasks import form_of, text_of
+from tests.web.desk import form_of, text_of
 
 TESTED: dict[str, Any] = {
     "trust": {"verdict_known": 2, "double_check_share": 0.0, "control_share": 0.0, "probation_known": 1},

@@ -1,0 +1,163 @@
+"""Imports that fail, are killed, or meet another of the same name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from annotation import intake, pictures, rebuild
+from annotation.exclusive import Busy, exclusive_folder
+from annotation.formats.base import FormatError
+from annotation.models import Corpus, Image
+from annotation.protocol.terms import ImageRecord
+from tests.factories import some_images
+from tests.intake.conftest import a_picture, everything, take
+
+pytestmark = pytest.mark.django_db
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def failing(records: list[ImageRecord], error: BaseException) -> Iterator[ImageRecord]:
+    yield from records
+    raise error
+
+
+@pytest.mark.parametrize("after", [0, 1, 7])
+@pytest.mark.parametrize(
+    "error", [FormatError("is cut off", file="x.json"), OSError("disk"), KeyboardInterrupt()]
+)
+def test_nothing_remains_of_an_import_that_fails(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int, error: BaseException
+):
+    monkeypatch.setattr(rebuild, "CHUNK", 2)
+    take(some_images(1), name="neighbour")
+    before = everything(data_dir)
+    picture = a_picture(tmp_path / "a.jpg", size=(500, 375))
+    with pytest.raises(type(error)):
+        take(failing([replace(r, picture=picture) for r in some_images(after)], error))
+    assert everything(data_dir) == before
+
+
+def test_what_a_killed_import_left_is_swept_and_done_again(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(rebuild, "CHUNK", 2)
+    records = some_images(5)
+    shared, other = (a_picture(tmp_path / f"{c}.jpg", c, size=(500, 375)) for c in ("navy", "red"))
+    take([replace(records[0], picture=shared)], name="neighbour")
+    publish = pictures.publish
+
+    def publish_and_die(staged: Path) -> None:
+        publish(staged)
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        # Killed between moving its pictures and publishing, a process sweeps nothing.
+        patch.setattr(intake, "_sweep", lambda corpus: None)
+        patch.setattr(pictures, "publish", publish_and_die)
+        with pytest.raises(SystemExit):
+            take([replace(records[0], picture=shared), replace(records[1], picture=other), *records[2:]])
+    assert not Corpus.objects.get(name="corpus").published
+    assert Image.objects.filter(corpus__name="corpus").count() == 5
+    assert len(everything(data_dir)["files"]) == 2
+    assert not take(records).unchanged
+    assert Corpus.objects.get(name="corpus").published
+    assert Image.objects.filter(corpus__name="corpus").count() == 5
+    # The picture that the neighbour shows stays, the other is nobody's and goes.
+    assert len(everything(data_dir)["files"]) == 1
+
+
+def test_a_process_killed_in_the_middle_leaves_nothing_in_the_way(tmp_path: Path):
+    script = textwrap.dedent(
+        """
+        import os, signal, sys
+        import django
+        django.setup()
+        from annotation import rebuild
+        from annotation.intake import import_records
+        from annotation.models import Corpus, Image, Mention
+        from tests.factories import some_images
+
+        rebuild.CHUNK = 3
+
+        def records(die):
+            for n, record in enumerate(some_images(10)):
+                if die and n == 7:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                yield record
+
+        left = Image.objects.count()
+        report = import_records(name="c", records=records(sys.argv[1] == "die"), format="test", source="x")
+        print(left, report.unchanged, Image.objects.count(), Mention.objects.count(), Corpus.objects.count())
+        """
+    )
+    environment = {
+        **os.environ,
+        "DATA_DIR": str(tmp_path / "data"),
+        "DATABASE_URL": f"sqlite:///{tmp_path / 'base.sqlite3'}",
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *arguments], cwd=REPOSITORY, env=environment, capture_output=True, text=True
+        )
+
+    assert run("manage.py", "migrate", "-v0").returncode == 0
+    assert run("-c", script, "die").returncode == -9
+    done = run("-c", script, "live")
+    assert done.stdout.split() == ["6", "False", "10", "40", "1"], done.stderr
+    assert not (tmp_path / "data" / "work").exists()
+
+
+def test_two_imports_of_one_name_do_not_meet(data_dir: Path):
+    with exclusive_folder("import.corpus", busy=""):
+        with pytest.raises(Busy, match="'corpus' is being imported by another process; wait for its end"):
+            take(some_images(1))
+    assert not Corpus.objects.exists()
+    take(some_images(1))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_imports_started_at_once_one_wins_and_the_other_says_why():
+    inside, go_on = threading.Event(), threading.Event()
+    outcomes: list[object] = []
+
+    def slowly() -> Iterator[ImageRecord]:
+        inside.set()
+        assert go_on.wait(10)
+        yield from some_images(3)
+
+    def first() -> None:
+        try:
+            outcomes.append(take(slowly()))
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert inside.wait(10)
+    try:
+        with pytest.raises(Busy):
+            take(some_images(3))
+    finally:
+        go_on.set()
+        thread.join()
+    assert len(outcomes) == 1
+    assert take(some_images(3)).unchanged
+
+
+def test_machines_without_a_common_lock_are_kept_apart_by_the_name(monkeypatch: pytest.MonkeyPatch):
+    create = Corpus.objects.create
+    monkeypatch.setattr(Corpus.objects, "create", lambda **row: (create(**row), create(**row))[1])
+    with pytest.raises(Busy, match="another process"):
+        take(some_images(1))
