@@ -18,7 +18,7 @@ from pathlib import Path
 
 from django.db import IntegrityError, transaction
 
-from annotation import pictures, rebuild, sql
+from annotation import pictures, portions, rebuild, sql
 from annotation.exclusive import Busy, exclusive_folder
 from annotation.formats import FORMATS, FormatError
 from annotation.formats.archive import opened
@@ -178,7 +178,7 @@ class _Taking:
             raise Busy(_busy(self.name)) from None
         try:
             with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-                for chunk in rebuild.chunks(records, rebuild.CHUNK):
+                for chunk in portions.chunks(records, rebuild.CHUNK):
                     kept = list(pool.map(self._keep, chunk))
                     self._insert(corpus, chunk, kept)
             self._check_whole(pictures_in)
@@ -277,8 +277,8 @@ def _sweep(corpus: Corpus) -> None:
     """Delete an unpublished corpus: its rows, and those of its pictures that no other corpus shows."""
     for layer in corpus.layers.all():
         rebuild.remove_layer(layer)
-    rebuild.delete_in_pages(Caption.objects.filter(image__corpus=corpus))
-    while page := dict(corpus.images.values_list("pk", "picture")[: rebuild.PAGE]):
+    portions.delete_in_pages(Caption.objects.filter(image__corpus=corpus))
+    while page := dict(corpus.images.values_list("pk", "picture")[: portions.PAGE]):
         Image.objects.filter(pk__in=page).delete()
         names = set(page.values()) - {""}
         shown = set(Image.objects.filter(picture__in=names).values_list("picture", flat=True))

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from django.db import models, transaction
+from django.db import transaction
 from django.db.models import Count, Sum
 
 from annotation import sql
@@ -35,6 +34,7 @@ from annotation.models import (
     OpenImage,
     Ruling,
 )
+from annotation.portions import chunks, delete_in_pages
 from annotation.protocol import questions as q
 from annotation.protocol.state import ImageState
 from annotation.protocol.terms import NOT_VISUAL, LayerRecord
@@ -44,16 +44,12 @@ from annotation.simulation.driver import renamed
 
 #: Images written in one transaction.
 CHUNK = 250
-#: Rows deleted in one transaction.
-PAGE = 5_000
 #: The source of layers that grow with a campaign's answers.
 CAMPAIGN = "campaign"
 #: Numbers that the chains of one image may take in such a layer.
 CHAINS_PER_IMAGE = 1_000
 
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,90}")
-
-T = TypeVar("T")
 
 
 class LayerError(ValueError):
@@ -219,12 +215,6 @@ def remove_layer(layer: Layer) -> None:
         delete_in_pages(rows)
 
 
-def delete_in_pages(rows: models.QuerySet[Any]) -> None:
-    """Delete `rows` without ever holding more than a page of them."""
-    while page := list(rows.order_by().values_list("pk", flat=True)[:PAGE]):
-        rows.model._default_manager.filter(pk__in=page).delete()
-
-
 def refresh(campaign: Campaign, *, images: Sequence[int] | None = None, limit: int | None = None) -> int:
     """Bring the campaign's layer up to its answers; returns how many images were written.
 
@@ -321,13 +311,6 @@ def spent(campaign: Campaign) -> dict[str, Any]:
         "rulings": Ruling.objects.filter(image__campaign=campaign, withdrawn_at=None).count(),
         "unfinished": opened.filter(complete=False).count(),
     }
-
-
-def chunks(things: Iterable[T], size: int) -> Iterator[list[T]]:
-    """`things` in lists of `size`, the last one shorter."""
-    iterator = iter(things)
-    while chunk := list(islice(iterator, size)):
-        yield chunk
 
 
 def _placed(corpus: Corpus, name: str, shares: Sequence[Share], seen: set[str]) -> list[Placed]:

@@ -16,11 +16,11 @@ from annotation import image_rows, sql
 from annotation.audit import record
 from annotation.campaign_settings import CampaignError, CampaignSettings, settings_of
 from annotation.models import Account, Campaign, Caption, Image
+from annotation.portions import chunks
 from annotation.protocol import questions as q
 from annotation.protocol.controls import draw, drawn
 from annotation.protocol.counted import Asked
 from annotation.protocol.paging import FILLER, ROLES, Pair, paginate
-from annotation.rebuild import chunks
 
 #: Images opened in one transaction.
 CHUNK = 500

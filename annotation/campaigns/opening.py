@@ -21,11 +21,12 @@ from annotation.campaigns import counted
 from annotation.controls.authoring import raise_revision
 from annotation.controls.spelling import install as install_spelling
 from annotation.models import Account, Campaign, Corpus, Image, Layer, OpenImage
+from annotation.portions import chunks
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.questions import ASKED_BY, CAPTION_WRITING
 from annotation.protocol.terms import ImageRecord, Mention
 from annotation.protocol.trust_settings import kinds_tested
-from annotation.rebuild import check_layer_name, chunks
+from annotation.rebuild import check_layer_name
 from annotation.selectors.corpora import check_split, corpus_named, layer_named
 from annotation.selectors.records import stream_records
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from annotation import rebuild
+from annotation import portions, rebuild
 from annotation.jobs import JobError, Progress, job_kind
 from annotation.models import Campaign, OpenImage
 
@@ -21,7 +21,7 @@ def refreshing(campaign: Campaign, *, at_most: int) -> Iterator[int]:
     """Write up to `at_most` images into the campaign's layer, some at a time; yields how many each time."""
     late = OpenImage.objects.filter(campaign=campaign, layer_behind=True)
     ids = list(late.order_by("pk").values_list("pk", flat=True)[:at_most])
-    *pages, last = rebuild.chunks(ids, TOGETHER) if ids else [[]]
+    *pages, last = portions.chunks(ids, TOGETHER) if ids else [[]]
     for page in pages:
         yield rebuild.refresh(campaign, images=page)
     # The last call names no images: then what the campaign cost so far is written too.

@@ -16,7 +16,7 @@ from pathlib import Path
 from django.db import transaction
 
 from annotation import sql
-from annotation.rebuild import chunks, delete_in_pages
+from annotation.portions import chunks, delete_in_pages
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.formats.tables import KeywordCounts

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from annotation import sql
-from annotation.rebuild import chunks, delete_in_pages
+from annotation.portions import chunks, delete_in_pages
 from annotation.selectors.corpora import check_split, corpus_named
 from evaluation.formats.base import JudgedPair
 from evaluation.formats.flickr8k_judgments import Flickr8kExpert

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from annotation import sql
 from annotation.formats.base import FormatError
-from annotation.rebuild import chunks
+from annotation.portions import chunks
 from annotation.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats.embeddings import read_sides, scores_of

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation import rebuild
+from annotation import portions, rebuild
 from annotation.exclusive import Busy, exclusive_folder
 from annotation.formats.base import FormatError
 from annotation.models import Box, BoxChain, Chain, Corpus, Image, Layer, LayerImage, Mention
@@ -243,7 +243,7 @@ def test_a_layer_name_that_is_none_is_refused(corpus: Corpus, name: str):
 
 
 def test_removing_a_layer_takes_its_rows_and_no_others(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(rebuild, "PAGE", 2)
+    monkeypatch.setattr(portions, "PAGE", 2)
     other = a_corpus("other", some_images(5))
     before = rows()
     layer = write(corpus, [(r.id, r.layer) for r in some_images(3) if r.layer])

@@ -1,0 +1,27 @@
+"""Many things in portions: in lists of so many, and rows deleted so many to a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, TypeVar
+
+from django.db.models import QuerySet
+
+#: Rows deleted in one transaction.
+PAGE = 5_000
+
+T = TypeVar("T")
+
+
+def chunks(things: Iterable[T], size: int) -> Iterator[list[T]]:
+    """`things` in lists of `size`, the last one shorter."""
+    iterator = iter(things)
+    while chunk := list(islice(iterator, size)):
+        yield chunk
+
+
+def delete_in_pages(rows: QuerySet[Any]) -> None:
+    """Delete `rows` without ever holding more than a page of them."""
+    while page := list(rows.order_by().values_list("pk", flat=True)[:PAGE]):
+        rows.model._default_manager.filter(pk__in=page).delete()
