@@ -81,6 +81,7 @@ INSTALLED_APPS = [
     "rest_framework.authtoken",
     "annotation",
     "evaluation",
+    "config",  # for its command
 ]
 MIDDLEWARE = [
     "config.logs.RequestLog",

@@ -28,7 +28,7 @@ def test_nothing_but_the_settings_reads_the_environment() -> None:
         if re.search(r"os\.(environ\.get|environ\[|getenv)", path.read_text())
     }
     # DEMO_SERVE and DEMO_PORT are asked by the demonstration alone, and are no settings of the product.
-    assert readers - {"annotation/management/commands/demo.py"} == {"config/settings.py"}
+    assert readers - {"config/management/commands/demo.py"} == {"config/settings.py"}
 
 
 def test_make_alone_prints_every_target() -> None:

@@ -1,4 +1,4 @@
-"""`manage.py demo`: captions to a dataset in one go, then pages to look at what came out.
+"""`manage.py demo`: captions to a dataset, systems to figures, then pages to look at what came out.
 
 It calls the commands a researcher would type, and says which, so that the demo teaches them.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from annotation.models import Account, Campaign
 from annotation.models.crowd import ROLES
 from annotation.rehearsal import rehearse
 from annotation.simulation.visits import ORDERLY
+from config.demonstration.evaluating import Names, evaluate, where
 
 CORPUS = "sample"
 CAMPAIGN = "demo"
@@ -55,7 +57,8 @@ box_quality = 0.02, box_coverage = 0.03 }
 class Command(BaseCommand):
     help = (
         "Make the sample corpus, have a simulated crowd annotate it, export it under DATA_DIR/demo, print "
-        f"the figures, and serve the pages at http://{HOST}:{PORT} (DEMO_PORT=8001: at that port instead; "
+        "the figures, rank it by some systems, have a crowd judge what they found and build a report, "
+        f"and serve the pages at http://{HOST}:{PORT} (DEMO_PORT=8001: at that port instead; "
         "DEMO_SERVE=0: stop after the report)."
     )
 
@@ -89,8 +92,17 @@ class Command(BaseCommand):
         self._run("dataset_stats", corpus, layer=campaign)
         self._run("study_cost", images=STUDY_IMAGES)
         self._people(corpus, PEOPLE + suffix, folder, seed=options["seed"], images=options["images"])
+        names = Names(corpus, suffix)
+        evaluated = evaluate(
+            names, folder=folder / f"{corpus}-evaluation", seed=options["seed"], call=self._run
+        )
+        port = int(os.environ.get("DEMO_PORT") or PORT)
         password = self._account()
         self.stdout.write(self.style.SUCCESS(f"\nThe dataset is in {export}"))
+        if evaluated:
+            self.stdout.write("\n".join(["Evaluation:", *where(names, f"http://{HOST}:{port}")]))
+        else:
+            self.stdout.write("No evaluation: with so few --images there is nothing to compare")
         if os.environ.get("DEMO_SERVE", "1") == "0":
             self.stdout.write(
                 f"DEMO_SERVE=0: not serving; `make serve` does. Sign in as {USER!r}, password {password}"
@@ -99,7 +111,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Sign in as {USER!r} with the password {password}")
         # What our own commands counted is kept for a minute: visitors are to see what they change.
         cache.clear()
-        run_server(HOST, int(os.environ.get("DEMO_PORT") or PORT))
+        run_server(HOST, port)
 
     def _people(self, corpus: str, campaign: str, folder: Path, *, seed: int, images: int) -> None:
         """A campaign in the queue: a crowd has finished its first images, and others wait for visitors."""
@@ -135,8 +147,10 @@ class Command(BaseCommand):
     def _run(self, command: str, *args: Any, quiet: bool = False, **options: Any) -> None:
         """Say which command this is, as one would type it, and run it."""
         words = [str(arg) for arg in args]
-        words += [f"--{name.replace('_', '-')} {value}" for name, value in options.items()]
-        self.stdout.write(self.style.MIGRATE_HEADING(f"\nmanage.py {command} {' '.join(words)}"))
+        for name, value in options.items():
+            given = [] if value is True else value if isinstance(value, list) else [value]
+            words += [f"--{name.replace('_', '-')}", *map(str, given)]
+        self.stdout.write(self.style.MIGRATE_HEADING(f"\n{shlex.join(['manage.py', command, *words])}"))
         self.stdout.flush()
         if quiet:
             with open(os.devnull, "w") as nowhere:

@@ -1,0 +1,1 @@
+"""What the demonstration is made of, besides the commands that it calls."""

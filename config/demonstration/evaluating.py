@@ -1,0 +1,154 @@
+"""The evaluation's half of the demonstration: systems, a batch and its qrels, a report, and a second batch.
+
+Every step stands as soon as it is done, and finds itself done when it is asked for again, so what was
+killed goes on where it ended. The report comes last and tells that all is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from django.conf import settings
+
+from annotation.campaigns import gold_layer
+from annotation.models import Campaign
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.records import stream_records
+from config.demonstration import files
+from evaluation.models import Report, Run
+
+#: Who ranks and is judged, and whose images become the known items on every page.
+SPLIT, KNOWN = "test", "val"
+#: With fewer images of either there is nothing worth comparing.
+LEAST_IMAGES = 8
+PROTOCOL = "any of five"
+SYSTEMS = ("chance", "near", "kcca", "oracle")
+#: Judges: good people mostly, some whom known items find out, and those who are asked in their place.
+WORKERS, MIX, INSTEAD = 10, "careful=6,average=2,random=1,always_yes=1", "careful=4,average=2"
+#: Items pooled of each ranking, by batch.
+DEPTHS = {"first": 5, "second": 8}
+#: Of the table that is printed; pages and report have more.
+MEASURES = ("R@1", "S@1", "S@5", "R-precision", "nDCG@10")
+ROUNDS = 10_000
+
+
+class Call(Protocol):
+    """Runs a command by its name, having said how one would type it."""
+
+    def __call__(self, command: str, *args: Any, quiet: bool = ..., **options: Any) -> None: ...
+
+
+@dataclass(frozen=True)
+class Names:
+    """What things are called; a corpus of unusual size or seed has a `suffix` behind all names."""
+
+    corpus: str
+    suffix: str
+
+    @property
+    def gold(self) -> str:
+        return f"gold{self.suffix}"
+
+    @property
+    def qrels(self) -> str:
+        return f"pooled{self.suffix}"
+
+    @property
+    def report(self) -> str:
+        return f"demo{self.suffix}"
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return tuple(f"{system}{self.suffix}" for system in SYSTEMS)
+
+    def batch(self, which: str) -> str:
+        return f"{which}{self.suffix}"
+
+    def runs(self, direction: str) -> list[str]:
+        return [f"{system}-{direction}" for system in self.systems]
+
+
+def evaluate(names: Names, *, folder: Path, seed: int, call: Call) -> bool:
+    """Make what is not there yet, with files in `folder`; False where the corpus is too small for it."""
+    if Report.objects.filter(name=names.report).exists():
+        return True
+    corpus = corpus_named(names.corpus)
+    if any(corpus.images.filter(split=split).count() < LEAST_IMAGES for split in (SPLIT, KNOWN)):
+        return False
+    records = list(stream_records(corpus=corpus, layer=gold_layer(corpus)))
+    sources = Path(settings.DATA_DIR) / "sources"
+    made = files.make(records, split=SPLIT, seed=seed, sources=sources, folder=folder, suffix=names.suffix)
+    _bring(names, made, call)
+    _judge(names, made, seed, call)
+    call(
+        "build_report",
+        names.report,
+        qrels=names.qrels,
+        runs=[*names.runs(Run.ANNOTATION), *names.runs(Run.SEARCH)],
+        batch=names.batch("first"),
+        against=names.gold,
+        rounds=ROUNDS,
+    )
+    return True
+
+
+def _bring(names: Names, made: files.Files, call: Call) -> None:
+    """Two systems trained, two brought, all of them ranked."""
+    for system, called in zip(SYSTEMS, names.systems, strict=True):
+        if system in made.recipes:
+            sources = {"recipe": made.recipes[system], "features": made.features}
+            call("train_system", called, corpus=names.corpus, **sources, quiet=True)
+        else:
+            file = made.scores[system]
+            call("add_system", called, file, corpus=names.corpus, format="scores", quiet=True)
+        call("rank", called, split=SPLIT, protocol=PROTOCOL, quiet=True)
+
+
+def _judge(names: Names, made: files.Files, seed: int, call: Call) -> None:
+    """A batch from its pool to its qrels, and a deeper one whose bad judges are not replaced yet."""
+    call("import_judgments", names.corpus, made.judgments, format="table", name=names.gold, quiet=True)
+    first, second = names.batch("first"), names.batch("second")
+    judges: dict[str, Any] = {"recorded": names.gold, "workers": WORKERS, "patience": 0, "quiet": True}
+    if not _closed(first):
+        call("open_batch", first, **_opening(names, made, DEPTHS["first"]))
+        call("simulate_judges", first, **judges, mix=MIX, seed=seed)
+        call("top_up", first)
+        call("simulate_judges", first, **judges, mix=INSTEAD, seed=seed + 1)
+        call("collect_judgments", first, freeze=names.qrels)
+        call("pause_campaign", first, close=True, quiet=True)
+    measures = ["--measures", ",".join(MEASURES)]
+    call("compare_systems", *names.runs(Run.SEARCH), "--qrels", names.qrels, *measures)
+    if not _closed(second):
+        call("open_batch", second, **_opening(names, made, DEPTHS["second"]), quiet=True)
+        call("simulate_judges", second, **judges, mix=MIX, seed=seed + 2)
+
+
+def _opening(names: Names, made: files.Files, depth: int) -> dict[str, Any]:
+    runs = [*names.runs(Run.ANNOTATION), *names.runs(Run.SEARCH)]
+    return {
+        "corpus": names.corpus,
+        "runs": runs,
+        "depth": depth,
+        "known_from": KNOWN,
+        "config": made.settings,
+    }
+
+
+def _closed(campaign: str) -> bool:
+    return Campaign.objects.filter(name=campaign, state=Campaign.CLOSED).exists()
+
+
+def where(names: Names, address: str) -> Iterator[str]:
+    """What is there, and at which address."""
+    first, second = names.batch("first"), names.batch("second")
+    for what, path in (
+        (f"systems {', '.join(names.systems)}, and their runs", ""),
+        ("how good they are", f"compare/?{'&'.join(f'run={run}' for run in names.runs(Run.SEARCH))}"),
+        (f"batch {first!r}: judged, topped up, frozen as qrels {names.qrels!r}", f"batches/{first}/"),
+        (f"batch {second!r}: waits for what you do about its bad judges", f"batches/{second}/"),
+        (f"report {names.report!r}: tables and figures", f"reports/{names.report}/"),
+    ):
+        yield f"  {what}: {address}/evaluation/{path}"

@@ -1,0 +1,101 @@
+"""The files that the evaluation's half of the demonstration starts from, made from a corpus with gold.
+
+Features of the pictures and recipes that use them lie where the pages offer them to whoever trains a system;
+the scores of two systems "made elsewhere", and what the gold says of each pair, lie beside the corpus.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from annotation.protocol.terms import ImageRecord
+from config.demonstration.gold import Described, described
+
+#: Pictures are described by the colours of so many fields a side.
+FIELDS = 6
+#: Recipes by name: what of the literature they extend. The image's side becomes those colours.
+RECIPES = {"near": "NN5-F1-idf", "kcca": "BoW5"}
+#: Systems made elsewhere: how much the gold weighs in their scores; the rest is drawn.
+BROUGHT = {"chance": 0.0, "oracle": 2.0}
+#: Votes on record of each pair, all alike.
+VOTES = 3
+SETTINGS = """\
+# Who tries the demonstration shall not have to pass a test first.
+[trust]
+qualification = false
+
+[pay]
+basis = "item"
+currency = "USD"
+per_item = { relevance = 0.25 }
+"""
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where they are; recipes and scores by the system's name."""
+
+    features: Path
+    recipes: dict[str, Path]
+    scores: dict[str, Path]
+    judgments: Path
+    settings: Path
+
+
+def make(
+    records: Sequence[ImageRecord], *, split: str, seed: int, sources: Path, folder: Path, suffix: str = ""
+) -> Files:
+    """Write them, the same for the same records: pages offer those in `sources`, the rest goes into `folder`.
+
+    Scores and judgments are of the images of `split`. Features are called by the `suffix`, since those of
+    several corpora lie beside each other. Records need their pictures and gold layers.
+    """
+    made = Files(
+        sources / "features" / f"colours{suffix}.npz",
+        {name: sources / "recipes" / f"colours-{name}.toml" for name in RECIPES},
+        {name: folder / f"{name}.npz" for name in BROUGHT},
+        folder / "gold.csv",
+        folder / "batch.toml",
+    )
+    for file in (made.features, *made.recipes.values(), made.judgments):
+        file.parent.mkdir(parents=True, exist_ok=True)
+    np.savez(
+        made.features,
+        vectors=np.stack([_colours(record) for record in records]),
+        ids=np.array([record.filename for record in records]),
+    )
+    for name, file in made.recipes.items():
+        file.write_text(f'extends = "{RECIPES[name]}"\n\n[image]\nkernel = "linear"\npower = 1\n')
+    asked = described([record for record in records if record.split == split])
+    for number, (name, file) in enumerate(made.scores.items()):
+        noise = np.random.default_rng([seed, number]).standard_normal(asked.fits.shape)
+        scores = BROUGHT[name] * asked.fits + noise
+        np.savez(file, scores=scores, images=np.array(asked.images), captions=np.array(asked.captions))
+    _write_judgments(asked, made.judgments)
+    made.settings.write_text(SETTINGS)
+    return made
+
+
+def _colours(record: ImageRecord) -> NDArray[np.float32]:
+    """A picture's colours, coarsely: FIELDS by FIELDS by red, green and blue, from 0 to 1, as one vector."""
+    assert record.picture is not None
+    with Image.open(record.picture) as picture:
+        picture.draft("RGB", (8 * FIELDS, 8 * FIELDS))
+        small = picture.convert("RGB").resize((FIELDS, FIELDS), Image.Resampling.BOX)
+    return (np.asarray(small).ravel() / 255).astype(np.float32)
+
+
+def _write_judgments(asked: Described, file: Path) -> None:
+    with file.open("w", newline="") as out:
+        rows = csv.writer(out)
+        rows.writerow(["image", "caption", "yes", "no"])
+        for image, fits in zip(asked.images, asked.fits, strict=True):
+            for caption, right in zip(asked.captions, fits, strict=True):
+                rows.writerow([image, caption, VOTES * int(right), VOTES * int(not right)])
