@@ -18,9 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
 from tests import prepare, services
@@ -46,10 +44,12 @@ COUNTED = {
     "regions": "region_description",
 }
 
-#: Systems that are brought to the sample corpus: how much of what they see is noise.
-BROUGHT = {"near": 0.25, "middling": 0.5, "far": 1.0}
-#: Images of the demonstration, and captions of each.
-IMAGES, CAPTIONS = 200, 5
+#: The demonstration's runs.
+RUNS = [
+    f"{system}-{direction}"
+    for system in ("chance", "near", "kcca", "oracle")
+    for direction in ("annotation", "search")
+]
 
 
 def main() -> None:
@@ -97,8 +97,6 @@ def demonstration(folder: Path) -> Iterator[tuple[str, str]]:
     for tasks in COUNTED:
         opened = [tasks, "--corpus", "sample", "--tasks", tasks, "--config", str(untested)]
         subprocess.run([*manage, "open_campaign", *opened], env=environment, check=True, capture_output=True)
-    for command in evaluated(folder, str(untested)):
-        subprocess.run([*manage, *command], env=environment, check=True, capture_output=True)
     port = services.free_port()
     server = subprocess.Popen([*manage, "serve", "--port", str(port)], env=environment)
     try:
@@ -107,37 +105,6 @@ def demonstration(folder: Path) -> Iterator[tuple[str, str]]:
     finally:
         server.terminate()
         server.wait(60)
-
-
-def evaluated(folder: Path, config: str) -> Iterator[list[str]]:
-    """Commands that bring systems, rank by them, have a batch judged and a report built."""
-    images = [f"scene-{number:06}.jpg" for number in range(1, IMAGES + 1)]
-    captions = [f"{image}#{place}" for image in images for place in range(CAPTIONS)]
-    dice = np.random.default_rng(1)
-    for name, noise in BROUGHT.items():
-        seen = np.eye(IMAGES).repeat(CAPTIONS, axis=0)
-        seen += noise * dice.standard_normal(seen.shape)
-        file = folder / f"{name}.npz"
-        sides: dict[str, Any] = {"images": np.eye(IMAGES), "captions": seen}
-        np.savez(file, image_ids=np.array(images), caption_ids=np.array(captions), **sides)
-        yield ["add_system", name, str(file), "--corpus", "sample"]
-        yield ["rank", name, "--split", "test"]
-    runs = [f"{name}-{direction}" for name in BROUGHT for direction in ("annotation", "search")]
-    yield ["open_batch", "first", "--corpus", "sample", "--config", config, "--depth", "5", "--runs", *runs]
-    yield ["simulate_crowd", "first", "--workers", "8", "--patience", "0"]
-    yield ["collect_judgments", "first", "--freeze", "pooled"]
-    yield [
-        "build_report",
-        "spring",
-        "--qrels",
-        "pooled",
-        "--batch",
-        "first",
-        "--rounds",
-        "1000",
-        "--runs",
-        *runs,
-    ]
 
 
 def walk(page: Page, password: str) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -192,21 +159,22 @@ def walk(page: Page, password: str) -> Iterator[tuple[str, Callable[[], object]]
     yield "texts", lambda: page.goto("/campaigns/people/texts/")
     yield "jobs", lambda: page.goto("/campaigns/people/jobs/")
     yield "systems", lambda: page.goto("/evaluation/")
-    yield "system", lambda: page.goto("/evaluation/systems/near/")
+    yield "system", lambda: page.goto("/evaluation/systems/kcca/")
     yield "train", lambda: page.goto("/evaluation/train/")
     yield "bring", lambda: page.goto("/evaluation/bring/")
     yield "runs", lambda: page.goto("/evaluation/runs/")
-    yield "run", lambda: page.goto("/evaluation/runs/near-search/")
-    yield "queries", lambda: page.goto("/evaluation/runs/near-search/queries/?with=far-search")
+    yield "run", lambda: page.goto("/evaluation/runs/kcca-search/")
+    yield "queries", lambda: page.goto("/evaluation/runs/kcca-search/queries/?with=oracle-search")
     yield "query", lambda: page.locator("main a[href*='/queries/']").first.click()
-    chosen = "&".join(f"run={name}-{direction}" for name in BROUGHT for direction in ("annotation", "search"))
+    chosen = "&".join(f"run={run}" for run in RUNS)
     yield "compare", lambda: page.goto(f"/evaluation/compare/?{chosen}")
     yield "batches", lambda: page.goto("/evaluation/batches/")
     yield "batch_new", lambda: page.goto(f"/evaluation/build/?chosen=1&corpus=sample&threshold=&{chosen}")
     yield "batch", lambda: page.goto("/evaluation/batches/first/")
+    yield "batch_open", lambda: page.goto("/evaluation/batches/second/")
     yield "reports", lambda: page.goto("/evaluation/reports/")
     yield "report_new", lambda: page.goto("/evaluation/report/?qrels=pooled:1")
-    yield "report", lambda: page.goto("/evaluation/reports/spring/")
+    yield "report", lambda: page.goto("/evaluation/reports/demo/")
     yield "account", lambda: page.goto("/account/")
     yield "missing", lambda: page.goto("/corpora/no-such/")
 
