@@ -25,6 +25,8 @@ from annotation.selectors.campaign.sums import earned
 
 #: Answers read at once.
 PAGE = 1_000
+#: Faster than that, on average, nobody answers about pairs who looks at them.
+LEAST_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +111,15 @@ def asked_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
 
 
 def seconds_an_answer(campaign: Campaign) -> float | None:
-    """How long an answer took on average, those of the test left out; None where nobody answered."""
+    """How long an answer took on average, those of the test left out.
+
+    None where nobody answered, and where that is less than people take (LEAST_SECONDS): a simulated crowd
+    answers in no time, and a price by its pace would be none.
+    """
     lines = [line for line in earned(campaign) if line.role != QUALIFICATION]
     answers = sum(line.answers for line in lines)
-    return sum(line.seconds for line in lines) / answers if answers else None
+    seconds = sum(line.seconds for line in lines) / answers if answers else 0.0
+    return seconds if seconds >= LEAST_SECONDS else None
 
 
 class _Captions:

@@ -5,6 +5,7 @@ Two reports of the same inputs are equal. `differences` says in words what of th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -202,7 +203,7 @@ def _of_batch(batch: BatchNumbers) -> Section:
         ("earned", batch.earned),
     ]
     remarks = [
-        f"{what}: {'; '.join(why)}."
+        f"{what}: {'; '.join(_counted(why))}."
         for what, why in (("Judges left out", batch.unused), ("Judges discarded", batch.discarded))
         if why
     ]
@@ -218,6 +219,11 @@ def _of_batch(batch: BatchNumbers) -> Section:
         remarks.append("No filler was judged, so what the filter loses is not known.")
     title = f"Batch {batch.batch}: {batch.tasks}, {batch.state}"
     return Section(title, remarks, [tables.facts("batch", "The batch in numbers", "", rows)], [])
+
+
+def _counted(reasons: Sequence[str]) -> list[str]:
+    """Each reason once, with how often it was given."""
+    return [f"{why} ({number})" if number > 1 else why for why, number in Counter(reasons).items()]
 
 
 def _of_judging(report: Report) -> Section:

@@ -242,7 +242,7 @@ def _seconds(before: Sequence[Batch], tasks: str) -> tuple[float, str]:
     """How long an answer takes, and the batch that says so: the newest that was answered."""
     for batch in reversed(before):
         seconds = seconds_an_answer(batch.campaign)
-        if seconds:
+        if seconds is not None:
             return seconds, batch.name
     return SECONDS[tasks], ""
 

@@ -88,7 +88,12 @@ def listing(request: HttpRequest, name: str) -> HttpResponse:
             others=_others(view),
             measure=inspection.MEASURE,
             rows=[
-                (called[query].name, view.address(query), [values.get(query) for values in view.values])
+                (
+                    called[query].name,
+                    called[query].text,
+                    view.address(query),
+                    [values.get(query) for values in view.values],
+                )
                 for query in shown
             ],
             total=len(view.queries),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
-from annotation.models import Campaign, Task
+from annotation.models import Assignment, Campaign, Task
 from evaluation.models import Batch
 from evaluation.selectors import run_named
 from evaluation.services.batches import launch
@@ -133,7 +133,9 @@ def test_the_price_is_by_the_campaigns_pay_and_by_what_answers_took(pooled_runs:
     assert (planned(pooled_runs).seconds, planned(pooled_runs).measured) == (90, "")
     batch = launch(planned(pooled_runs), "first").batch
     crowd(batch.campaign, {"perfect": 4})
-    assert planned(pooled_runs).measured == "first"
+    assert planned(pooled_runs).measured == "", "a simulated crowd answers in no time"
+    Assignment.objects.filter(campaign=batch.campaign).update(seconds=80.0)
+    assert (planned(pooled_runs).seconds, planned(pooled_runs).measured) == (80, "first")
 
 
 def test_the_commands_tell_the_price_open_the_batch_and_collect_it(
