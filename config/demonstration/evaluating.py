@@ -20,10 +20,10 @@ from annotation.selectors.records import stream_records
 from config.demonstration import files
 from evaluation.models import Report, Run
 
-#: Who ranks and is judged, and whose images become the known items on every page.
-SPLIT, KNOWN = "test", "val"
-#: With fewer images of either there is nothing worth comparing.
-LEAST_IMAGES = 8
+#: Whose images are trained on, become the known items on every page, and are ranked.
+TRAIN, KNOWN, SPLIT = "train", "val", "test"
+#: With fewer of each nothing can be trained, nor is there anything worth comparing.
+LEAST_IMAGES = 10
 PROTOCOL = "any of five"
 SYSTEMS = ("chance", "near", "kcca", "oracle")
 #: Judges: good people mostly and two whom known items find out; and the few who are asked in their place.
@@ -79,7 +79,7 @@ def evaluate(names: Names, *, folder: Path, seed: int, call: Call) -> bool:
     if Report.objects.filter(name=names.report).exists():
         return True
     corpus = corpus_named(names.corpus)
-    if any(corpus.images.filter(split=split).count() < LEAST_IMAGES for split in (SPLIT, KNOWN)):
+    if any(corpus.images.filter(split=split).count() < LEAST_IMAGES for split in (TRAIN, KNOWN, SPLIT)):
         return False
     records = list(stream_records(corpus=corpus, layer=gold_layer(corpus)))
     sources = Path(settings.DATA_DIR) / "sources"

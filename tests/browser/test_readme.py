@@ -151,7 +151,7 @@ class Newcomer:
         moved_on(self.page, held)
 
 
-def test_a_newcomer_finishes_a_chain_by_the_readme_alone(
+def test_a_newcomer_finishes_a_chain_and_compares_systems_by_the_readme_alone(
     demonstration: Demonstration, browser: Browser
 ) -> None:
     opening, agreeing, beginning, answering, looking = steps("A chain by hand")
@@ -181,4 +181,34 @@ def test_a_newcomer_finishes_a_chain_by_the_readme_alone(
     expect(row).to_be_visible()
     assert int(re.sub(r"\D", "", row.get_by_role("cell").first.inner_text())) > before
     assert newcomer.actions <= MOST_ACTIONS
+    compares(newcomer)
     page.context.close()
+
+
+def compares(newcomer: Newcomer) -> None:
+    """Goes through the evaluation by what the README says, and sees figures that differ as they should."""
+    page = newcomer.page
+    judged, comparing, reported, waiting = steps("Which system is better, by page")
+    for name in chosen(judged):
+        newcomer.choose(name)
+    expect(page.get_by_text("no: withdrawn")).to_have_count(2)
+    newcomer.choose(*chosen(comparing))
+    found = {
+        run: [float(cell.strip("*")) for cell in cells]
+        for run, *cells in (
+            row.inner_text().split("\t") for row in page.locator("table.numbers tbody tr").all()
+        )
+    }
+    assert len(found) == 8
+    for direction in ("annotation", "search"):
+        chance, near, kcca, oracle = (
+            found[f"{system}-{direction}"][0] for system in ("chance", "near", "kcca", "oracle")
+        )
+        assert chance < min(near, kcca) and max(near, kcca) < oracle, "R@1"
+    for name in chosen(reported):
+        newcomer.choose(name)
+    expect(page.locator("figure svg").first).to_be_visible()
+    *leading, again = chosen(waiting)
+    for name in leading:
+        newcomer.choose(name)
+    expect(page.get_by_role("button", name=again)).to_be_visible()

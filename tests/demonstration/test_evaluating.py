@@ -1,0 +1,106 @@
+"""The evaluation's half of the demonstration: stopped and begun again, and left alone once it stands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from annotation.intake import import_records
+from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
+from annotation.sample.generate import generate
+from config.demonstration.evaluating import LEAST_IMAGES, Names, evaluate
+from config.demonstration.gold import described
+from evaluation.models import Batch, QrelsSnapshot, Report, Run, System
+from evaluation.services.batch_state import state
+
+SPLITS = ("train", "val", "test")
+NAMES = Names("sample", "")
+
+
+class Stopped(Exception):
+    """The demonstration was killed."""
+
+
+class Calls:
+    """Runs commands and keeps their names; dies in place of the nth one that is called `last`."""
+
+    def __init__(self, last: str = "", nth: int = 1) -> None:
+        self.made: list[str] = []
+        self._end = (last, nth)
+
+    def __call__(self, command: str, *args: Any, quiet: bool = False, **options: Any) -> None:
+        self.made.append(command)
+        if (command, self.made.count(command)) == self._end:
+            raise Stopped
+        call_command(command, *args, **options, stdout=StringIO())
+
+
+@pytest.fixture
+def folder(tmp_path: Path, settings) -> Path:
+    settings.DATA_DIR = tmp_path / "data"
+    return tmp_path / "demo"
+
+
+def paint(folder: Path, images: int) -> None:
+    """The sample corpus in small, a third of it in each split."""
+    made = enumerate(generate(images, seed=1, out=folder / "images"))
+    records = (replace(record, split=SPLITS[number % 3]) for number, record in made)
+    import_records(name=NAMES.corpus, records=records, format="jsonl", source="painted")
+
+
+def test_what_was_killed_goes_on_and_what_stands_is_not_made_again(db: None, folder: Path) -> None:
+    paint(folder, 3 * LEAST_IMAGES)
+    with pytest.raises(Stopped):
+        evaluate(NAMES, folder=folder, seed=1, call=Calls("simulate_judges", nth=2))
+    assert state("first").short
+    with pytest.raises(Stopped):
+        evaluate(NAMES, folder=folder, seed=1, call=Calls("build_report"))
+    assert [state(batch).state for batch in ("first", "second")] == ["closed", "open"]
+    assert not state("first").short and state("second").unused
+    counts = {model: model.objects.count() for model in (System, Run, Batch, QrelsSnapshot)}
+    assert counts == {System: 4, Run: 8, Batch: 2, QrelsSnapshot: 1}
+
+    (qrels,) = QrelsSnapshot.objects.all()
+    Report.objects.create(corpus=qrels.corpus, name=NAMES.report, qrels=qrels, inputs={}, digest="", files={})
+    nothing = Calls()
+    assert evaluate(NAMES, folder=folder, seed=1, call=nothing)
+    assert nothing.made == []
+
+
+def test_a_corpus_with_few_images_is_left_alone(db: None, folder: Path) -> None:
+    paint(folder, 3)
+    nothing = Calls()
+    assert not evaluate(NAMES, folder=folder, seed=1, call=nothing)
+    assert nothing.made == [] and not folder.joinpath("gold.csv").exists()
+
+
+def record(name: str, *captions: str) -> ImageRecord:
+    """An image whose captions' capitalised words are its mentions, each of a chain of its own."""
+    mentions = [
+        Mention(number, place, place + 1, (word.lower(),), ("other",))
+        for number, caption in enumerate(captions)
+        for place, word in enumerate(caption.split())
+        if word[0].isupper()
+    ]
+    layer = LayerRecord(chains=tuple(Chain(str(n), (mention,)) for n, mention in enumerate(mentions, 1)))
+    texts = tuple(CaptionRecord(caption.lower()) for caption in captions)
+    return ImageRecord(name, f"{name}.jpg", texts, layer=layer)
+
+
+def test_a_caption_describes_where_all_its_things_but_one_are() -> None:
+    found = described(
+        [
+            record("a", "the Man rides a Horse past a Barn", "the Man"),
+            record("b", "a Man leads the Horse", "nobody is there"),
+            record("c", "a Man", "the Barn"),
+        ]
+    )
+    assert found.captions == ("a.jpg#0", "a.jpg#1", "b.jpg#0", "b.jpg#1", "c.jpg#0", "c.jpg#1")
+    fits = [["-x"[int(fit)] for fit in row] for row in found.fits]
+    # Two of three things are enough; one thing alone, or none, describes nothing but its own picture.
+    assert ["".join(row) for row in fits] == ["xxx---", "x-xx--", "x---xx"]
