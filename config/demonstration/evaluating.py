@@ -61,7 +61,7 @@ class Names:
 
     @property
     def report(self) -> str:
-        return f"demo{self.suffix}"
+        return f"spring{self.suffix}"
 
     @property
     def systems(self) -> tuple[str, ...]:

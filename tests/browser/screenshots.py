@@ -174,7 +174,7 @@ def walk(page: Page, password: str) -> Iterator[tuple[str, Callable[[], object]]
     yield "batch_open", lambda: page.goto("/evaluation/batches/second/")
     yield "reports", lambda: page.goto("/evaluation/reports/")
     yield "report_new", lambda: page.goto("/evaluation/report/?qrels=pooled:1")
-    yield "report", lambda: page.goto("/evaluation/reports/demo/")
+    yield "report", lambda: page.goto("/evaluation/reports/spring/")
     yield "account", lambda: page.goto("/account/")
     yield "missing", lambda: page.goto("/corpora/no-such/")
 
