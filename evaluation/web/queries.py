@@ -88,12 +88,7 @@ def listing(request: HttpRequest, name: str) -> HttpResponse:
             others=_others(view),
             measure=inspection.MEASURE,
             rows=[
-                (
-                    called[query].name,
-                    called[query].text,
-                    view.address(query),
-                    [values.get(query) for values in view.values],
-                )
+                (called[query], view.address(query), [values.get(query) for values in view.values])
                 for query in shown
             ],
             total=len(view.queries),

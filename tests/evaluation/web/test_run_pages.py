@@ -176,9 +176,10 @@ def test_a_chosen_run_is_offered_however_many_there_are(ada, monkeypatch):
 def test_queries_are_paged(ada, monkeypatch):
     monkeypatch.setattr(queries, "PAGE", 2)
     page = ada.get("/evaluation/runs/good-annotation/queries/")
-    assert [name for name, _, _ in page.context["rows"]] == ["a.jpg", "b.jpg"]
+    assert [asking.name for asking, *_ in page.context["rows"]] == ["a.jpg", "b.jpg"]
     page = ada.get(page.context["later"])
-    assert [name for name, _, _ in page.context["rows"]] == ["c.jpg"] and not page.context["later"]
+    assert [asking.name for asking, *_ in page.context["rows"]] == ["c.jpg"] and not page.context["later"]
+    assert "a.jpg#2 caption 2 of a" in words(ada.get("/evaluation/runs/good-search/queries/"))
 
 
 def test_a_query_that_is_none_is_said_to_be_missing(ada):
