@@ -37,8 +37,14 @@ os.environ["DATA_DIR"] = str(SCRATCH / "data")
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
 
-# Machines differ and are shared; how long an example takes is no property of the code.
-hypothesis.settings.register_profile("phrasebox", deadline=None)
+# Machines differ and are shared; how long an example takes is no property of the code. A run that decides
+# whether a change is taken tries the same examples every time; whoever works on the code tries new ones.
+hypothesis.settings.register_profile(
+    "phrasebox", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile(
+    "phrasebox-again", hypothesis.settings.get_profile("phrasebox"), derandomize=True
+)
 hypothesis.settings.load_profile("phrasebox")
 
 #: How much of a failure's message is told at the very end of a run, in characters.
@@ -70,8 +76,10 @@ BROWSERS: dict[str, Callable[[bool, str], bool]] = {
 }
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """SIGTERM ends a run as Ctrl-C does: fixtures are torn down, servers stopped, folders removed."""
+    if config.getoption("--nothing-left-out"):
+        hypothesis.settings.load_profile("phrasebox-again")
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not break the tearing down
@@ -246,10 +254,16 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(autouse=True)
 def forgetful() -> None:
     """What processes remember of rows goes by ids, which databases of tests use again."""
-    from annotation import refold
+    from django.core.cache import cache
+
+    from annotation import refold, spelling
     from annotation.controls import pool
+    from annotation.selectors import answers
     from annotation.tasktypes import shown_image
 
+    cache.clear()
     pool.cache_clear()
     shown_image.cache_clear()
     refold._unruled.cache_clear()
+    answers._key.cache_clear()
+    spelling.corpus_words.cache_clear()

@@ -28,7 +28,7 @@ from typing import Any
 import psycopg2
 import redis
 
-PATIENCE = 30.0  # seconds until a server must answer, or must have stopped
+PATIENCE = 120.0  # seconds until a server must answer, or must have stopped
 
 
 class ServerFailed(RuntimeError):

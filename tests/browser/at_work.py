@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from playwright.sync_api import Error, Page, expect
 
-from annotation.models import Assignment, Judgment
-from tests.browser.conftest import sign_in
+from annotation.models import Judgment
+from tests.browser.conftest import PATIENCE, sign_in
 from tests.web import desk
 
+#: Whether the picture can be painted at once.
+DECODED = "() => document.querySelector('[data-picture]').decode().then(() => true, () => false)"
 #: Whether the script of a task page has begun, which shows the switch of the keys, and takes answers.
 WORKING = """() => !document.querySelector("[data-desk] [data-keys][hidden], [data-desk] [aria-busy]")"""
-#: Whether a task has been fetched, and nothing more has come for a while.
-FETCHED = """() => {
-  const came = performance.getEntriesByType("resource");
-  return came.some(({ name }) => name.includes("part=desk"))
-    && performance.now() - Math.max(...came.map(({ responseEnd }) => responseEnd)) > 1000;
-}"""
 
 
 def take_time(page: Page) -> None:
@@ -37,7 +34,7 @@ def at(page: Page, kind: str) -> None:
 def shown(page: Page) -> None:
     """Wait until the picture can be seen and the page's own script works: answers and keys count then."""
     expect(page.locator("[data-picture]")).to_have_js_property("complete", True)
-    page.evaluate("document.querySelector('[data-picture]').decode().then(() => null)")
+    page.wait_for_function(DECODED)
     page.wait_for_function(WORKING)
 
 
@@ -80,18 +77,15 @@ def answered(page: Page, kind: str, number: int) -> None:
 
 def eventually(page: Page, true: Callable[[], bool]) -> None:
     """Wait until something is so in the database."""
-    for _ in range(300):
-        if true():
-            return
+    deadline = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < deadline, f"in {PATIENCE:.0f} s it did not come to be"
         page.wait_for_timeout(50)
-    raise AssertionError("it never came to be")
 
 
 def both_in_hand(page: Page) -> None:
     """Wait until the page has fetched the task after the one it shows, with its picture."""
-    held = Assignment.objects.filter(worker__pseudonym="w-ann", state=Assignment.LEASED)
-    eventually(page, held.exclude(pk=in_hand(page)).exists)
-    page.wait_for_function(FETCHED)
+    expect(page.locator("[data-desk]")).to_have_attribute("data-next", "")
 
 
 def answer_next(page: Page, choice: str = "Different") -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page
+from collections.abc import Sequence
+
+from playwright.sync_api import Page, expect
 
 from annotation.models import Judgment
 from tests.web.world import SIZE
@@ -15,6 +17,12 @@ def box(page: Page) -> list[int | None]:
     """What the four fields say."""
     values = [page.get_by_label(name, exact=True).input_value() for name in EDGES]
     return [int(value) if value else None for value in values]
+
+
+def comes_to(page: Page, edges: Sequence[int | None]) -> None:
+    """Wait until the four fields say this: what fingers do arrives with the browser's next frames."""
+    for name, edge in zip(EDGES, edges, strict=True):
+        expect(page.get_by_label(name, exact=True)).to_have_value("" if edge is None else str(edge))
 
 
 def kept() -> tuple[list[int | None], str]:

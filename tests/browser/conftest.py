@@ -16,6 +16,8 @@ from tests.web import world
 
 #: Seconds that a request may take which nobody waits for any more, on a busy machine.
 LONGEST_REQUEST = 60.0
+#: Seconds that a page may take to come to what a test waits for, there too.
+PATIENCE = 60.0
 #: Opens a page of its own: width and height in CSS pixels, then what Playwright's `new_context` takes.
 Open = Callable[..., Page]
 
@@ -66,6 +68,7 @@ def open_page(browser: Browser, live_server: LiveServer) -> Iterator[Open]:
     def opened(width: int = 1280, height: int = 800, *, faults: bool = False, **options: Any) -> Page:
         usual = {"base_url": live_server.url, "viewport": {"width": width, "height": height}}
         context = browser.new_context(**{**usual, **options})
+        context.set_default_timeout(1000 * PATIENCE)
         contexts.append(context)
         context.on("page", lambda page: watch(page, faults))
         return context.new_page()
@@ -96,7 +99,7 @@ def leave(page: Page) -> None:
 
 
 # Machines are shared: how long a page takes is not what these tests are about.
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=1000 * PATIENCE)
 
 
 def sign_in(page: Page, name: str = "ada", then: str = "") -> None:

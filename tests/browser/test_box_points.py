@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from annotation.models import Judgment
 from annotation.protocol import questions as q
 from tests.browser.at_work import answered, at, shown
-from tests.browser.box_editor import Fingers, box, by_points, click, drag, kept, place
+from tests.browser.box_editor import Fingers, box, by_points, click, comes_to, drag, kept, place
 from tests.browser.conftest import Open
 from tests.queue.world import World
 from tests.web import desk
@@ -176,7 +176,7 @@ def test_fingers_set_points_with_a_loupe_beside_them(work: World, open_page: Ope
         assert beside and 0 <= lens["x"] and lens["x"] + lens["width"] <= 390 and lens["y"] >= 0
         fingers.up()
         expect(loupe).to_be_hidden()
-    assert box(page) == TIGHT
+    comes_to(page, TIGHT)
     page.wait_for_timeout(1000)  # a tap right behind would be taken for half of a double tap
     page.get_by_role("button", name="Send this box").tap()
     answered(page, q.BOX_DRAWING, 1)

@@ -9,8 +9,20 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.protocol import questions as q
-from tests.browser.at_work import answered, at, shown
-from tests.browser.box_editor import Fingers, box, by_points, click, drag, kept, place, under, zoom, zoomed
+from tests.browser.at_work import answered, at, eventually, shown
+from tests.browser.box_editor import (
+    Fingers,
+    box,
+    by_points,
+    click,
+    comes_to,
+    drag,
+    kept,
+    place,
+    under,
+    zoom,
+    zoomed,
+)
 from tests.browser.conftest import Open
 from tests.queue.world import World
 from tests.web import desk
@@ -83,7 +95,7 @@ def test_a_finger_draws_to_the_pixel(work: World, open_page: Open, times: float,
     assert zoomed(page) == times
     left, top = (round(value) for value in under(page, *place_of_frame(page, 0.2, 0.2)))
     Fingers(page).drag((left, top), (left + 70, top + 60))
-    assert box(page) == [left + 1, top + 1, left + 70, top + 60]
+    comes_to(page, [left + 1, top + 1, left + 70, top + 60])
     page.wait_for_timeout(1000)  # a tap right behind would be taken for half of a double tap
     page.get_by_role("button", name="Send this box").tap()
     answered(page, q.BOX_DRAWING, 1)
@@ -185,21 +197,18 @@ def test_two_fingers_zoom_and_pan_and_take_back_what_the_first_began(work: World
     spot = under(page, *place_of_frame(page, 0.5, 0.5))
     fingers.down(place_of_frame(page, 0.6, 0.8))
     fingers.move(first)
-    page.wait_for_timeout(200)
-    assert box(page) != [None] * 4
+    expect(page.get_by_label("Left", exact=True)).not_to_have_value("")
     fingers.down(first, second)
-    assert box(page) == [None] * 4
+    comes_to(page, [None] * 4)
     apart = place_of_frame(page, 0.2, 0.5), place_of_frame(page, 0.8, 0.5)
     fingers.move(*apart)
-    page.wait_for_timeout(200)
-    assert zoomed(page) == pytest.approx(3, abs=0.1)
+    eventually(page, lambda: zoomed(page) == pytest.approx(3, abs=0.1))
     assert near(under(page, *place_of_frame(page, 0.5, 0.5)), spot, 2)
     fingers.move(*((x + 40, y + 20) for x, y in apart))
-    page.wait_for_timeout(200)
     middle = place_of_frame(page, 0.5, 0.5)
-    assert near(under(page, middle[0] + 40, middle[1] + 20), spot, 2)
+    eventually(page, lambda: near(under(page, middle[0] + 40, middle[1] + 20), spot, 2))
     fingers.up()
-    assert box(page) == [None] * 4
+    comes_to(page, [None] * 4)
     expect(page.locator(".loupe")).to_be_hidden()
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from annotation.models import Judgment
 from annotation.protocol import questions as q
 from tests.browser.at_work import answer_next, answered, at, moved_on, shown
-from tests.browser.box_editor import EDGES, Fingers, box, drag, kept, place
+from tests.browser.box_editor import EDGES, Fingers, box, comes_to, drag, kept, place
 from tests.browser.conftest import Open
 from tests.queue.world import World
 from tests.web import desk
@@ -206,7 +206,7 @@ def test_a_finger_draws_a_box(work: World, open_page: Open):
     at(page, q.BOX_DRAWING)
     shown(page)
     Fingers(page).drag((59, 79), (130, 330))
-    assert box(page) == [60, 80, 130, 330]
+    comes_to(page, [60, 80, 130, 330])
     page.wait_for_timeout(1000)  # a tap right behind would be taken for half of a double tap
     page.get_by_role("button", name="Send this box").tap()
     answered(page, q.BOX_DRAWING, 1)

@@ -11,7 +11,17 @@ from playwright.sync_api import Page, expect
 from annotation.controls import spelling
 from annotation.models import Campaign, Judgment
 from annotation.protocol import questions as q
-from tests.browser.at_work import WORKING, answered, at, eventually, in_hand, moved_on, shown, stored
+from tests.browser.at_work import (
+    WORKING,
+    answered,
+    at,
+    eventually,
+    in_hand,
+    moved_on,
+    shown,
+    stored,
+    take_time,
+)
 from tests.browser.conftest import Open
 from tests.browser.test_pages import LOOKS, assert_accessible, overflow
 from tests.web import counted_desk
@@ -168,9 +178,9 @@ def test_what_cannot_be_looked_at_goes_as_it_is(work: Campaign, open_page: Open,
 
 def test_what_one_wrote_is_there_after_a_reload_and_after_an_undo(work: Campaign, open_page: Open):
     page = open_page()
+    take_time(page)
     held = opened(page)
     field(page).fill(RIGHT)
-    page.wait_for_timeout(500)
     page.reload()
     shown(page)
     expect(field(page)).to_have_value(RIGHT)

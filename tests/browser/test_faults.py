@@ -40,6 +40,9 @@ from tests.web import desk, world
 
 ANSWERS = "**/api/assignments/*/answer"
 LINK = desk.address(q.COREF_LINK)
+#: How many answers the browser keeps.
+KEPT = """() => Object.entries(localStorage).filter(([key]) => key.startsWith("phrasebox:outbox:"))
+    .reduce((sum, [, entries]) => sum + JSON.parse(entries).length, 0)"""
 
 
 @pytest.fixture
@@ -57,7 +60,7 @@ def page(work: World, open_page: Open) -> Page:
 
 @pytest.fixture
 def unhurried(work: World, open_page: Open) -> Page:
-    """The same, where no answer goes before it is let go."""
+    """The same, where no answer goes before it is let go, and none is tried again by itself."""
     page = open_page(faults=True)
     take_time(page)
     ready(page)
@@ -76,15 +79,13 @@ def says(page: Page, text: str) -> None:
 
 def kept(page: Page) -> int:
     """How many answers the browser keeps."""
-    return page.evaluate(
-        """Object.entries(localStorage).filter(([key]) => key.startsWith("phrasebox:outbox:"))
-            .reduce((sum, [, entries]) => sum + JSON.parse(entries).length, 0)"""
-    )
+    return page.evaluate(KEPT)
 
 
 def arrive(page: Page, *held: int) -> None:
     """Wait until the answers to these are stored, each once, and the browser keeps nothing more."""
-    eventually(page, lambda: set(_answered()) >= set(held) and kept(page) == 0)
+    eventually(page, lambda: set(_answered()) >= set(held))
+    page.wait_for_function(f"() => ({KEPT})() === 0")
     assert Counter(_answered()) == Counter(held)
 
 
@@ -119,25 +120,24 @@ def test_the_last_answer_can_be_taken_back_while_the_network_is_away(page: Page)
 
 
 def test_an_answer_whose_receipt_is_lost_is_sent_again_and_stored_once(page: Page):
-    lost: list[str] = []
-
     def lose(route: Route) -> None:
-        if lost:
-            route.continue_()
-            return
         route.fetch()
-        lost.append(route.request.post_data or "")
         route.abort()
 
     page.route(ANSWERS, lose)
     first = answer_next(page)
     let_go(page)
     says(page, "The server does not take answers just now. Kept in this browser: 1")
+    assert _answered() == [first]
+    page.unroute(ANSWERS)
     arrive(page, first)
     expect(page.locator("[data-tell]")).to_be_empty()
 
 
-def test_what_the_server_cannot_take_waits_and_the_rest_goes_on(page: Page, monkeypatch: pytest.MonkeyPatch):
+def test_what_the_server_cannot_take_waits_and_the_rest_goes_on(
+    unhurried: Page, monkeypatch: pytest.MonkeyPatch
+):
+    page = unhurried
     real: Callable[..., Any] = submission.submit
     broken = True
     first = in_hand(page)
@@ -162,7 +162,8 @@ def test_what_the_server_cannot_take_waits_and_the_rest_goes_on(page: Page, monk
     expect(page.locator("[data-tell]")).to_be_empty()
 
 
-def test_a_conflict_is_told_once_and_the_rest_goes_on(work: World, page: Page):
+def test_a_conflict_is_told_once_and_the_rest_goes_on(work: World, unhurried: Page):
+    page = unhurried
     first = answer_next(page)
     submission.submit(worker=work.workers[0], assignment=first, answer=Answer("yes"), token="elsewhere")
     moved_on(page, first)
@@ -182,7 +183,8 @@ def test_a_conflict_is_told_once_and_the_rest_goes_on(work: World, page: Page):
     expect(page.locator("[data-tell]")).to_be_empty()
 
 
-def test_an_answer_to_what_is_no_more_is_told_and_the_rest_goes_on(page: Page):
+def test_an_answer_to_what_is_no_more_is_told_and_the_rest_goes_on(unhurried: Page):
+    page = unhurried
     first = answer_next(page)
     Assignment.objects.filter(pk=first).delete()
     moved_on(page, first)
@@ -208,7 +210,8 @@ def test_what_the_question_does_not_take_is_told_and_asked_again(page: Page):
     eventually(page, Judgment.objects.filter(assignment=held).exists)
 
 
-def test_an_answer_comes_in_after_its_lease_ran_out(page: Page):
+def test_an_answer_comes_in_after_its_lease_ran_out(unhurried: Page):
+    page = unhurried
     first = answer_next(page)
     Assignment.objects.filter(pk=first).update(expires_at=sql.now() - timedelta(minutes=1))
     assert leases.expire() == 1
@@ -372,7 +375,8 @@ def test_back_and_forward_lose_nothing_and_ask_nothing_twice(page: Page):
     arrive(page, first)
 
 
-def test_what_is_kept_is_sent_from_the_list_of_tasks_too(page: Page):
+def test_what_is_kept_is_sent_from_the_list_of_tasks_too(unhurried: Page):
+    page = unhurried
     page.route(ANSWERS, lambda route: route.abort())
     first = answer_next(page)
     moved_on(page, first)

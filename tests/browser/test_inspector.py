@@ -113,9 +113,11 @@ def test_the_keyboard_alone_lights_keeps_and_lets_go(inspector: Page):
 def test_arrows_go_to_the_other_images_but_not_out_of_a_field(inspector: Page):
     inspector.keyboard.press("ArrowRight")
     expect(inspector.get_by_role("heading", level=1)).to_have_text("scene-2")
+    inspector.wait_for_load_state("load")  # its script works only then
     inspector.keyboard.press("ArrowRight")
     inspector.keyboard.press("ArrowLeft")
     expect(inspector.get_by_role("heading", level=1)).to_have_text("scene-1")
+    inspector.wait_for_load_state("load")
     inspector.locator("#boxes").focus()
     inspector.keyboard.press("ArrowRight")
     expect(inspector.get_by_role("heading", level=1)).to_have_text("scene-1")

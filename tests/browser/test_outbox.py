@@ -80,12 +80,17 @@ def test_the_next_question_comes_without_a_page_and_its_answer_sends_the_one_bef
 
 def test_an_answer_goes_by_itself_after_ten_seconds(work: World, open_page: Open):
     page = open_page()
+    page.clock.install()
     at(page, q.COREF_LINK)
     both_in_hand(page)
-    answer_next(page)
-    page.wait_for_timeout(3_000)
-    assert stored(q.COREF_LINK) == []
+    shown(page)
+    page.wait_for_timeout(300)
+    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 60)
+    page.get_by_role("button", name="Different").click()
+    page.clock.run_for(9_900)
     expect(page.get_by_role("button", name=UNDO)).to_be_visible()
+    assert stored(q.COREF_LINK) == []
+    page.clock.run_for(200)
     eventually(page, lambda: stored(q.COREF_LINK) == ["no"])
     expect(page.get_by_role("button", name=UNDO)).to_be_hidden()
 
@@ -141,7 +146,7 @@ def test_a_report_and_a_return_are_taken_back_too(page: Page):
 
 
 def test_a_box_is_there_again_when_its_answer_is_taken_back(work: World, open_page: Open):
-    desk.bring_up(work, q.BOX_DRAWING)
+    desk.bring_up(work, q.BOX_DRAWING, 2)
     page = open_page()
     take_time(page)
     at(page, q.BOX_DRAWING)

@@ -65,6 +65,7 @@ def test_pace_and_earnings_go_with_the_answers(work: World, open_page: Open):
 
 def test_an_answer_that_is_not_taken_is_not_counted(work: World, open_page: Open):
     page = open_page(faults=True)
+    take_time(page)
     at(page, q.COREF_LINK)
     shown(page)
     both_in_hand(page)

@@ -18,13 +18,15 @@ LOOKS = [(width, scheme) for width in (390, 1280) for scheme in SCHEMES]
 
 
 def assert_accessible(page: Page | Frame) -> None:
-    """No violation of any rule that axe has, best practices included, once nothing moves any more."""
+    """No violation of any rule that axe has, best practices included, once all is there and nothing moves."""
+    page.wait_for_load_state("load")
     page.evaluate("Promise.allSettled(document.getAnimations().map(a => a.finished)).then(() => null)")
     found = Axe().run(page).response["violations"]
     assert [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found] == []
 
 
 def overflow(page: Page | Frame) -> int:
+    page.wait_for_load_state("load")
     return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
 

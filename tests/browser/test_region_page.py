@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Campaign, Judgment
 from annotation.protocol import questions as q
-from tests.browser.at_work import answered, at, in_hand, moved_on, shown, stored
+from tests.browser.at_work import answered, at, in_hand, moved_on, shown, stored, take_time
 from tests.browser.box_editor import Fingers, by_points, click, drag
 from tests.browser.conftest import Open
 from tests.browser.test_pages import LOOKS, assert_accessible, overflow
@@ -230,9 +230,9 @@ def test_a_region_is_removed_and_its_place_is_drawn_next(work: Campaign, open_pa
 
 def test_what_was_drawn_is_there_after_a_reload_and_after_an_undo(work: Campaign, open_page: Open):
     page = open_page()
+    take_time(page)
     held = opened(page)
     all_drawn(page)
-    page.wait_for_timeout(500)
     page.reload()
     shown(page)
     assert [corners(page, n) for n in range(1, 5)] == [[str(edge) for edge in box] for box in BOXES]

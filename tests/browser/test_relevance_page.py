@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from annotation.models import Campaign, Judgment
 from annotation.protocol import questions as q
-from tests.browser.at_work import WORKING, answered, at, in_hand, moved_on, stored
+from tests.browser.at_work import WORKING, answered, at, in_hand, moved_on, stored, take_time
 from tests.browser.conftest import Open
 from tests.browser.test_pages import LOOKS, assert_accessible, overflow
 from tests.web import counted_desk
@@ -180,10 +180,10 @@ def test_a_held_enter_goes_one_picture_further_only(work: Campaign, open_page: O
 
 def test_ticks_are_there_after_a_reload_and_after_an_undo(work: Campaign, open_page: Open):
     page = open_page()
+    take_time(page)
     opened(page)
     for number, place in sorted(WANTED):
         sentence(page, number, place).click()
-    page.wait_for_timeout(500)
     page.reload()
     ready(page)
     assert ticked(page) == WANTED

@@ -54,7 +54,6 @@ def by_finger(page: Page, kind: str) -> None:
 
 
 def by_keys(page: Page, kind: str) -> None:
-    shown(page)
     page.keyboard.press("2")
 
 
@@ -82,6 +81,7 @@ def test_every_question_is_answered_by_every_means(
     desk.bring_up(work, kind)
     page = open_page(**device)
     at(page, kind)
+    shown(page)
     answer(page, kind)
     answered(page, kind, 1)
     assert stored(kind) == [SECOND[kind]]

@@ -18,6 +18,8 @@ from pathlib import Path
 from tests.services import free_port
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+#: Seconds for a command, for a server's start and for its end, on a busy machine.
+PATIENCE = 120.0
 #: What production asks for, and gets.
 PRODUCTION = {
     "PHRASEBOX_ENV": "production",
@@ -39,7 +41,7 @@ def manage(folder: Path, *arguments: str, **given: str) -> subprocess.CompletedP
         env=environment(folder, given),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
 
 
@@ -68,7 +70,7 @@ class Server:
         for name, value in headers.items():
             request.add_header(name.replace("_", "-"), value)
         try:
-            with urllib.request.build_opener(_Stay).open(request, timeout=10) as response:
+            with urllib.request.build_opener(_Stay).open(request, timeout=PATIENCE) as response:
                 return Answer(response.status, response.headers, response.read().decode())
         except urllib.error.HTTPError as error:
             return Answer(error.code, error.headers, error.read().decode())
@@ -76,7 +78,7 @@ class Server:
     def stop(self, how: signal.Signals = signal.SIGINT) -> str:
         """Send `how`; what was written on standard error until the end."""
         self.process.send_signal(how)
-        return self.process.communicate(timeout=30)[1]
+        return self.process.communicate(timeout=PATIENCE)[1]
 
 
 @contextlib.contextmanager
@@ -92,7 +94,7 @@ def serving(folder: Path, *arguments: str, port: int | None = None, **given: str
     )
     server = Server(process, port)
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while True:
             try:
                 server.get("/healthz")

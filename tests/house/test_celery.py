@@ -13,7 +13,7 @@ from celery import Celery
 from django.conf import settings
 
 from config.celery import app
-from tests.house.product import REPOSITORY, environment
+from tests.house.product import PATIENCE, REPOSITORY, environment
 
 WORKER = [
     sys.executable,
@@ -40,22 +40,27 @@ def worker(tmp_path: Path, redis_url: str) -> Iterator[subprocess.Popen[bytes]]:
         )
     yield process
     process.terminate()
-    process.wait(timeout=30)
+    process.wait(timeout=PATIENCE)
 
 
 def test_a_worker_answers_a_ping(worker: subprocess.Popen[bytes], redis_url: str, tmp_path: Path) -> None:
     caller = Celery(broker=redis_url)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     answers: list[object] = []
     while not answers and time.monotonic() < deadline and worker.poll() is None:
-        answers = caller.control.ping(timeout=1)
+        answers = caller.control.ping(timeout=5, limit=1)
     caller.close()
     assert answers == [{"answering@here": {"ok": "pong"}}], (tmp_path / "log").read_text()
 
 
 def test_a_worker_without_a_broker_says_so_at_once(tmp_path: Path) -> None:
     done = subprocess.run(
-        WORKER, cwd=REPOSITORY, env=environment(tmp_path, {}), capture_output=True, text=True, timeout=60
+        WORKER,
+        cwd=REPOSITORY,
+        env=environment(tmp_path, {}),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 1
     assert done.stderr == "REDIS_URL is unset: a worker needs the Redis that the web processes send to\n"

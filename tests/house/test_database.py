@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.house.product import REPOSITORY, environment, manage
+from tests.house.product import PATIENCE, REPOSITORY, environment, manage
 
 #: Reads before it writes: under SQLite's own default two of these at once end in "database is locked".
 READ_THEN_WRITE = """
@@ -39,7 +39,7 @@ def test_processes_that_read_and_then_write_wait_for_each_other(tmp_path: Path) 
         subprocess.Popen(command, env=environment(tmp_path, {}), stderr=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
-    assert [writer.communicate(timeout=60)[1] for writer in writers] == ["", "", ""]
+    assert [writer.communicate(timeout=PATIENCE)[1] for writer in writers] == ["", "", ""]
     count = "from annotation.models import Job; print(sorted(int(j.kind) for j in Job.objects.all()))"
     done = manage(tmp_path, "shell", "--no-imports", "-c", count)
     assert done.stdout == f"{list(range(45))}\n"

@@ -16,7 +16,7 @@ import redis
 
 from tests import prepare, services
 from tests.conftest import need
-from tests.house.product import REPOSITORY
+from tests.house.product import PATIENCE, REPOSITORY
 
 HOLD_A_REDIS = """
 import sys, time
@@ -74,7 +74,7 @@ def test_a_server_ends_with_a_killed_test_run(tmp_path: Path) -> None:
     assert client.ping()
     owner.kill()
     owner.communicate()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     with pytest.raises(redis.ConnectionError):
         while time.monotonic() < deadline:
             client.ping()
@@ -93,7 +93,7 @@ def test_an_interrupted_run_stops_its_servers_and_removes_their_folders(
     assert child.stdout
     url = next(line for line in child.stdout if "redis://" in line)
     child.send_signal(how)
-    child.communicate(timeout=30)
+    child.communicate(timeout=PATIENCE)
     with pytest.raises(redis.ConnectionError):
         redis.Redis.from_url(url[url.index("redis") :].strip()).ping()
     assert list(tmp_path.glob("phrasebox-*")) == []
@@ -158,17 +158,17 @@ def test_needs_photographs(): pytest.skip("real data absent: no folder")
 def test_a_test_left_out_fails_a_run_that_may_leave_nothing_out(tmp_path: Path) -> None:
     (tmp_path / "test_skips.py").write_text(SKIPS)
     child = pytest_on(tmp_path, "--nothing-left-out")
-    said = child.communicate(timeout=60)[0]
+    said = child.communicate(timeout=PATIENCE)[0]
     assert child.returncode == 1
     must_not = said.partition("left out, and must not be")[2]
     assert "test_needs_a_server" in must_not and "test_needs_photographs" not in must_not
-    assert pytest_on(tmp_path).wait(timeout=60) == 0
+    assert pytest_on(tmp_path).wait(timeout=PATIENCE) == 0
 
 
 def test_only_absent_real_data_may_leave_a_test_out(tmp_path: Path) -> None:
     (tmp_path / "test_skips.py").write_text(SKIPS)
     child = pytest_on(tmp_path, "--nothing-left-out", "-k", "photographs")
-    assert "real data absent" in child.communicate(timeout=60)[0]
+    assert "real data absent" in child.communicate(timeout=PATIENCE)[0]
     assert child.returncode == 0
 
 
@@ -189,7 +189,9 @@ def test_the_second_run_takes_what_uses_the_database(tmp_path: Path) -> None:
         )
     )
     child = pytest_on(tmp_path, "--only-database", "--collect-only", "-q")
-    names = [line.split("::")[1] for line in child.communicate(timeout=60)[0].splitlines() if "::" in line]
+    names = [
+        line.split("::")[1] for line in child.communicate(timeout=PATIENCE)[0].splitlines() if "::" in line
+    ]
     assert sorted(names) == ["test_fixture", "test_marked", "test_server"]
 
 
@@ -206,12 +208,12 @@ def test_holds(): pass
 def test_a_run_tells_at_its_end_what_failed_and_how(tmp_path: Path) -> None:
     (tmp_path / "test_fails.py").write_text(FAILS)
     told = tmp_path / "told"
-    assert pytest_on(tmp_path, f"--tell={told}").wait(timeout=60) == 1
+    assert pytest_on(tmp_path, f"--tell={told}").wait(timeout=PATIENCE) == 1
     failures = told.read_text()
     assert "test_counts (call at" in failures and "assert (1 + 1) == 3" in failures
     assert "test_asks (setup at" in failures and "no such server" in failures
     assert "test_holds" not in failures
-    assert pytest_on(tmp_path, f"--tell={told}", "-k", "holds").wait(timeout=60) == 0
+    assert pytest_on(tmp_path, f"--tell={told}", "-k", "holds").wait(timeout=PATIENCE) == 0
     assert told.read_text() == ""
 
 

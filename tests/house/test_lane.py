@@ -76,7 +76,7 @@ def test_a_client_that_dawdles_holds_nobody_up():
 
     class Slow(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
-            assert sent.wait(10)
+            assert sent.wait(60)
             return super().read(size)
 
     def application(environ: dict[str, Any], start: Any) -> list[bytes]:
@@ -88,7 +88,7 @@ def test_a_client_that_dawdles_holds_nobody_up():
         late = slow.submit(call, lane, ANSWER, b"late", **{"wsgi.input": Slow(b"late")})
         assert call(lane, ANSWER, b"at once") == ("200 OK", b"at once")
         sent.set()
-        assert late.result(10) == ("200 OK", b"late")
+        assert late.result(60) == ("200 OK", b"late")
 
 
 def test_an_answer_is_closed_where_it_was_made_and_an_error_reaches_the_server():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from annotation.management.commands.serve import Command
-from tests.house.product import PRODUCTION, REPOSITORY, Server, manage, serving
+from tests.house.product import PATIENCE, PRODUCTION, REPOSITORY, Server, manage, serving
 
 #: Processes are looked at in /proc.
 linux = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
@@ -21,13 +22,16 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 
 def children(process: int) -> dict[int, str]:
     """The command lines of a process's children, by their ids."""
-    ids = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    return {int(id): Path(f"/proc/{id}/cmdline").read_text().replace("\0", " ") for id in ids}
+    found = {}
+    for id in Path(f"/proc/{process}/task/{process}/children").read_text().split():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # gone meanwhile
+            found[int(id)] = Path(f"/proc/{id}/cmdline").read_text().replace("\0", " ")
+    return found
 
 
 def jobs_process(server: Server, but: int = 0) -> int:
     """The process that does the jobs, once there is one that is not `but`."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while True:
         found = [id for id, line in children(server.process.pid).items() if " work " in line and id != but]
         if found:
@@ -40,7 +44,7 @@ def is_there(process: int) -> bool:
     """Whether the process lives."""
     try:
         return " Z " not in Path(f"/proc/{process}/stat").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
@@ -70,8 +74,8 @@ def test_the_process_of_jobs_ends_with_a_server_that_was_killed(tmp_path: Path) 
     with serving(tmp_path) as server:
         orphan = jobs_process(server)
         server.process.kill()
-        server.process.communicate(timeout=30)
-        deadline = time.monotonic() + 30
+        server.process.communicate(timeout=PATIENCE)
+        deadline = time.monotonic() + PATIENCE
         while is_there(orphan):
             assert time.monotonic() < deadline, "the process of jobs outlives its server"
             time.sleep(0.1)
@@ -94,7 +98,7 @@ def test_one_command_serves_and_does_the_jobs(tmp_path: Path) -> None:
     assert manage(tmp_path, "migrate", "--verbosity", "0").returncode == 0
     assert manage(tmp_path, "shell", "--no-imports", "-c", ASK).stderr == ""
     with serving(tmp_path) as server:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while True:
             (job,) = json.loads(manage(tmp_path, "jobs", "--json").stdout)["jobs"]
             if job["state"] == "failed":

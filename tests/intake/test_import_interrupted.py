@@ -134,7 +134,7 @@ def test_of_two_imports_started_at_once_one_wins_and_the_other_says_why():
 
     def slowly() -> Iterator[ImageRecord]:
         inside.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         yield from some_images(3)
 
     def first() -> None:
@@ -145,7 +145,7 @@ def test_of_two_imports_started_at_once_one_wins_and_the_other_says_why():
 
     thread = threading.Thread(target=first)
     thread.start()
-    assert inside.wait(10)
+    assert inside.wait(60)
     try:
         with pytest.raises(Busy):
             take(some_images(3))

@@ -27,10 +27,18 @@ def held(data_dir: Path) -> Path:
     return data_dir / "held"
 
 
+def _wanted(folder: Path) -> str | None:
+    """The phase that is to be held, as long as one is: the file may go at any moment."""
+    try:
+        return hold(folder).read_text()
+    except FileNotFoundError:
+        return None
+
+
 def advance(self: Progress, *arguments: Any, **named: Any) -> None:
     _advance(self, *arguments, **named)
     folder = Path(settings.DATA_DIR)
-    while hold(folder).is_file() and hold(folder).read_text() == self.phase:
+    while _wanted(folder) == self.phase:
         held(folder).touch()
         time.sleep(0.02)
         _advance(self)

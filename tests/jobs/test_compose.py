@@ -45,8 +45,8 @@ def test_worker_and_clock_share_the_work_and_answer_their_health_checks(
                 started([sys.executable, "-m", "celery", *command], tmp_path / name, REDIS_URL=redis_url)
             )
             queues[asked] = "jobs" if name == "worker" else "periodic"
-        wait_until(lambda: len(app.control.ping(timeout=1)) == 2, "both to answer")
-        found = app.control.inspect(timeout=5).active_queues()
+        wait_until(lambda: len(app.control.ping(timeout=5, limit=2)) == 2, "both to answer")
+        found = app.control.inspect(timeout=60, limit=2).active_queues()
         assert {name: [queue["name"] for queue in of] for name, of in found.items()} == {
             name: [queue] for name, queue in queues.items()
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -11,6 +12,7 @@ import redis
 from django.db import connection
 
 from annotation import jobs, sql
+from annotation.embedded import GRACE
 from annotation.jobs.delivery import deliver
 from annotation.jobs.rows import FORGOTTEN, LOST
 from annotation.models import AuditEntry, Job
@@ -19,6 +21,9 @@ from tests.jobs.conftest import Delivery, sending_to
 from tests.jobs.workers import wait_for, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+#: A job that takes a while: still under way when something is done to it, on a busy machine too.
+SLOW = {"upto": 40, "pause": 0.15}
 
 
 def counted() -> list[int]:
@@ -32,6 +37,11 @@ def under_way(job: Job, share: float = 0.1) -> Job:
     return Job.objects.get(pk=job.pk)
 
 
+def hurry(job: Job) -> None:
+    """Let a job that does not run take its remaining steps without pauses."""
+    Job.objects.filter(pk=job.pk).update(arguments={**job.arguments, "pause": 0})
+
+
 def pass_time(**seconds: float) -> None:
     """Make every job's last sign of life older."""
     for job in Job.objects.exclude(heartbeat_at=None):
@@ -40,7 +50,7 @@ def pass_time(**seconds: float) -> None:
 
 
 def test_its_progress_is_seen_while_it_runs(delivery: Delivery):
-    job = jobs.enqueue(kind="count", arguments={"upto": 40, "pause": 0.05})
+    job = jobs.enqueue(kind="count", arguments={**SLOW, "pause": 0.1})
     with delivery.worker():
         seen = under_way(job)
         assert (seen.state, seen.phase) == (Job.RUNNING, "counting")
@@ -50,19 +60,20 @@ def test_its_progress_is_seen_while_it_runs(delivery: Delivery):
 
 
 def test_it_is_cancelled_mid_way_and_goes_on_where_it_was(delivery: Delivery):
-    job = jobs.enqueue(kind="count", arguments={"upto": 40, "pause": 0.05})
+    job = jobs.enqueue(kind="count", arguments=SLOW)
     with delivery.worker():
         under_way(job)
         jobs.cancel(job_id=job.pk)
         stopped = wait_for(job, Job.CANCELLED)
         assert counted() == list(range(stopped.checkpoint["next"])) and 0 < len(counted()) < 40
+        hurry(job)
         jobs.resume(job_id=job.pk)
         assert wait_for(job, Job.DONE).result == {"counted": 40 - stopped.checkpoint["next"]}
     assert counted() == list(range(40))
 
 
 def test_a_killed_workers_job_goes_on_from_its_checkpoint_and_nothing_is_done_twice(delivery: Delivery):
-    job = jobs.enqueue(kind="count", arguments={"upto": 40, "pause": 0.05})
+    job = jobs.enqueue(kind="count", arguments=SLOW)
     with delivery.worker() as worker:
         under_way(job)
         worker.kill()
@@ -71,6 +82,7 @@ def test_a_killed_workers_job_goes_on_from_its_checkpoint_and_nothing_is_done_tw
     assert jobs.sweep() == jobs.Swept()
     pass_time(seconds=LOST + 1)
     assert jobs.sweep() == jobs.Swept(again=1)
+    hurry(job)
     with delivery.worker():
         done = wait_for(job, Job.DONE)
     assert done.attempts == 2 and done.result == {"counted": 40 - left.checkpoint["next"]}
@@ -78,17 +90,16 @@ def test_a_killed_workers_job_goes_on_from_its_checkpoint_and_nothing_is_done_tw
 
 
 def test_a_worker_that_is_told_to_stop_leaves_its_job_to_the_next(delivery: Delivery):
-    job = jobs.enqueue(kind="count", arguments={"upto": 60, "pause": 0.05})
+    job = jobs.enqueue(kind="count", arguments=SLOW)
     with delivery.worker() as worker:
         under_way(job)
-        began = time.monotonic()
         assert worker.terminate() == 0
-        assert time.monotonic() - began < 15
     left = Job.objects.get(pk=job.pk)
-    assert (left.state, left.attempts) == (Job.QUEUED, 0) and left.checkpoint["next"] < 60
+    assert (left.state, left.attempts) == (Job.QUEUED, 0) and left.checkpoint["next"] < 40
+    hurry(job)
     with delivery.worker():
         wait_for(job, Job.DONE)
-    assert counted() == list(range(60))
+    assert counted() == list(range(40))
 
 
 def test_an_id_that_comes_often_is_run_once(delivery: Delivery):
@@ -104,28 +115,30 @@ def test_an_id_that_comes_often_is_run_once(delivery: Delivery):
     assert Job.objects.get(pk=job.pk).attempts == 1
 
 
-def disturb() -> None:
-    """Take the database away from the workers for a moment."""
+def disturb(noticed: Callable[[], bool]) -> None:
+    """Take the database away from the workers until they have `noticed`."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE pid <> pg_backend_pid() AND datname = current_database()"
             )
+        wait_until(noticed, "the loss to be noticed")
         return
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE annotation_job RENAME TO taken_away")
-    time.sleep(1.5)
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE taken_away RENAME TO annotation_job")
+    try:
+        wait_until(noticed, "the loss to be noticed")
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE taken_away RENAME TO annotation_job")
 
 
 def test_it_outlives_a_database_that_goes_away_for_a_moment(delivery: Delivery):
-    job = jobs.enqueue(kind="count", arguments={"upto": 40, "pause": 0.05})
+    job = jobs.enqueue(kind="count", arguments=SLOW)
     with delivery.worker() as worker:
         under_way(job)
-        disturb()
-        wait_until(lambda: "lost its database" in worker.log.read_text(), "the loss to be noticed")
+        disturb(lambda: "lost its database" in worker.log.read_text())
         if Job.objects.get(pk=job.pk).state == Job.RUNNING:
             # It could not even say so; then the sweep finds it.
             pass_time(seconds=LOST + 1)
@@ -195,7 +208,7 @@ def test_a_broker_that_cannot_be_reached_keeps_nobody_from_asking(caplog):
     with sending_to("redis://127.0.0.1:1/0"):
         began = time.monotonic()
         job = jobs.enqueue(kind="count", arguments={"upto": 3})
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30
     assert job.state == Job.QUEUED
     assert f"job {job.pk} waits for the sweep: the broker cannot be reached" in caplog.text
 
@@ -218,6 +231,6 @@ def test_an_idle_embedded_worker_ends_at_once(tmp_path, how):
         wait_until(lambda: (tmp_path / "data" / "work" / "embedded").is_dir(), "it to work")
         began = time.monotonic()
         worker.process.send_signal(how)
-        assert worker.process.wait(10) == 0
-        assert time.monotonic() - began < 3
+        assert worker.process.wait(60) == 0
+        assert time.monotonic() - began < GRACE, "it waits for nothing"
         assert worker.log.read_text() == ""

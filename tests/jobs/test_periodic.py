@@ -14,7 +14,7 @@ from annotation.exclusive import exclusive_folder
 from annotation.models import Assignment, Campaign, Chain, Job, OpenImage
 from annotation.periodic import PERIODIC, Periodic
 from tests.factories import some_images
-from tests.house.product import REPOSITORY, environment
+from tests.house.product import PATIENCE, REPOSITORY, environment
 from tests.jobs.test_jobs import silent
 from tests.queue.test_submission import later
 from tests.queue.world import TRUSTING, World
@@ -117,7 +117,7 @@ def test_the_clock_of_celery_keeps_the_same_table(tmp_path, redis_url):
         env=environment(tmp_path, {"REDIS_URL": redis_url}),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.stdout.splitlines() == [
         f"{name} {entry.every} ({name!r},) {entry.every} periodic" for name, entry in sorted(PERIODIC.items())

@@ -188,7 +188,7 @@ def test_two_who_open_at_once_open_every_image_once(monkeypatch):
 
     def work():
         try:
-            together.wait(10)
+            together.wait(60)
             counts.append(campaigns.open_images(campaign=campaign).opened)
         except Exception as error:  # told to the test, which is in another thread
             errors.append(error)

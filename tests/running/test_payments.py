@@ -119,7 +119,7 @@ def test_two_who_pay_at_once_pay_once():
 
     def work():
         try:
-            together.wait(10)
+            together.wait(60)
             payments.pay(worker=world.workers[0], campaign=world.campaign, amount=70_000)
             results.append("paid")
         except PaymentError:
@@ -131,7 +131,7 @@ def test_two_who_pay_at_once_pay_once():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert sorted(results) == ["paid", "refused"] and due(world)[world.workers[0]] == 0
 
 

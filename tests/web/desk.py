@@ -46,16 +46,17 @@ def campaign(
     return found
 
 
-def bring_up(work: World, kind: str) -> None:
-    """Let the others answer until a question of `kind` is open that ann has nothing to do with."""
+def bring_up(work: World, kind: str, number: int = 1) -> None:
+    """Let the others answer until so many questions of `kind` are open that ann has nothing to do with."""
     others = range(1, len(work.workers))
-    while not Task.objects.filter(campaign=work.campaign, kind=kind, state=Task.OPEN).exists():
+    wanted = Task.objects.filter(campaign=work.campaign, kind=kind, state=Task.OPEN)
+    while wanted.count() < number:
         for worker in others:
             for earlier in BEFORE[kind]:
                 found = work.take(worker, earlier)
                 if isinstance(found, Lease):
                     work.submit(worker, found, then=False)
-                if Task.objects.filter(campaign=work.campaign, kind=kind, state=Task.OPEN).exists():
+                if wanted.count() >= number:
                     return
 
 

@@ -42,6 +42,8 @@ export class Flow {
 
   async start() {
     const { turn } = this;
+    // After a reload the server may show what was answered and is on its way, and arrives while the picture comes.
+    const answered = this.outbox.has(idOf(this.shown));
     this.drafts.restore(this.shown);
     setBusy(this.shown, true);
     const slow = setTimeout(() => this.wait("waiting_picture"), WORTH_A_WORD);
@@ -50,8 +52,7 @@ export class Flow {
     clearTimeout(slow);
     if (turn !== this.turn) return;
     this.wait("");
-    // After a reload the server may show what was answered and is on its way.
-    if (this.outbox.has(idOf(this.shown))) {
+    if (answered) {
       this.advance();
       return;
     }
@@ -167,6 +168,7 @@ export class Flow {
     setBusy(before, false);
     setBusy(desk, false);
     this.shown = desk;
+    this.sayNext();
     this.waiting = "";
     this.busy = false;
     this.since = performance.now();
@@ -183,8 +185,12 @@ export class Flow {
   gone(address) {
     if (this.shown.dataset.heartbeat === address) this.shown.querySelector("[data-gone]").hidden = false;
     this.deck = this.deck.filter(({ desk }) => desk.dataset.heartbeat !== address);
+    this.sayNext();
     this.prefetch();
   }
+
+  // On the page, for whoever looks into it: [data-next] where the next task is here, its picture decoded.
+  sayNext() { this.shown.toggleAttribute("data-next", this.deck.length > 0); }
 
   // The next task, where there is none yet.
   prefetch() {
@@ -203,7 +209,10 @@ export class Flow {
     const underWay = this.sender.flying.size;
     const { desk, nothing, away } = await fetchNext(this.address, this.held);
     if (desk && desk.dataset.owner !== this.shown.dataset.owner) return { nothing: "somebody", clear: true, asked };
-    if (desk && !this.held.includes(idOf(desk))) this.deck.push({ desk, until: this.until() });
+    if (desk && !this.held.includes(idOf(desk))) {
+      this.deck.push({ desk, until: this.until() });
+      this.sayNext();
+    }
     if (nothing === "in_hand" && underWay) {
       // It overtook an answer, which makes room where it arrives.
       while (this.sender.flying.size) await this.woken(pause(0));

@@ -1,7 +1,7 @@
 // The next task, fetched while the current one is worked on, with its picture decoded.
 
-// Milliseconds: until a picture is asked for again; for which a server that says nothing is waited for, and a
-// picture that is neither there nor missing.
+// Milliseconds: until a picture is asked for again; for which a server that says nothing is waited for, and the
+// decoding of a picture that has come.
 const AGAIN = 1_000;
 const PATIENCE = 20_000;
 const LONGEST_DECODE = 2_000;
@@ -43,5 +43,15 @@ async function decoded(picture) {
   return ready(picture);
 }
 
-const ready = (picture) =>
-  Promise.race([picture.decode().then(() => true, () => false), wait(LONGEST_DECODE).then(() => true)]);
+const ready = (picture) => Promise.race([
+  picture.decode().then(() => true, () => false),
+  come(picture).then(() => wait(LONGEST_DECODE)).then(() => true),
+  wait(PATIENCE).then(() => false),
+]);
+
+// Kept once the picture has come; one that cannot be had is told by its decoding.
+const come = (picture) =>
+  new Promise((resolve) => {
+    if (picture.naturalWidth && picture.complete) resolve();
+    else picture.addEventListener("load", resolve, { once: true });
+  });
