@@ -16,7 +16,7 @@ from annotation.campaign_settings import settings_of
 from annotation.registry import UnknownName
 from annotation.selectors.campaign import costs, money, tasks
 from annotation.selectors.jobs import Job
-from annotation.selectors.pair_judgments import Judge
+from annotation.selectors.pair_judgments import Judge, judges
 from annotation.web.access import RUNNING, for_roles
 from annotation.web.staff import account_of, said
 from evaluation.grades import GRADED_RULES
@@ -39,7 +39,10 @@ LOOKED_THROUGH = 60
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A batch in the list: the share of its answers that are there, and what they cost so far."""
+    """A batch in the list: the share of its answers that are there, and what they cost so far.
+
+    `left_out` judges do not count though their answers stand: others could be asked in their place.
+    """
 
     batch: Batch
     asked: int
@@ -47,6 +50,7 @@ class Line:
     wanting: int
     cost: str
     qrels: str
+    left_out: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +198,12 @@ def report_of(snapshot: QrelsSnapshot, seen: BatchState) -> str:
 
 
 def _line(row: Batch) -> Line:
-    pay = settings_of(row.campaign.settings).pay
+    settings = settings_of(row.campaign.settings)
+    pay = settings.pay
     wanting = sum(one.wanting + one.in_hand for one in tasks(row.campaign).values())
     total = row.numbers["task_count"] * row.judges
     newest = next(iter(frozen_of(row)), None)
+    people = judges(row.campaign, settings.trust) if row.campaign.state != row.campaign.CLOSED else {}
     return Line(
         batch=row,
         asked=row.numbers["asked"],
@@ -205,6 +211,7 @@ def _line(row: Batch) -> Line:
         wanting=wanting,
         cost=money(costs(row.campaign, pay).earned, pay.currency) if pay.basis != "none" else "",
         qrels=f"{newest.name}:{newest.version}" if newest is not None else "",
+        left_out=sum(bool(judge.unused and judge.answers) for judge in people.values()),
     )
 
 

@@ -123,12 +123,14 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     wrong = Judgment.objects.filter(worker__pseudonym__contains="always", image__isnull=False)
     assert f"{wrong.count()} of their answers are left out" in bad and "no: left out" in bad
     assert f"That costs about {wrong.count() * 0.2:.2f} USD" in bad
+    assert "2 judges do not count" in look(ada, BATCHES)
     ada.post(f"{BATCHES}first/act/", {"act": "top_up"})
     done(Job.objects.get(kind="top_up_batch"))
     assert not wrong.filter(void=False).exists()
     crowd(batch.campaign, {"perfect": 4}, seed=2)
     late = look(ada, f"{BATCHES}first/?fresh=1")
     assert "Everything is judged and waits to be frozen" in late and "no: withdrawn" in late
+    assert "not count" not in look(ada, BATCHES)
 
     ada.post(f"{BATCHES}first/act/", {"act": "settle", "qrels": "pooled", "rule": "majority"})
     done(Job.objects.get(kind="settle_batch"))
