@@ -90,7 +90,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--only-database", action="store_true", help="Leave out tests that use no database")
-    parser.addoption("--no-database", action="store_true", help="Leave out tests that use the database")
     parser.addoption(
         "--browser",
         choices=BROWSERS,
@@ -117,8 +116,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen = [item for item in items if _means_something(item)]
     if config.getoption("--only-database"):
         chosen = [item for item in chosen if _uses_database(item)]
-    if config.getoption("--no-database"):
-        chosen = [item for item in chosen if not _uses_database(item)]
     takes = BROWSERS[config.getoption("--browser")]
     chosen = [item for item in chosen if takes(item.path.parent == BROWSER, item.path.name)]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])

@@ -4,11 +4,10 @@
 
 Everything runs once on the embedded SQLite; what touches the database runs once more on a
 PostgreSQL that is started for it and stopped after it. What a browser does within a page is the same on
-both: where there is a PostgreSQL, that runs there alone. Lanes run side by side, since tests that wait
-for browsers and processes leave the machine to others: what uses no database, what a browser does, and
-the rest on either database. What the others print is shown when SQLite's tests are over, and at the end
-once more which tests failed. Exit status 0 means that all ran and passed, save what was announced as left
-out; `--nothing-left-out` allows no such thing.
+both: where there is a PostgreSQL, that runs there alone, and since it mostly waits for the browser, in a
+lane of its own. The lanes run side by side, each with its own server; what the others print is shown when
+SQLite's tests are over, and at the end once more which tests failed. Exit status 0 means that all ran
+and passed, save what was announced as left out; `--nothing-left-out` allows no such thing.
 """
 
 from __future__ import annotations
@@ -30,12 +29,8 @@ from tests import prepare, services
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PASSED, NO_TESTS_COLLECTED = 0, 5  # pytest's exit statuses
-#: What runs beside SQLite's tests, and what of the tests it takes.
-LANES = {
-    "PostgreSQL": ["--only-database", "--browser", "none"],
-    "PostgreSQL, in a browser": ["--only-database", "--browser", "only"],
-    "no database": ["--no-database", "--browser", "ways"],
-}
+#: What runs on PostgreSQL, side by side, and which of the tests in a browser each takes.
+LANES = {"PostgreSQL": "none", "PostgreSQL, in a browser": "only"}
 WORDS = {PASSED: "passed", NO_TESTS_COLLECTED: "no such test"}
 INTERRUPTED = 130
 
@@ -72,17 +67,16 @@ def main() -> int:
             for lane, taken in LANES.items():
                 if binaries is None:
                     break
-                on_server = lane.startswith("PostgreSQL")
-                url = stack.enter_context(services.postgres(binaries)) if on_server else None
+                url = stack.enter_context(services.postgres(binaries))
                 shown = stack.enter_context(tempfile.TemporaryFile())
-                there = [*chosen, "--tell", str(told / lane), *taken]
+                there = [*chosen, "--tell", str(told / lane), "--only-database", "--browser", taken]
                 beside.append((lane, stack.enter_context(_running(there, url, into=shown)), shown))
             print("== on SQLite ==", flush=True)
-            rest = ["--only-database", "--browser", "ways"] if beside else []
-            with _running([*chosen, "--tell", str(told / "SQLite"), *rest], None) as tests:
+            here = [*chosen, "--tell", str(told / "SQLite"), "--browser", "ways" if beside else "all"]
+            with _running(here, None) as tests:
                 ended["SQLite"] = tests.wait()
             for lane, child, shown in beside:
-                print(f"== on {lane} ==", flush=True)
+                print(f"== on {lane}, what uses the database ==", flush=True)
                 ended[lane] = _shown(child, shown)
             _tell(told)
     except KeyboardInterrupt:
