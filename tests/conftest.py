@@ -201,7 +201,7 @@ def quick_passwords() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def static_files_when_asked_for() -> None:
-    """Do not list them for every new client: that took a third of the time of a page's test."""
+    """Do not list them for every new client: that took a tenth of the time of the pages' tests."""
     from django.conf import settings
 
     settings.WHITENOISE_AUTOREFRESH = True

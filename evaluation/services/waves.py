@@ -119,7 +119,7 @@ def _written(batch: Batch, found: Pooled, wave: Wave, unlikely: Integers, actor:
     waves: dict[str, Any] = {**batch.waves, "tau": None if isnan(wave.tau) else wave.tau}
     numbers = dict(batch.numbers)
     pairs = found.called(wave.pairs)
-    fillers = found.by_image(unlikely if pairs else unlikely[:0])
+    fillers = found.by_image(unlikely) if pairs else {}
     with sql.writing():
         if Batch.objects.select_for_update().get(pk=batch.pk).waves != batch.waves:
             raise BatchRefused(f"batch {batch.name!r} was advanced meanwhile; look again")

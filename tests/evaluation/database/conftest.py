@@ -12,6 +12,8 @@ from django.core.management import call_command
 
 from annotation.intake import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.services.judgments import import_judgments
+from evaluation.services.qrels import freeze_qrels
 
 IMAGES = ("a", "b", "c")
 
@@ -50,6 +52,22 @@ def crowd(tmp_path: Path) -> Path:
         )
     )
     return file
+
+
+@pytest.fixture
+def qrels(corpus: str, crowd: Path) -> str:
+    """What `crowd` said, frozen."""
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
+    return "q"
+
+
+@pytest.fixture
+def pooled_runs(data_dir: Path, tmp_path: Path) -> list[str]:
+    """The runs of two systems over scenes."""
+    from tests.evaluation.database.pooled_world import two_systems  # which needs `matrix_file` from here
+
+    return two_systems(tmp_path)
 
 
 def said(*arguments: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -16,16 +15,11 @@ from evaluation.services.collecting import batch_named
 from evaluation.services.planning import plan
 from evaluation.services.topping_up import top_up, wanted
 from tests.evaluation.database.conftest import said
-from tests.evaluation.database.pooled_world import UNTESTED, crowd, two_systems
+from tests.evaluation.database.pooled_world import UNTESTED, crowd
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PAID = {**UNTESTED, "pay": {"basis": "item", "per_item": {"relevance": 0.2}}}
-
-
-@pytest.fixture
-def pooled_runs(data_dir: Path, tmp_path: Path) -> list[str]:
-    return two_systems(tmp_path)
 
 
 @pytest.fixture

@@ -23,15 +23,9 @@ from tests.evaluation.database.pooled_world import (
     crowd,
     planned,
     scene,
-    two_systems,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def pooled_runs(data_dir: Path, tmp_path: Path) -> list[str]:
-    return two_systems(tmp_path)
 
 
 def test_a_plan_counts_what_is_pooled_and_writes_nothing(pooled_runs: list[str]) -> None:

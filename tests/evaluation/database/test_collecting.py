@@ -24,15 +24,9 @@ from tests.evaluation.database.pooled_world import (
     planned,
     runs,
     scene,
-    two_systems,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def pooled_runs(data_dir: Path, tmp_path: Path) -> list[str]:
-    return two_systems(tmp_path)
 
 
 def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str], tmp_path: Path) -> None:

@@ -34,13 +34,6 @@ CAPTIONS = [f"{image}#2" for image in IMAGES]
 
 
 @pytest.fixture
-def qrels(corpus: str, crowd: Path) -> str:
-    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
-    freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
-    return "q"
-
-
-@pytest.fixture
 def runs(corpus: str, tmp_path: Path) -> list[str]:
     """`good` ranks originals first; `bad` ranks them last."""
     for name, scores in (("good", np.eye(3)), ("bad", -np.eye(3) + np.arange(3) / 10)):

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from evaluation.services import reports
-from evaluation.services.judgments import import_judgments
-from evaluation.services.qrels import freeze_qrels
 from evaluation.services.report_wanted import Wanted
 from evaluation.services.runs import import_run
 from tests.evaluation.database.conftest import matrix_file
@@ -50,13 +48,6 @@ def bring(corpus: str, tmp_path: Path) -> Bring:
 def runs(bring: Bring) -> list[str]:
     """`good` ranks originals first, the other last."""
     return [*bring("good", np.eye(3)), *bring("bad", -np.eye(3) + np.arange(3) / 10, ODD)]
-
-
-@pytest.fixture
-def qrels(corpus: str, crowd: Path) -> str:
-    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
-    freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
-    return "q"
 
 
 @pytest.fixture
