@@ -47,6 +47,8 @@ SLOW_TO_COME = """{
     return response;
   };
 }"""
+#: Whether the page noted that somebody is there less than half a minute ago.
+SAW_THE_POINTER = "() => Date.now() - JSON.parse(localStorage.getItem('phrasebox:at-work')).last < 30_000"
 
 
 @pytest.fixture
@@ -291,12 +293,13 @@ def test_after_fifty_minutes_a_break_is_suggested_once(work: World, open_page: O
     page = open_page()
     page.clock.install()
     at(page, q.COREF_LINK)
-    shown(page)
 
     def minutes(number: int) -> None:
+        shown(page)
         for _ in range(number // 2):
             page.clock.fast_forward("02:00")
             page.mouse.move(*_elsewhere())
+            page.wait_for_function(SAW_THE_POINTER)
 
     reminder = page.locator("[data-tell]").get_by_text("A short break does eyes and answers good")
     minutes(48)
