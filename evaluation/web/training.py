@@ -30,7 +30,8 @@ from evaluation.services.examples import FOLD
 from evaluation.services.writing import ImportRefused, check_name
 from evaluation.web.frame import all_asked, asked, framed
 from evaluation.web.splits import NotOffered, which_in, whole_in
-from models_core.recipes.recipe import Recipe
+from models_core.recipes.files import recipe_of
+from models_core.recipes.recipe import BadRecipe, Recipe
 from models_core.recipes.table11 import TABLE_11
 
 #: Kinds of files, and how their names end.
@@ -57,7 +58,7 @@ def train(request: HttpRequest) -> HttpResponse:
             jobs.enqueue(kind="train_system", arguments=arguments, actor=account_of(request))
             messages.success(request, _("The training is asked for; below is how far it is."))
             return redirect("evaluation:systems")
-        except (NotOffered, ImportRefused, UnknownName, jobs.JobError) as error:
+        except (NotOffered, ImportRefused, UnknownName, BadRecipe, jobs.JobError) as error:
             wrong, status = str(error), 409
     corpora = [row.corpus for row in published_corpora()]
     return render(
@@ -69,7 +70,7 @@ def train(request: HttpRequest) -> HttpResponse:
             corpora=corpora,
             splits=sorted({split for corpus in corpora for split in splits_of(corpus) if split}),
             recipes=[ShownRecipe(recipe.name, in_words(recipe)) for recipe in TABLE_11.values()],
-            own=files_of("recipes"),
+            own=[ShownRecipe(file, _of_file(file)) for file in files_of("recipes")],
             backgrounds=files_of("background"),
             features=files_of("features"),
             given=given,
@@ -100,11 +101,38 @@ def in_words(recipe: Recipe) -> str:
     if text.similarities:
         parts.append(_("words alike by %(measures)s") % {"measures": ", ".join(text.similarities)})
     parts.append(_("image: %(kernel)s") % {"kernel": image.kernel})
+    if text.of_background:
+        parts.append(_("needs a background text"))
+    if image.of_vectors:
+        parts.append(_("needs vectors of images"))
     return "; ".join(parts)
 
 
+def _of_file(name: str) -> str:
+    """What a recipe of one's own is, or what is wrong with it."""
+    try:
+        return in_words(recipe_of(_path("recipes", name)))
+    except BadRecipe:
+        return _("cannot be read")
+
+
+def _check_files(recipe: Recipe, backgrounds: list[str], features: str) -> None:
+    """Raise NotOffered where a training would soon end for want of a file, or would not look at it."""
+    named = {"name": recipe.name}
+    if recipe.text.of_background and not backgrounds:
+        raise NotOffered(_("The recipe %(name)s needs a background text: choose one below.") % named)
+    if recipe.image.of_vectors and not features:
+        raise NotOffered(
+            _("The recipe %(name)s compares vectors of images: choose their file below.") % named
+        )
+    if features and not recipe.image.of_vectors:
+        raise NotOffered(
+            _("The recipe %(name)s compares words of pictures, no vectors: choose no file of them.") % named
+        )
+
+
 def _arguments(given: QueryDict) -> dict[str, Any]:
-    """What the job is to be called with; raises NotOffered, ImportRefused, UnknownName."""
+    """What the job is to be called with; raises NotOffered, ImportRefused, UnknownName, BadRecipe."""
     corpus = corpus_named(asked(given, "corpus"))
     name, recipe = asked(given, "name"), asked(given, "recipe")
     check_name(name, "system")
@@ -134,6 +162,7 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
         unknown = [file for file in chosen if file and file not in files_of(kind)]
         if unknown:
             raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": unknown[0][:60]})
+    _check_files(recipe_of(recipe), backgrounds, asked(given, "features"))
     if backgrounds:
         arguments["background"] = [_path("background", file) for file in backgrounds]
     if asked(given, "features"):

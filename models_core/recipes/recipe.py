@@ -41,6 +41,11 @@ class Text:
     similarities: tuple[Similarity, ...] = ()
     diagonal: float = 1.0
 
+    @property
+    def of_background(self) -> bool:
+        """Whether it counts words of a background text."""
+        return "background" in self.similarities
+
 
 @dataclass(frozen=True, slots=True)
 class Image:
@@ -51,6 +56,11 @@ class Image:
 
     kernel: ImageKernelName = "pyramid"
     power: int = 2
+
+    @property
+    def of_vectors(self) -> bool:
+        """Whether it compares vectors of a feature file, not words of pictures."""
+        return self.kernel == "linear"
 
 
 @dataclass(frozen=True, slots=True)

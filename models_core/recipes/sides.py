@@ -106,18 +106,18 @@ def image_gram(image: Image, rows: Features, columns: Features, device: str = CP
 
 def check_features(image: Image, features: Features) -> None:
     """Raise BadRecipe where a kernel of words of pictures meets vectors, or the other way round."""
-    if (image.kernel == "linear") == isinstance(features, Vectors):
+    if image.of_vectors == isinstance(features, Vectors):
         return
     raise BadRecipe(
         "the image kernel 'linear' is of a feature file, which is missing; give one"
-        if image.kernel == "linear"
+        if image.of_vectors
         else f"the image kernel {image.kernel!r} is of words of pictures, not of a feature file; use 'linear'"
     )
 
 
 def check_aids(recipe: Recipe, aids: Aids) -> None:
     """Raise BadRecipe where a recipe needs a background text and has none, WordNetMissing for WordNet."""
-    if "background" in recipe.text.similarities and not aids.background:
+    if recipe.text.of_background and not aids.background:
         raise BadRecipe(f"recipe {recipe.name!r} needs a background text (BNC in print); give one")
     if "lin" in recipe.text.similarities:
         WordNet(aids.wordnet or DEBIAN_FOLDER)

@@ -14,6 +14,7 @@ from annotation.models import Job
 from evaluation.models import Run, System
 from evaluation.services.kept import folder_of
 from evaluation.web import bringing
+from models_core.recipes.table11 import TABLE_11
 from tests.evaluation.web import little
 from tests.web.staff import forms, press, said, words
 
@@ -186,6 +187,54 @@ def test_a_form_cannot_ask_for_what_its_page_does_not_offer(ada, change, says):
     form = {"name": "tri", "recipe": "TRI5", "corpus": "small", "train": "test", "held_out": "dev"}
     assert wrong(ada.post("/evaluation/train/", {**form, **change})).startswith(says)
     assert not Job.objects.exists()
+
+
+@pytest.fixture
+def files(data_dir: Path) -> None:
+    """A background text, vectors, and recipes of one's own: one of vectors, one that is no TOML."""
+    for name, text in (
+        ("background/news.txt", "A dog runs .\n"),
+        ("features/deep.npz", ""),
+        ("recipes/deep.toml", 'extends = "BoW5"\n[image]\nkernel = "linear"\n'),
+        ("recipes/torn.toml", "extends = "),
+    ):
+        file = data_dir / "sources" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"recipe": "TRI5-BNC"}, "The recipe TRI5-BNC needs a background text: choose one below."),
+        ({"recipe": "deep.toml"}, "The recipe deep compares vectors of images: choose their file below."),
+        (
+            {"recipe": "BoW5", "features": "deep.npz"},
+            "The recipe BoW5 compares words of pictures, no vectors",
+        ),
+        ({"recipe": "torn.toml"}, "recipe file"),
+    ],
+)
+def test_files_that_a_recipe_needs_are_asked_for_before_the_training(ada, files, asked, says):
+    form = {"name": "tri", "corpus": "small", "train": "test", "held_out": "dev"}
+    page = ada.post("/evaluation/train/", {**form, **asked})
+    assert wrong(page).startswith(says)
+    assert f'<option value="{asked["recipe"]}" selected>' in page.content.decode()
+    assert not Job.objects.exists()
+
+
+def test_recipes_say_which_files_they_need(ada, files):
+    page = words(ada.get("/evaluation/train/"))
+    assert (
+        "deep.toml – KCCA; text: bag-of-words of 5 captions; image: linear; needs vectors of images" in page
+    )
+    assert "torn.toml – cannot be read" in page
+    assert page.count("needs a background text") == sum(
+        "background" in r.text.similarities for r in TABLE_11.values()
+    )
+    ask = {"name": "own", "recipe": "deep.toml", "train": "test", "held_out": "dev", "features": "deep.npz"}
+    press(ada, "/evaluation/train/", "Train it", **ask)
+    assert Job.objects.get().arguments["features"].endswith("deep.npz")
 
 
 def test_a_name_that_is_taken_is_not_trained_again(ada):
