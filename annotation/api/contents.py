@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from annotation import qualification
 from annotation.hand_out import Nothing
 from annotation.leases import Lease
-from annotation.offers import Offer
+from annotation.offers import Offer, Today
 from annotation.protocol.work import MICROS
 from annotation.tasktypes import TASK_TYPES, shown_image
 from annotation.web.addresses import picture_address
@@ -52,6 +52,11 @@ def _mention(name: str) -> dict[str, Any]:
     return {"id": name, "caption": int(caption), "start": int(start), "end": int(end)}
 
 
+def done_today(done: Today) -> dict[str, Any]:
+    """What a worker has done today; `pay` in the campaign's currency."""
+    return {"answers": done.answers, "seconds": done.seconds, "pay": done.pay / MICROS}
+
+
 def offer(each: Offer) -> dict[str, Any]:
     """One line of the list of tasks."""
     pay = each.settings.pay
@@ -71,11 +76,7 @@ def offer(each: Offer) -> dict[str, Any]:
             "per_item": pay.per_item.get(each.kind, 0.0),
             "hourly": pay.hourly,
         },
-        "today": {
-            "answers": each.today.answers,
-            "seconds": each.today.seconds,
-            "pay": each.today.pay / MICROS,
-        },
+        "today": done_today(each.today),
         "nothing": each.nothing.code if each.nothing else None,
         "text": each.nothing.text if each.nothing else "",
         "again_at": moment(each.nothing.again_at) if each.nothing else None,

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from annotation import instructions, leases, qualification, submission
-from annotation.api.contents import moment, offer, task_or_nothing
+from annotation.api.contents import done_today, moment, offer, task_or_nothing
 from annotation.api.problems import Problem
 from annotation.api.requests import (
     LARGEST_ID,
@@ -22,8 +22,8 @@ from annotation.api.requests import (
     word_in,
 )
 from annotation.hand_out import Nothing
-from annotation.models import Campaign, Worker
-from annotation.offers import kinds_of, no_consent, offers
+from annotation.models import Assignment, Campaign, Worker
+from annotation.offers import kinds_of, no_consent, offers, today
 from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.protocol.trust import Refusal
@@ -95,6 +95,7 @@ def answer(request: HttpRequest, worker: int, data: dict[str, Any], assignment: 
     return {
         "repeated": receipt.repeated,
         "counted": receipt.counted,
+        "today": _today(worker, assignment) if receipt.repeated else None,
         "next": task_or_nothing(request, receipt.next) if receipt.next else None,
     }
 
@@ -112,6 +113,12 @@ def heartbeat(request: HttpRequest, worker: int, data: dict[str, Any], assignmen
     if expires is None:
         raise not_yours(_("This task is not in your hands any more."))
     return {"expires_at": moment(expires)}
+
+
+def _today(worker: int, assignment: int) -> dict[str, Any]:
+    """What the worker has done today of the assignment's kind, in its campaign."""
+    campaign, kind = Assignment.objects.values_list("campaign", "kind").get(pk=assignment)
+    return done_today(today(worker=worker, campaign=campaign, kind=kind))
 
 
 def _given(data: dict[str, Any]) -> tuple[Answer, int]:

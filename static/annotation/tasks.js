@@ -58,7 +58,7 @@ const sender = new Sender({
   },
   taken: (entry, said) => {
     if (said.counted === false) flow.notice = "needless";
-    if (said.repeated) pace.twice(entry);
+    if (said.today) pace.recount(said.today, outbox.entries);
     flow.prefetch();
   },
   refused: (entry) => pace.tookBack(entry),

@@ -69,6 +69,7 @@ def test_the_same_token_again_is_said_again_and_stored_once(ann: Program):
     first = ann.answer(task, answer="no")[1]
     status, again = ann.answer(task, answer="no")
     assert (status, again["repeated"]) == (200, True)
+    assert (first["today"], again["today"]["answers"]) == (None, 1)
     assert again["next"]["id"] == first["next"]["id"]
     assert Judgment.objects.count() == 1
 
@@ -312,7 +313,9 @@ def test_the_wrong_method_is_told_the_right_one(ann: Program, path: str):
     assert wrong.status_code == 405 and wrong["Allow"] in ("GET", "POST")
 
 
-def test_the_api_adds_one_query_to_what_the_queue_asks(work: World, ann: Program):
+def test_the_api_adds_one_query_to_what_the_queue_asks_and_to_what_came_before_the_count_of_today(
+    work: World, ann: Program
+):
     task = ann.take()
     ann.answer(task, answer="no")
     with CaptureQueriesContext(connection) as service:
@@ -321,4 +324,4 @@ def test_the_api_adds_one_query_to_what_the_queue_asks(work: World, ann: Program
         )
     with CaptureQueriesContext(connection) as api:
         assert ann.answer(task, answer="no")[1]["repeated"]
-    assert len(api) == len(service) + 1
+    assert len(api) == len(service) + 1 + 2

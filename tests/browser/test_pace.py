@@ -84,11 +84,13 @@ def test_an_answer_whose_receipt_was_lost_is_counted_once_after_a_reload(work: W
     at(page, q.COREF_LINK)
     shown(page)
     both_in_hand(page)
+    lost = []
 
     def lose(route: Route) -> None:
         if not stored(q.COREF_LINK):
             route.fetch()
         route.abort()
+        lost.append(route)
 
     page.route(ANSWERS, lose)
     moved_on(page, answer_next(page))
@@ -97,6 +99,9 @@ def test_an_answer_whose_receipt_was_lost_is_counted_once_after_a_reload(work: W
     expect(page.locator("[data-tell]")).to_contain_text("Kept in this browser: 1")
     page.reload()
     shown(page)
+    tried = len(lost)
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    eventually(page, lambda: len(lost) > tried)
     page.unroute(ANSWERS)
     page.evaluate("dispatchEvent(new Event('focus'))")
     expect(page.locator("[data-tell]")).to_be_empty()

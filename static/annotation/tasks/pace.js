@@ -27,9 +27,8 @@ export class Pace {
     Object.assign(this, { storage, key: KEY + where, said: null });
     const { day, seconds } = storage.get(this.key, { day: "", seconds: [] });
     this.seconds = day === today() ? seconds : [];
-    this.carried = new Map(kept.map(({ assignment, tries }) => [assignment, tries]));
     this.know(said);
-    for (const entry of kept) this.add(entry, 1);
+    this.addAll(kept);
   }
 
   // The first word of the server's is where the count begins: `count` and `earned` (millionths) until then,
@@ -44,6 +43,10 @@ export class Pace {
     this.earned += one * (this.each + (this.hour * seconds) / 3600);
   }
 
+  addAll(entries) {
+    for (const entry of entries) this.add(entry, 1);
+  }
+
   gave(entry) {
     this.add(entry, 1);
     if (entry.act === "answer") this.note([...this.seconds, entry.seconds].slice(-MOST));
@@ -56,9 +59,12 @@ export class Pace {
     if (entry.act === "answer") this.note(this.seconds.filter((_, n) => n !== at));
   }
 
-  // It had arrived before this page sent it for the first time: the server has counted it already.
-  twice({ assignment, ...entry }) {
-    if (this.carried.get(assignment) === entry.tries) this.add(entry, -1);
+  // An answer had arrived before, and nobody here can know whether before the count began: the server's count
+  // of now, which has it, and what is `kept`, which it has not.
+  recount({ answers, pay }, kept) {
+    if (!this.said) return;
+    Object.assign(this, { count: answers, earned: Math.round(pay * MICROS) });
+    this.addAll(kept);
   }
 
   note(seconds) {
