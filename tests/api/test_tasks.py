@@ -313,9 +313,7 @@ def test_the_wrong_method_is_told_the_right_one(ann: Program, path: str):
     assert wrong.status_code == 405 and wrong["Allow"] in ("GET", "POST")
 
 
-def test_the_api_adds_one_query_to_what_the_queue_asks_and_to_what_came_before_the_count_of_today(
-    work: World, ann: Program
-):
+def test_the_api_adds_one_query_to_the_queues_and_two_where_it_counts_today(work: World, ann: Program):
     task = ann.take()
     ann.answer(task, answer="no")
     with CaptureQueriesContext(connection) as service:
