@@ -88,9 +88,11 @@ def files_of(kind: str) -> list[str]:
 
 
 def in_words(recipe: Recipe) -> str:
-    """What a recipe is, in one line."""
+    """What a recipe is, in one line; first which files it needs, since lists cut the end."""
     text, image = recipe.text, recipe.image
     parts = [
+        *([_("needs a background text")] if text.of_background else ()),
+        *([_("needs vectors of images")] if image.of_vectors else ()),
         _("nearest neighbours") if recipe.method == "nearest-neighbour" else "KCCA",
         _("text: %(kernel)s of %(captions)d captions") % {"kernel": text.kernel, "captions": text.captions}
         if text.captions > 1
@@ -101,10 +103,6 @@ def in_words(recipe: Recipe) -> str:
     if text.similarities:
         parts.append(_("words alike by %(measures)s") % {"measures": ", ".join(text.similarities)})
     parts.append(_("image: %(kernel)s") % {"kernel": image.kernel})
-    if text.of_background:
-        parts.append(_("needs a background text"))
-    if image.of_vectors:
-        parts.append(_("needs vectors of images"))
     return "; ".join(parts)
 
 

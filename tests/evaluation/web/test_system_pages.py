@@ -226,7 +226,7 @@ def test_files_that_a_recipe_needs_are_asked_for_before_the_training(ada, files,
 def test_recipes_say_which_files_they_need(ada, files):
     page = words(ada.get("/evaluation/train/"))
     assert (
-        "deep.toml – KCCA; text: bag-of-words of 5 captions; image: linear; needs vectors of images" in page
+        "deep.toml – needs vectors of images; KCCA; text: bag-of-words of 5 captions; image: linear" in page
     )
     assert "torn.toml – cannot be read" in page
     assert page.count("needs a background text") == sum(
