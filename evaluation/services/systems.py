@@ -183,9 +183,8 @@ def train_system(
 
 def aids_of(recipes: Sequence[Recipe], sources: Sources, store: Kept) -> Aids:
     """What these recipes need of `sources`; the background text is read where one of them asks for it."""
-    asked = {name for recipe in recipes for name in recipe.text.similarities}
     wordnet = Path(sources.wordnet) if sources.wordnet else None
-    if "background" not in asked or not sources.background:
+    if not sources.background or not any(recipe.text.of_background for recipe in recipes):
         return Aids(wordnet=wordnet)
     sentences = [line.strip() for file in sources.background for _, line in lines(Path(file)) if line.strip()]
     called = " and ".join(Path(file).name for file in sources.background)

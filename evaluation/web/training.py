@@ -107,7 +107,7 @@ def in_words(recipe: Recipe) -> str:
 
 
 def _of_file(name: str) -> str:
-    """What a recipe of one's own is, or what is wrong with it."""
+    """What a recipe of one's own is, or that nothing can be read out of it."""
     try:
         return in_words(recipe_of(_path("recipes", name)))
     except BadRecipe:
@@ -118,10 +118,20 @@ def _check_files(recipe: Recipe, backgrounds: list[str], features: str) -> None:
     """Raise NotOffered where a training would soon end for want of a file, or would not look at it."""
     named = {"name": recipe.name}
     if recipe.text.of_background and not backgrounds:
-        raise NotOffered(_("The recipe %(name)s needs a background text: choose one below.") % named)
+        raise NotOffered(
+            _(
+                "The recipe %(name)s needs a background text: choose one below, "
+                "or put it into the folder sources/background."
+            )
+            % named
+        )
     if recipe.image.of_vectors and not features:
         raise NotOffered(
-            _("The recipe %(name)s compares vectors of images: choose their file below.") % named
+            _(
+                "The recipe %(name)s compares vectors of images: choose their file below, "
+                "or put it into the folder sources/features."
+            )
+            % named
         )
     if features and not recipe.image.of_vectors:
         raise NotOffered(

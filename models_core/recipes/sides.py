@@ -86,14 +86,14 @@ def image_gram(image: Image, rows: Features, columns: Features, device: str = CP
 
     Intersections are computed on `device`.
     """
-    if isinstance(rows, Vectors) and isinstance(columns, Vectors) and image.kernel == "linear":
+    if isinstance(rows, Vectors) and isinstance(columns, Vectors) and image.of_vectors:
         left, right = np.asarray(rows.values, np.float64), np.asarray(columns.values, np.float64)
         if left.shape[1] != right.shape[1]:
             raise ValueError(
                 f"features of {left.shape[1]} dimensions against {right.shape[1]}; expected the same"
             )
         return powered(unit(left) @ unit(right).T, image.power)
-    if isinstance(rows, CountedWords) and isinstance(columns, CountedWords) and image.kernel != "linear":
+    if isinstance(rows, CountedWords) and isinstance(columns, CountedWords) and not image.of_vectors:
         levels = 2 if image.kernel == "pyramid" else 0
         kernel = Intersection(levels=levels, power=image.power, device=device)
         left_shares = rows.shares(image.kernel)
@@ -149,7 +149,7 @@ def similarity_of(recipe: Recipe, words: Sequence[Words], aids: Aids, kept: Kept
         counts = Counter(word for caption in sentences for word in caption)
         return made("lin", {"wordnet": str(aids.wordnet or "")}, lambda: Lin(wordnet, counts).kernel())
     parts: list[WordKernel] = []
-    if "background" in wanted:
+    if recipe.text.of_background:
         text = digest_of([list(sentence) for sentence in aids.background])
         among = frequent(sentences)
         background = made("background", {"text": text}, lambda: distributional(aids.background, among=among))

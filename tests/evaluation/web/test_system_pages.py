@@ -206,8 +206,8 @@ def files(data_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"recipe": "TRI5-BNC"}, "The recipe TRI5-BNC needs a background text: choose one below."),
-        ({"recipe": "deep.toml"}, "The recipe deep compares vectors of images: choose their file below."),
+        ({"recipe": "TRI5-BNC"}, "The recipe TRI5-BNC needs a background text: choose one below, or put it"),
+        ({"recipe": "deep.toml"}, "The recipe deep compares vectors of images: choose their file below, or"),
         (
             {"recipe": "BoW5", "features": "deep.npz"},
             "The recipe BoW5 compares words of pictures, no vectors",
