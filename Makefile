@@ -1,7 +1,7 @@
 # `make` prints what there is. Everything runs from .venv, which is made on first use.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-slow check messages hooks clean
+.PHONY: help demo serve test test-slow test-faults check messages hooks clean
 
 # Tried in this order until one is new enough; `make PYTHON=/path/to/python demo` names another.
 PYTHONS := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11
@@ -10,7 +10,7 @@ INSTALL := .venv/bin/python -m pip install --disable-pip-version-check -c constr
 
 help: ## Print this list
 	@echo "Phrasebox: make TARGET, where TARGET is one of"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/runtime ## Captions to a dataset with a simulated crowd, then browse it (DEMO_SERVE=0: do not serve)
 	@.venv/bin/python manage.py demo
@@ -24,6 +24,9 @@ test: .venv/development ## All tests but the slow ones, on SQLite and on Postgre
 
 test-slow: .venv/development ## The slow tests, on both databases
 	@.venv/bin/python -m tests.run --slow $(ARGS)
+
+test-faults: .venv/development ## Put 60 faults into the code, one at a time: do the tests find them? (ARGS="--seed 2")
+	@.venv/bin/python -m tests.faults $(ARGS)
 
 check: .venv/development ## Style, types, who imports whom, Django's checks, missing migrations
 	.venv/bin/ruff check .

@@ -1,6 +1,6 @@
 """The whole test run: prepare the system, then the tests on SQLite, then on PostgreSQL.
 
-    python -m tests.run [--slow] [--nothing-left-out] [what pytest takes]
+    python -m tests.run [--slow] [--nothing-left-out] [--reach FOLDER] [what pytest takes]
 
 Everything runs once on the embedded SQLite; what touches the database runs once more on a
 PostgreSQL that is started for it and stopped after it. What a browser does within a page is the same on
@@ -43,6 +43,7 @@ def main() -> int:
     )
     parser.add_argument("--slow", action="store_true", help="The slow tests, instead of all others")
     parser.add_argument("--nothing-left-out", action="store_true", help="Fail where something is missing")
+    parser.add_argument("--reach", type=Path, metavar="FOLDER", help="Record there what each test runs")
     options, arguments = parser.parse_known_args()
     signal.signal(signal.SIGTERM, _interrupt)
     # Run in the background by a script, we would ignore it, and so would all that we start.
@@ -69,10 +70,12 @@ def main() -> int:
                     break
                 url = stack.enter_context(services.postgres(binaries))
                 shown = stack.enter_context(tempfile.TemporaryFile())
-                there = [*chosen, "--tell", str(told / lane), "--only-database", "--browser", taken]
+                there = [*chosen, *_reach(options.reach, lane), "--tell", str(told / lane)]
+                there += ["--only-database", "--browser", taken]
                 beside.append((lane, stack.enter_context(_running(there, url, into=shown)), shown))
             print("== on SQLite ==", flush=True)
-            here = [*chosen, "--tell", str(told / "SQLite"), "--browser", "ways" if beside else "all"]
+            here = [*chosen, *_reach(options.reach, "SQLite"), "--tell", str(told / "SQLite")]
+            here += ["--browser", "ways" if beside else "all"]
             with _running(here, None) as tests:
                 ended["SQLite"] = tests.wait()
             for lane, child, shown in beside:
@@ -86,6 +89,14 @@ def main() -> int:
     for component in missing:
         print(prepare.left_out(component))
     return 0 if fine.issuperset(ended.values()) else 1
+
+
+def _reach(folder: Path | None, lane: str) -> list[str]:
+    """What pytest takes to record a lane for `tests.faults`, where that is wanted."""
+    if folder is None:
+        return []
+    folder.mkdir(parents=True, exist_ok=True)
+    return ["-p", "tests.faults.reach", "--reach", str(folder.resolve() / lane)]
 
 
 @contextlib.contextmanager

@@ -1,0 +1,275 @@
+"""Try faults: `python -m tests.faults [--seed 1] [--number 60]`, or `make test-faults ARGS="--seed 2"`.
+
+Each fault is put into a copy of the working tree, and the tests that run the changed line follow, the
+nearest first, until one fails. What the tests run is recorded first, by one whole run of them that must
+be green; `--reach FOLDER` takes such a record made before. Exit status 0 means that every fault was
+found, save those that `harmless.py` explains.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests import prepare, services
+from tests.faults.draw import AREAS, Fault, draw, faults
+from tests.faults.harmless import HARMLESS
+from tests.faults.nearest import Reach, nearest, read_reach
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+PASSED, FAILED, NO_TESTS = 0, 1, 5  # pytest's exit statuses
+FOUND, HANGS, NOT_FOUND, EXPLAINED = "found", "found: tests hang", "NOT FOUND", "harmless"
+
+
+@dataclass(frozen=True)
+class Result:
+    fault: Fault
+    outcome: str
+    by: str  # the test that found it, and in which lane; or why it is harmless
+    tried: int  # tests chosen, over all lanes that were needed
+    seconds: float
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description="Try faults one at a time")
+    parser.add_argument("--seed", type=int, default=1, help="Which faults are drawn (1)")
+    parser.add_argument("--number", type=int, default=60, help="How many (60)")
+    parser.add_argument("--only", action="append", metavar="KEY", help="Just this fault, drawn or not")
+    parser.add_argument("--minutes", type=float, default=5.0, help="How long a fault may take (5)")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="Faults tried side by side")
+    parser.add_argument("--reach", type=Path, help="A folder that `tests.run --reach` has written")
+    parser.add_argument("--list", action="store_true", help="Print the faults and try none")
+    parser.add_argument("--out", type=Path, help="Write the table there, as Markdown")
+    options = parser.parse_args()
+    if options.only:
+        known = {fault.key: fault for area in AREAS for fault in faults(REPOSITORY, area)}
+        if unknown := set(options.only) - set(known):
+            parser.error(f"no such fault: {', '.join(sorted(unknown))}; --list prints those drawn")
+        drawn = [known[key] for key in options.only]
+    else:
+        drawn = draw(REPOSITORY, seed=options.seed, number=options.number)
+    if options.list:
+        for fault in drawn:
+            print(f"{fault.key} {fault.area}: {fault.edit.operator} in {_place(fault)}: {fault.shown}")
+        return 0
+    # As Ctrl-C: servers stop, folders go.
+    signal.signal(signal.SIGTERM, lambda number, frame: (_ for _ in ()).throw(KeyboardInterrupt()))
+    with contextlib.ExitStack() as stack:
+        folder = options.reach
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-reach-")))
+            print("First one run without a fault, to record which test runs which line.", flush=True)
+            run = [sys.executable, "-m", "tests.run", "--nothing-left-out", "--reach", str(folder)]
+            if subprocess.run(run, cwd=REPOSITORY).returncode != 0:
+                print("The tests fail as they are, so no fault was tried.")
+                return 1
+        reaches = read_reach(folder)
+        if not reaches:
+            parser.error(f"{folder} holds no record: `python -m tests.run --reach FOLDER` makes one")
+        results = _try_all(drawn, reaches, workers=options.workers, seconds=60 * options.minutes)
+    table = _table(results)
+    print(table)
+    if options.out:
+        options.out.write_text(table)
+    return 1 if any(result.outcome == NOT_FOUND for result in results) else 0
+
+
+def _try_all(drawn: list[Fault], reaches: list[Reach], *, workers: int, seconds: float) -> list[Result]:
+    waiting: queue.SimpleQueue[Fault] = queue.SimpleQueue()
+    for fault in drawn:
+        waiting.put(fault)
+    breadths = {reach.lane: reach.breadth() for reach in reaches}
+    results: dict[str, Result] = {}
+    broken: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            with _place_to_try() as place:
+                while not broken:
+                    try:
+                        fault = waiting.get_nowait()
+                    except queue.Empty:
+                        return
+                    result = place.attempt(fault, reaches, breadths, seconds)
+                    results[fault.key] = result
+                    print(f"{len(results)}/{len(drawn)} {_in_a_line(result)}", flush=True)
+        except BaseException as reason:
+            broken.append(reason)
+            raise
+
+    threads = [threading.Thread(target=work) for _ in range(workers)]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+    except KeyboardInterrupt as reason:
+        broken.append(reason)
+        for thread in threads:
+            thread.join()
+        raise
+    if broken:
+        raise broken[0]
+    return [results[fault.key] for fault in drawn]
+
+
+@contextlib.contextmanager
+def _place_to_try() -> Iterator[Place]:
+    """A copy of the working tree, and a PostgreSQL of its own where there is one."""
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-fault-")))
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=REPOSITORY,
+            capture_output=True,
+            check=True,
+        )
+        for name in filter(None, listed.stdout.decode().split("\0")):
+            if (REPOSITORY / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(REPOSITORY / name, folder / name)
+        (folder / ".venv").symlink_to(sys.prefix)
+        binaries = prepare.find("postgresql")
+        url = stack.enter_context(services.postgres(binaries)) if binaries else None
+        yield Place(folder, url)
+
+
+@dataclass
+class Place:
+    """Where faults are tried, one after the other."""
+
+    folder: Path
+    postgres: str | None
+    database_stands: bool = False
+
+    def attempt(
+        self, fault: Fault, reaches: list[Reach], breadths: dict[str, dict[str, int]], seconds: float
+    ) -> Result:
+        """Put the fault in, run the nearest tests of each lane until one fails, take the fault out."""
+        if fault.key in HARMLESS:
+            return Result(fault, EXPLAINED, HARMLESS[fault.key], 0, 0.0)
+        began, tried = time.monotonic(), 0
+        file = self.folder / fault.path
+        sound, dates = file.read_bytes(), file.stat()
+        file.write_bytes(fault.applied(sound))
+        try:
+            for reach in reaches:
+                tests = nearest(fault, reach, REPOSITORY, breadths[reach.lane])
+                left = seconds - (time.monotonic() - began)
+                if not tests or left <= 0:
+                    continue
+                tried += len(tests)
+                outcome, by = self._run(tests, on_postgres=reach.lane != "SQLite", seconds=left)
+                if outcome != NOT_FOUND:
+                    return Result(fault, outcome, f"{by} ({reach.lane})", tried, time.monotonic() - began)
+            return Result(fault, NOT_FOUND, f"{tried} tests", tried, time.monotonic() - began)
+        finally:
+            file.write_bytes(sound)
+            os.utime(file, ns=(dates.st_atime_ns, dates.st_mtime_ns))
+
+    def _run(self, tests: list[str], *, on_postgres: bool, seconds: float) -> tuple[str, str]:
+        """Whether one of `tests` fails, and which."""
+        chosen, told, printed = (self.folder / f".fault-{name}" for name in ("chosen", "told", "printed"))
+        chosen.write_text("\n".join(tests))
+        told.write_text("")
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "tests.faults.chosen"]
+        command += ["-p", "no:cacheprovider", "--nothing-left-out"]
+        command += ["--chosen", str(chosen), "--tell", str(told)]
+        environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+        # A file written twice within a second, as long as before, must not be taken for what was compiled.
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
+        environment["REAL_DATA_DIR"] = str(_real_data())
+        if on_postgres:
+            if self.postgres is None:
+                return NOT_FOUND, ""
+            environment["DATABASE_URL"] = self.postgres
+            command += ["--reuse-db", *([] if self.database_stands else ["--create-db"])]
+        command += list(dict.fromkeys(test.split("::")[0] for test in tests))
+        with printed.open("wb") as out:
+            child = subprocess.Popen(
+                command, cwd=self.folder, env=environment, stdout=out, stderr=out, start_new_session=True
+            )
+            try:
+                status = child.wait(seconds)
+            except subprocess.TimeoutExpired:
+                self.database_stands = False
+                return HANGS, _running_test(printed)
+            finally:
+                _end(child)
+        if on_postgres:
+            self.database_stands = status == PASSED
+        if status in (PASSED, NO_TESTS):
+            return NOT_FOUND, ""
+        lines = [line for line in told.read_text().splitlines() if line and not line.startswith(" ")]
+        if lines:
+            return FOUND, lines[0].split(" (")[0]
+        said = [line for line in printed.read_text(errors="replace").splitlines() if line.strip()]
+        return FOUND, f"no test starts: {said[-1][:120] if said else 'no word'}"
+
+
+def _running_test(printed: Path) -> str:
+    lines = [line for line in printed.read_text(errors="replace").splitlines() if line.strip()]
+    return f"ended after its time; printed last: {lines[-1][:80] if lines else 'nothing'}"
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End a run and whatever it has started that still runs."""
+    for number, patience in ((signal.SIGTERM, 20), (signal.SIGKILL, 20)):
+        if child.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(patience)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+
+
+def _real_data() -> Path:
+    return Path(os.environ.get("REAL_DATA_DIR") or REPOSITORY.parent / "shared" / "data")
+
+
+def _place(fault: Fault) -> str:
+    return f"{fault.path}:{fault.line} {fault.function}".strip()
+
+
+def _in_a_line(result: Result) -> str:
+    fault = result.fault
+    return (
+        f"{fault.key} {result.outcome} in {result.seconds:.0f} s: {fault.edit.operator} in {_place(fault)}: "
+        f"{fault.shown}; {result.by}"
+    )
+
+
+def _table(results: list[Result]) -> str:
+    rows = [
+        "| fault | area | kind | where | change | outcome | by | s |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for each in results:
+        shown = each.fault.shown.replace("|", "\\|")[:120]
+        where = f"{each.fault.function or 'template'} ({each.fault.path})"
+        rows.append(
+            f"| {each.fault.key} | {each.fault.area} | {each.fault.edit.operator} | {where} | `{shown}` "
+            f"| {each.outcome} | {each.by.replace('|', chr(92) + '|')} | {each.seconds:.0f} |"
+        )
+    counts = Counter(each.outcome for each in results)
+    rows.append("")
+    rows.append(", ".join(f"{outcome}: {count}" for outcome, count in counts.most_common()))
+    return "\n".join(rows) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

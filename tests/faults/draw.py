@@ -1,0 +1,150 @@
+"""Which faults are tried: as many from each area, over all operators, at random by a seed.
+
+A fault is known by its function's name and by what changes in it, not by its file or line: files may
+move, and functions within them, and a seed draws the same faults. AREAS follows such moves by hand.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.faults.operators import OPERATORS, Edit, Source, python_edits, template_edits
+
+#: Where each area's code lies. Patterns of pathlib, from the repository's root.
+AREAS: dict[str, tuple[str, ...]] = {
+    "queue": (
+        "annotation/hand_out.py",
+        "annotation/offers.py",
+        "annotation/leases/*.py",
+        "annotation/task_rows.py",
+        "annotation/image_rows.py",
+        "annotation/relevance_pages.py",
+        "annotation/standings.py",
+        "annotation/qualification.py",
+        "annotation/discard.py",
+        "annotation/sql.py",
+        "annotation/exclusive.py",
+        "annotation/jobs/*.py",
+    ),
+    "protocol": ("annotation/protocol/*.py",),
+    "metrics": (
+        "evaluation/metrics/*.py",
+        "evaluation/agreement/*.py",
+        "evaluation/significance/*.py",
+        "evaluation/pooling/*.py",
+        "evaluation/qrels.py",
+        "evaluation/scoring.py",
+    ),
+    "submission": (
+        "annotation/submission.py",
+        "annotation/refold.py",
+        "annotation/rebuild.py",
+        "annotation/answered.py",
+        "annotation/reviewing.py",
+        "evaluation/services/judgments.py",
+        "evaluation/services/qrels.py",
+        "evaluation/services/runs.py",
+        "evaluation/services/collecting.py",
+    ),
+    "web": (
+        "annotation/web/*.py",
+        "annotation/api/*.py",
+        "annotation/crowd/*.py",
+        "evaluation/web/*.py",
+        "templates/**/*.html",
+    ),
+    "formats": (
+        "annotation/formats/*.py",
+        "annotation/intake.py",
+        "annotation/export.py",
+        "evaluation/formats/*.py",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One edit of one file. `function` is empty for a template."""
+
+    key: str  # what it is known by, hexadecimal
+    area: str
+    path: str  # from the repository's root
+    line: int
+    function: str
+    edit: Edit
+    old: str
+
+    @property
+    def shown(self) -> str:
+        """The change in one line, for a table."""
+        return f"{' '.join(self.old.split())} -> {' '.join(self.edit.new.split()) or '(nothing)'}"
+
+    def applied(self, text: bytes) -> bytes:
+        return text[: self.edit.start] + self.edit.new.encode() + text[self.edit.end :]
+
+
+def faults(repository: Path, area: str) -> Iterator[Fault]:
+    """Every fault that an area can have. ValueError where a pattern of the area fits no file."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    for pattern in AREAS[area]:
+        files = sorted(repository.glob(pattern))
+        if not files:
+            raise ValueError(f"AREAS in tests/faults/draw.py: no file is {pattern}, of the area {area}")
+        for file in files:
+            text = file.read_bytes()
+            source = Source(text)
+            found = python_edits(text) if file.suffix == ".py" else (("", e) for e in template_edits(text))
+            for function, edit in found:
+                old = text[edit.start : edit.end].decode()
+                what = (function or file.name, edit.operator, old, edit.new)
+                seen[what] += 1
+                key = hashlib.sha256("\0".join((*what, str(seen[what]))).encode()).hexdigest()[:10]
+                path = file.relative_to(repository).as_posix()
+                yield Fault(key, area, path, source.line(edit.start), function, edit, old)
+
+
+def draw(repository: Path, *, seed: int, number: int) -> list[Fault]:
+    """`number` faults, as many from each area, by operators in turn, no two of one function."""
+    chosen: list[Fault] = []
+    for place, area in enumerate(AREAS):
+        share = number // len(AREAS) + (place < number % len(AREAS))
+        chosen += _of_area(repository, list(faults(repository, area)), seed, share)
+    return chosen
+
+
+def _of_area(repository: Path, all_: list[Fault], seed: int, share: int) -> list[Fault]:
+    waiting: dict[str, list[Fault]] = defaultdict(list)
+    for fault in sorted(all_, key=lambda fault: _lot(seed, fault), reverse=True):
+        waiting[fault.edit.operator].append(fault)
+    taken: list[Fault] = []
+    functions: set[tuple[str, str]] = set()
+    while len(taken) < share and any(waiting.values()):
+        for operator in OPERATORS:
+            while len(taken) < share and waiting[operator]:
+                fault = waiting[operator].pop()
+                place = (fault.path, fault.function)
+                if place not in functions and _parses(fault, repository):
+                    functions.add(place)
+                    taken.append(fault)
+                    break
+    return taken
+
+
+def _lot(seed: int, fault: Fault) -> str:
+    return hashlib.sha256(f"{seed} {fault.key}".encode()).hexdigest()
+
+
+def _parses(fault: Fault, repository: Path) -> bool:
+    """Whether the file with the fault is still a program."""
+    if not fault.function:
+        return True
+    try:
+        ast.parse(fault.applied((repository / fault.path).read_bytes()))
+    except SyntaxError:
+        return False
+    return True
