@@ -29,6 +29,8 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
 # matplotlib remembers which fonts there are, and would do so in a home that a server need not have.
 os.environ.setdefault("MPLCONFIGDIR", str(DATA_DIR / "matplotlib"))
+# numba keeps what it has compiled, and would do so beside the code, where a server need not be let write.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(DATA_DIR / "numba"))
 PRODUCTION = _one_of("PHRASEBOX_ENV", ("development", "production")) == "production"
 
 # Who may talk to us, and what we are keyed with ------------------------------------------------

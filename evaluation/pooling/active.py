@@ -29,7 +29,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.stats import kendalltau
 
 from annotation.registry import Registry
 from evaluation.pooling.pools import ANNOTATION, BadPool, Integers, Pool, Shortlist, among
@@ -227,6 +226,8 @@ def tau_b(first: NDArray[np.float64], second: NDArray[np.float64], *, orderless:
     """Kendall's tau-b of two rankings; 0 where one has no order, `orderless` where neither has."""
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return orderless if np.ptp(first) == np.ptp(second) else 0.0
+    from scipy.stats import kendalltau  # takes a second to import, which few processes need
+
     return float(kendalltau(first, second).statistic)
 
 

@@ -17,7 +17,6 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from evaluation.significance.pairing import paired
 
@@ -54,6 +53,8 @@ def _p(b: int, c: int, method: Method) -> float:
     number, fewer = b + c, min(b, c)
     if not number:
         return 1.0
+    from scipy import stats  # takes a second to import, which few processes need
+
     if method in ("chi-square", "corrected"):
         distance = max(abs(b - c) - (method == "corrected"), 0)
         return float(stats.chi2.sf(distance**2 / number, 1))

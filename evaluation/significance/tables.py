@@ -15,7 +15,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from evaluation.agreement.estimates import Estimate
 
@@ -27,6 +26,8 @@ def spearman(first: ArrayLike, second: ArrayLike) -> Estimate:
     one, other, reason = _columns(first, second)
     if reason:
         return Estimate(None, len(one), reason)
+    from scipy import stats  # takes a second to import, which few processes need
+
     return Estimate(float(stats.spearmanr(one, other).statistic), len(one))
 
 
@@ -35,6 +36,8 @@ def kendall(first: ArrayLike, second: ArrayLike, *, variant: Literal["b", "c"] =
     one, other, reason = _columns(first, second)
     if reason:
         return Estimate(None, len(one), reason)
+    from scipy import stats
+
     return Estimate(float(stats.kendalltau(one, other, variant=variant).statistic), len(one))
 
 

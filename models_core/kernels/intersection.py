@@ -172,7 +172,7 @@ def _padded(vectors: Singles) -> Singles:
     return np.ascontiguousarray(np.pad(vectors, ((0, missing), (0, 0))) if missing else vectors)
 
 
-@njit(nogil=True, fastmath={"reassoc", "nnan", "nsz"})
+@njit(nogil=True, cache=True, fastmath={"reassoc", "nnan", "nsz"})
 def _add_minima(a, b, found):  # type: ignore[no-untyped-def]
     """found[i, j] += sum of min(a[i], b[j]); both have a multiple of four rows."""
     for first in range(0, a.shape[1], _DIMENSIONS):

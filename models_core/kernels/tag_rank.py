@@ -190,7 +190,7 @@ def _mean_distance(ranks: Sequence[Ranks], which: int) -> float:
     return (2 * len(ranks) * total - 4 * shared) / pairs if pairs else 0.0
 
 
-@njit(nogil=True)
+@njit(nogil=True, cache=True)
 def _respond(  # type: ignore[no-untyped-def]
     top, end, words, values, sums, starts, items, _words, _values, other_sums, _starts, other_items,
     word_starts, posted, posted_values, absolute_scale, relative_scale, same, gram,

@@ -192,7 +192,7 @@ def _fill(gram: Floats, left: _Captions, tile: _Tile, weighted: Floats, weight: 
     )  # fmt: skip
 
 
-@njit(nogil=True)
+@njit(nogil=True, cache=True)
 def _table(weighted, words, rare, weight):  # type: ignore[no-untyped-def]
     """W of every known word, every rare word of the tile, and of none, with the tile's words.
 
@@ -215,7 +215,7 @@ def _table(weighted, words, rare, weight):  # type: ignore[no-untyped-def]
     return table
 
 
-@njit(nogil=True)
+@njit(nogil=True, cache=True)
 def _respond(  # type: ignore[no-untyped-def]
     words, before, starts, item_starts, row_of, table, tile_before, tile_repeats, items, used, gram
 ):
@@ -277,7 +277,7 @@ def _respond(  # type: ignore[no-untyped-def]
             gram[item, items[lane]] += total[lane]
 
 
-@njit(nogil=True)
+@njit(nogil=True, cache=True)
 def _respond_to_itself(words, before, starts, item_starts, kappa, weight):  # type: ignore[no-untyped-def]
     """K(x, x) of each item, one pair of captions at a time."""
     own = np.zeros(len(item_starts) - 1)
