@@ -19,10 +19,10 @@ serve: .venv/runtime ## Serve what is there at http://127.0.0.1:8000
 	@.venv/bin/python manage.py migrate --verbosity 0
 	@.venv/bin/python manage.py serve
 
-test: .venv/development ## All tests but the slow ones, on SQLite and on PostgreSQL (ARGS=... goes to pytest)
+test: .venv/development ## All tests but the slow ones, on SQLite and PostgreSQL side by side (ARGS=... goes to pytest)
 	@.venv/bin/python -m tests.run $(ARGS)
 
-test-slow: .venv/development ## The slow tests, on both databases
+test-slow: .venv/development ## The slow tests too, everything on both databases, with more examples: about an hour
 	@.venv/bin/python -m tests.run --slow $(ARGS)
 
 test-faults: .venv/development ## Put 60 faults into the code, one at a time: do the tests find them? (ARGS="--seed 2")

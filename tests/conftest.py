@@ -12,7 +12,7 @@ import shutil
 import signal
 import tempfile
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ import hypothesis
 import pytest
 from django.test import TransactionTestCase
 
-from tests import emptying, prepare, services
+from tests import emptying, lanes, prepare, services
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -34,17 +34,21 @@ SCRATCH = Path(tempfile.mkdtemp(prefix="phrasebox-tests-"))
 for name in ("PHRASEBOX_ENV", "SECRET_KEY", "DEBUG", "ALLOWED_HOSTS", "HTTPS", "STATIC_ROOT", "REDIS_URL"):
     os.environ.pop(name, None)
 os.environ["DATA_DIR"] = str(SCRATCH / "data")
+# What libraries make once and keep: compiled kernels, the list of fonts. It outlives a run's own folder.
+KEPT = Path.home() / ".cache" / "phrasebox-tests"
+os.environ["MPLCONFIGDIR"] = str(KEPT / "matplotlib")
+os.environ["NUMBA_CACHE_DIR"] = str(KEPT / "numba")
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
 
 # Machines differ and are shared; how long an example takes is no property of the code. A run that decides
 # whether a change is taken tries the same examples every time; whoever works on the code tries new ones.
 hypothesis.settings.register_profile(
-    "phrasebox", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "phrasebox", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], max_examples=25
 )
-hypothesis.settings.register_profile(
-    "phrasebox-again", hypothesis.settings.get_profile("phrasebox"), derandomize=True
-)
+_usual = hypothesis.settings.get_profile("phrasebox")
+hypothesis.settings.register_profile("phrasebox-again", _usual, derandomize=True)
+hypothesis.settings.register_profile("phrasebox-thorough", _usual, max_examples=200)
 hypothesis.settings.load_profile("phrasebox")
 
 #: How much of a failure's message is told at the very end of a run, in characters.
@@ -73,22 +77,12 @@ CHROMIUM_FLAGS = [
 ]
 
 
-#: Tests in a browser, and those of them that go through the pages: what the others try is the page alone.
-BROWSER = Path(__file__).resolve().parent / "browser"
-THE_WAYS = ("test_outbox.py", "test_pages.py", "test_readme.py", "test_tasks.py")
-
-#: Whether a test is taken, by whether it is in a browser, and its file's name.
-BROWSERS: dict[str, Callable[[bool, str], bool]] = {
-    "all": lambda browser, file: True,
-    "ways": lambda browser, file: not browser or file in THE_WAYS,
-    "none": lambda browser, file: not browser,
-    "only": lambda browser, file: browser,
-}
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """SIGTERM ends a run as Ctrl-C does: fixtures are torn down, servers stopped, folders removed."""
-    if config.getoption("--nothing-left-out"):
+    if config.getoption("--thorough"):
+        hypothesis.settings.load_profile("phrasebox-thorough")
+        os.environ["PHRASEBOX_THOROUGH"] = "1"
+    elif config.getoption("--nothing-left-out"):
         hypothesis.settings.load_profile("phrasebox-again")
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -99,13 +93,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--only-database", action="store_true", help="Leave out tests that use no database")
-    parser.addoption(
-        "--browser",
-        choices=BROWSERS,
-        default="all",
-        help="Which tests in a browser to take: ways leaves out what it does within a page",
-    )
+    parser.addoption("--lane", choices=lanes.LANES, help="Only what runs in this lane; see tests/lanes.py")
+    parser.addoption("--thorough", action="store_true", help="More examples, every look, all in every lane")
     parser.addoption(
         "--nothing-left-out",
         action="store_true",
@@ -115,21 +104,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Files that this run takes nothing of are not even read, which takes as long as many a test."""
-    if collection_path.suffix != ".py":
+    """Files that a lane takes nothing of are not even read, which takes as long as many a test."""
+    lane, file = config.getoption("--lane"), _name_of(collection_path)
+    if lane is None or config.getoption("--thorough") or not collection_path.name.startswith("test_"):
         return None
-    takes = BROWSERS[config.getoption("--browser")]
-    return True if not takes(collection_path.parent == BROWSER, collection_path.name) else None
+    return True if lane not in lanes.lanes_of(file) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     chosen = [item for item in items if _means_something(item)]
-    if config.getoption("--only-database"):
-        chosen = [item for item in chosen if _uses_database(item)]
-    takes = BROWSERS[config.getoption("--browser")]
-    chosen = [item for item in chosen if takes(item.path.parent == BROWSER, item.path.name)]
+    if config.getoption("--lane") == lanes.POSTGRESQL:
+        # What uses no database runs on one of the two.
+        both = config.getoption("--thorough")
+        chosen = [
+            item
+            for item in chosen
+            if _uses_database(item) or not (both or lanes.SQLITE in lanes.lanes_of(_name_of(item.path)))
+        ]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
     items[:] = chosen
+
+
+def _name_of(file: Path) -> str:
+    return file.relative_to(REPOSITORY).as_posix() if file.is_relative_to(REPOSITORY) else file.name
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

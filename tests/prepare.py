@@ -69,7 +69,13 @@ def redis_server() -> Path | None:
 @functools.cache
 def chromium() -> Path | None:
     """A Chromium that runs. Ubuntu's package of that name may be a stub for a snap, hence the trial."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    names = (
+        "chromium-headless-shell",
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+        "google-chrome-stable",
+    )
     paths = [path for path in map(shutil.which, names) if path]
     paths += map(str, Path.home().glob(".cache/ms-playwright/chromium-*/chrome-linux*/chrome"))
     return next((Path(path) for path in paths if re.search(r"\d+\.\d+", _says(path, "--version"))), None)

@@ -1,13 +1,13 @@
-"""The whole test run: prepare the system, then the tests on SQLite, then on PostgreSQL.
+"""The whole test run: prepare the system, then two lanes side by side, on SQLite and on PostgreSQL.
 
-    python -m tests.run [--slow] [--nothing-left-out] [--reach FOLDER] [what pytest takes]
+    python -m tests.run [--slow] [--nothing-left-out] [--record] [--reach FOLDER] [what pytest takes]
 
-Everything runs once on the embedded SQLite; what touches the database runs once more on a
-PostgreSQL that is started for it and stopped after it. What a browser does within a page is the same on
-both: where there is a PostgreSQL, that runs there alone, and since it mostly waits for the browser, in a
-lane of its own. The lanes run side by side, each with its own server; what the others print is shown when
-SQLite's tests are over, and at the end once more which tests failed. Exit status 0 means that all ran
-and passed, save what was announced as left out; `--nothing-left-out` allows no such thing.
+Which test runs in which lane stands in `tests/lanes.py`: what speaks SQL of its own runs on both databases,
+everything else on one, so that both cores have as much to do. The lanes' servers are started for them and
+stopped after them. What PostgreSQL's lane prints is shown when SQLite's is over; at the end follow what the
+run took, beside what was recorded (`tests/cost.py`), and once more which tests failed. `--slow` runs the
+slow tests too, everything on both databases, with more examples and in every look. Exit status 0 means that
+all ran and passed, save what was announced as left out; `--nothing-left-out` allows no such thing.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from tests import prepare, services
+from tests import cost, prepare, services
+from tests.lanes import POSTGRESQL, SQLITE
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PASSED, NO_TESTS_COLLECTED = 0, 5  # pytest's exit statuses
-#: What runs on PostgreSQL, side by side, and which of the tests in a browser each takes.
-LANES = {"PostgreSQL": "none", "PostgreSQL, in a browser": "only"}
 WORDS = {PASSED: "passed", NO_TESTS_COLLECTED: "no such test"}
 INTERRUPTED = 130
 
@@ -41,8 +40,9 @@ def main() -> int:
         description="Run the tests on SQLite and PostgreSQL",
         allow_abbrev=False,
     )
-    parser.add_argument("--slow", action="store_true", help="The slow tests, instead of all others")
+    parser.add_argument("--slow", action="store_true", help="The slow tests too, and all on both databases")
     parser.add_argument("--nothing-left-out", action="store_true", help="Fail where something is missing")
+    parser.add_argument("--record", action="store_true", help="Record what each test costs")
     parser.add_argument("--reach", type=Path, metavar="FOLDER", help="Record there what each test runs")
     options, arguments = parser.parse_known_args()
     signal.signal(signal.SIGTERM, _interrupt)
@@ -53,35 +53,44 @@ def main() -> int:
     if missing and options.nothing_left_out:
         print("Nothing may be left out, so nothing was run.")
         return 1
-    chosen = ["-m", "slow" if options.slow else "not slow", *arguments]
+    chosen = ["--thorough"] if options.slow else ["-m", "not slow"]
+    chosen += arguments
     if options.nothing_left_out:
         chosen.append("--nothing-left-out")
-
-    fine = {PASSED, NO_TESTS_COLLECTED} if options.slow or arguments else {PASSED}
+    fine = {PASSED, NO_TESTS_COLLECTED} if arguments else {PASSED}
 
     binaries = prepare.find("postgresql")
     ended: dict[str, int] = {}
     try:
         with contextlib.ExitStack() as stack:
-            told = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-told-")))
-            beside = []
-            for lane, taken in LANES.items():
-                if binaries is None:
-                    break
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-told-")))
+            told, costs = folder / "told", folder / "costs"
+            told.mkdir()
+            costs.mkdir()
+
+            def lane(name: str) -> list[str]:
+                given = [*chosen, "--tell", str(told / name), "-p", "tests.cost", "--cost", str(costs / name)]
+                if binaries is not None:
+                    given += ["--lane", name]
+                if options.reach is not None:
+                    options.reach.mkdir(parents=True, exist_ok=True)
+                    given += ["-p", "tests.faults.reach", "--reach", str(options.reach.resolve() / name)]
+                return given
+
+            beside = None
+            if binaries is not None:
                 url = stack.enter_context(services.postgres(binaries))
                 shown = stack.enter_context(tempfile.TemporaryFile())
-                there = [*chosen, *_reach(options.reach, lane), "--tell", str(told / lane)]
-                there += ["--only-database", "--browser", taken]
-                beside.append((lane, stack.enter_context(_running(there, url, into=shown)), shown))
-            print("== on SQLite ==", flush=True)
-            here = [*chosen, *_reach(options.reach, "SQLite"), "--tell", str(told / "SQLite")]
-            here += ["--browser", "ways" if beside else "all"]
-            with _running(here, None) as tests:
-                ended["SQLite"] = tests.wait()
-            for lane, child, shown in beside:
-                print(f"== on {lane}, what uses the database ==", flush=True)
-                ended[lane] = _shown(child, shown)
-            _tell(told)
+                beside = stack.enter_context(_running(lane(POSTGRESQL), url, into=shown))
+            print(f"== on {SQLITE} ==", flush=True)
+            with _running(lane(SQLITE), None) as tests:
+                ended[SQLITE] = tests.wait()
+            if beside is not None:
+                print(f"== on {POSTGRESQL} ==", flush=True)
+                ended[POSTGRESQL] = _shown(beside, shown)
+            _tell(told, costs)
+            if options.record and fine.issuperset(ended.values()):
+                cost.record(cost.read(costs))
     except KeyboardInterrupt:
         return INTERRUPTED
     for database, status in ended.items():
@@ -89,14 +98,6 @@ def main() -> int:
     for component in missing:
         print(prepare.left_out(component))
     return 0 if fine.issuperset(ended.values()) else 1
-
-
-def _reach(folder: Path | None, lane: str) -> list[str]:
-    """What pytest takes to record a lane for `tests.faults`, where that is wanted."""
-    if folder is None:
-        return []
-    folder.mkdir(parents=True, exist_ok=True)
-    return ["-p", "tests.faults.reach", "--reach", str(folder.resolve() / lane)]
 
 
 @contextlib.contextmanager
@@ -139,11 +140,13 @@ def _shown(child: subprocess.Popen[bytes], written: IO[bytes]) -> int:
             time.sleep(0.5)
 
 
-def _tell(folder: Path) -> None:
-    """Print once more what failed: of two long lists, the end of the second is all that one sees."""
-    for file in sorted(folder.iterdir()):
-        if failures := file.read_text():
-            print(f"== failed on {file.name} ==\n{failures}", end="")
+def _tell(failures: Path, costs: Path) -> None:
+    """Print what the run took, and once more what failed: the end of a long list is all that one sees."""
+    for line in cost.told(cost.read(costs)):
+        print(line)
+    for file in sorted(failures.iterdir()):
+        if said := file.read_text():
+            print(f"== failed on {file.name} ==\n{said}", end="")
 
 
 class Terminated(KeyboardInterrupt):

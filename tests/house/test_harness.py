@@ -172,27 +172,33 @@ def test_only_absent_real_data_may_leave_a_test_out(tmp_path: Path) -> None:
     assert child.returncode == 0
 
 
-def test_the_second_run_takes_what_uses_the_database(tmp_path: Path) -> None:
-    (tmp_path / "test_kinds.py").write_text(
-        textwrap.dedent(
-            """
-            import pytest
-            def test_pure(): pass
-            def test_fixture(db): pass
-            def test_server(transactional_db): pass
-            @pytest.mark.django_db
-            def test_marked(): pass
-            @pytest.mark.django_db
-            @pytest.mark.only_on("nobody's")
-            def test_of_a_database_that_nobody_has(): pass
-            """
-        )
-    )
-    child = pytest_on(tmp_path, "--only-database", "--collect-only", "-q")
-    names = [
-        line.split("::")[1] for line in child.communicate(timeout=PATIENCE)[0].splitlines() if "::" in line
+KINDS = """
+import pytest
+def test_pure(): pass
+def test_fixture(db): pass
+def test_server(transactional_db): pass
+@pytest.mark.django_db
+def test_marked(): pass
+@pytest.mark.django_db
+@pytest.mark.only_on("nobody's")
+def test_of_a_database_that_nobody_has(): pass
+"""
+
+
+def test_a_thorough_run_takes_what_uses_the_database_in_postgresqls_lane_too(tmp_path: Path) -> None:
+    (tmp_path / "test_kinds.py").write_text(KINDS)
+    assert collected(tmp_path, "--thorough", "--lane", "PostgreSQL") == [
+        "test_fixture",
+        "test_marked",
+        "test_server",
     ]
-    assert sorted(names) == ["test_fixture", "test_marked", "test_server"]
+    assert "test_pure" in collected(tmp_path, "--thorough", "--lane", "SQLite")
+
+
+def collected(folder: Path, *arguments: str) -> list[str]:
+    """The names of the tests in `folder` that a run would take, sorted."""
+    said = pytest_on(folder, *arguments, "--collect-only", "-q").communicate(timeout=PATIENCE)[0]
+    return sorted(line.split("::")[1] for line in said.splitlines() if "::" in line)
 
 
 FAILS = """

@@ -1,0 +1,97 @@
+"""Two lanes that have as much to do, none of which leaves a test out, and what a run says of its cost."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import cost, lanes
+from tests.cost import Cost, LaneCost
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+FILES = [file.relative_to(REPOSITORY).as_posix() for file in (REPOSITORY / "tests").rglob("test_*.py")]
+
+
+def test_every_file_runs_in_some_lane() -> None:
+    assert FILES and {file for file in FILES if not lanes.lanes_of(file)} == set()
+
+
+def test_every_folder_and_file_that_is_given_a_lane_is_there() -> None:
+    given = (*lanes.BOTH, *lanes.ANYWHERE)
+    assert [place for place in given if not any(file.startswith(place) for file in FILES)] == []
+    assert [p for p in given if sum(p != q and p.startswith(q) for q in given)] == []
+
+
+def test_what_means_something_on_one_database_alone_lies_where_both_lanes_look() -> None:
+    pattern = re.compile(r"mark\.only_on\(.(sqlite|postgresql)|installation: Deliver[y]")
+    marked = [file for file in FILES if pattern.search((REPOSITORY / file).read_text())]
+    assert marked and [file for file in marked if lanes.lanes_of(file) != lanes.LANES] == []
+
+
+def test_lanes_have_as_much_to_do_as_can_be() -> None:
+    seconds = {"tests/protocol/test_a.py": 5, "tests/sample/test_b.py": 4, "tests/formats/test_c.py": 3}
+    pure = {file: {"SQLite": [1.0, own]} for file, own in seconds.items()}
+    fixed = {"tests/queue/test_x.py": {"SQLite": [9.0, 2.0], "PostgreSQL": [9.0, 6.0]}}
+    found = lanes.balanced([*pure, *fixed, "tests/protocol/test_new.py"], {**pure, **fixed})
+    assert [found[file] for file in pure] == ["SQLite", "PostgreSQL", "SQLite"]
+    assert set(found) == {*pure, "tests/protocol/test_new.py"}
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    file = tmp_path / "recorded.json"
+    monkeypatch.setattr(cost, "RECORDED", file)
+    return file
+
+
+def lane(**cpu: float) -> dict[str, LaneCost]:
+    cases = {f"tests/a/test_b.py::{name}": Cost(seconds, 2 * seconds) for name, seconds in cpu.items()}
+    return {"SQLite": LaneCost(Cost(10.0, 20.0), cases)}
+
+
+def test_what_was_recorded_is_told_beside_what_a_run_took(recorded: Path) -> None:
+    cost.record(lane(dear=3.0, cheap=0.1))
+    kept = json.loads(recorded.read_text())
+    assert list(kept["cases"]) == ["tests/a/test_b.py::dear"]
+    assert kept["files"] == {"tests/a/test_b.py": {"SQLite": [3.1, 6.2]}}
+    said = list(cost.told(lane(dear=4.4, cheap=0.1)))
+    assert "SQLite: 20.0 s, CPU 10.0 s, 2 cases (20.0 s, CPU 10.0 s, 2 cases)" in said
+    assert "  8.8 s, CPU 4.4 s (6.0 s, CPU 3.0 s): tests/a/test_b.py::dear (SQLite)" in said
+    assert not [line for line in said if line.startswith("Dearer")]
+
+
+@pytest.mark.parametrize(
+    ("now", "named"),
+    [
+        ({"dear": 4.6}, ["dear"]),  # more than half as much again
+        ({"dear": 4.4}, []),
+        ({"cheap": 0.7}, []),  # little, even if it was less
+        ({"cheap": 0.8}, ["cheap"]),
+        ({"new": 1.0}, ["new"]),  # of a file that is known
+    ],
+)
+def test_a_case_that_takes_more_than_half_as_much_again_is_named(
+    recorded: Path, now: dict[str, float], named: list[str]
+) -> None:
+    cost.record(lane(dear=3.0, cheap=0.1))
+    said = "\n".join(cost.told(lane(**now)))
+    found = re.findall(r"::(\w+) ", said.partition("Dearer")[2])
+    assert found == named
+
+
+def test_ten_of_the_slowest_are_told(recorded: Path) -> None:
+    said = list(cost.told(lane(**{f"t{n:02}": n / 10 for n in range(15)})))
+    places = [line.split("::")[1] for line in said if line.startswith("  ")]
+    assert places == [f"t{n:02} (SQLite)" for n in range(14, 4, -1)]
+
+
+def test_what_a_child_computes_counts() -> None:
+    before = cost.now()
+    subprocess.run([sys.executable, "-c", "sum(range(10**7))"], check=True)
+    took = cost.now() - before
+    assert took.cpu >= 0.05 and took.wall >= took.cpu / 4

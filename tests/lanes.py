@@ -1,0 +1,93 @@
+"""Which tests run on which database: two lanes side by side, SQLite and PostgreSQL, one for each core.
+
+What speaks SQL of its own, takes locks, or relies on constraints and transactions runs on both. Everything
+else that uses the database runs on SQLite. What uses no database, and what is about browsers, runs where
+there is time, by what it was recorded to cost (`tests/cost.py`). A thorough run (`make test-slow`) takes
+all on both.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests import cost
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
+LANES = (SQLITE, POSTGRESQL)
+
+#: Folders and files whose tests of the database run on both.
+BOTH = (
+    "tests/campaigns/",
+    "tests/evaluation/database/test_batch_jobs.py",
+    "tests/evaluation/database/test_freezing.py",
+    "tests/evaluation/database/test_waves.py",
+    "tests/evaluation/rounds/",
+    "tests/house/test_emptying.py",
+    "tests/intake/",
+    "tests/jobs/",
+    "tests/queue/",
+    "tests/rehearsal/",
+    "tests/review/",
+    "tests/running/",
+    "tests/trust/",
+)
+#: What uses no database, or is the same on either: what a browser does.
+ANYWHERE = (
+    "tests/browser/",
+    "tests/evaluation/agreement/",
+    "tests/evaluation/figures/",
+    "tests/evaluation/formats/",
+    "tests/evaluation/metrics/",
+    "tests/evaluation/pooling/",
+    "tests/evaluation/ranking/",
+    "tests/evaluation/reporting/",
+    "tests/evaluation/reproduction/",
+    "tests/evaluation/significance/",
+    "tests/formats/",
+    "tests/models_core/",
+    "tests/protocol/",
+    "tests/sample/",
+    "tests/simulation/",
+)
+
+
+def lanes_of(file: str) -> tuple[str, ...]:
+    """The lanes in which something of a file runs, given by its path from the repository's root."""
+    if file.startswith(BOTH):
+        return LANES
+    if file.startswith(ANYWHERE):
+        return (_balanced()[file],)
+    return (SQLITE,)
+
+
+@functools.cache
+def _balanced() -> Mapping[str, str]:
+    """The lane of each file of `ANYWHERE`."""
+    files = [file.relative_to(REPOSITORY).as_posix() for file in (REPOSITORY / "tests").rglob("test_*.py")]
+    return balanced(files, cost.recorded()["files"])
+
+
+def balanced(files: Iterable[str], costs: Mapping[str, Any]) -> Mapping[str, str]:
+    """The dearest file first, each to the lane that has less to do by then.
+
+    `costs` is, by file and lane, [seconds of CPU, seconds by the clock]. What was never recorded counts
+    as nothing.
+    """
+    busy = dict.fromkeys(LANES, 0.0)
+    movable = []
+    for file in sorted(files):
+        if file.startswith(ANYWHERE):
+            movable.append((max((own[1] for own in costs.get(file, {}).values()), default=0.0), file))
+        else:
+            for lane in lanes_of(file):
+                busy[lane] += costs.get(file, {}).get(lane, (0.0, 0.0))[1]
+    found = {}
+    for seconds, file in sorted(movable, reverse=True):
+        lane = min(LANES, key=lambda lane: busy[lane])
+        found[file] = lane
+        busy[lane] += seconds
+    return found
