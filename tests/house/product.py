@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -15,6 +19,7 @@ from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
 
+from tests import launcher
 from tests.services import free_port
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -35,14 +40,29 @@ def environment(folder: Path, given: Mapping[str, str]) -> dict[str, str]:
     return {**base, **given}
 
 
-def manage(folder: Path, *arguments: str, **given: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(REPOSITORY / "manage.py"), *arguments],
-        env=environment(folder, given),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+def manage(
+    folder: Path, *arguments: str, fresh: object = False, **given: str
+) -> subprocess.CompletedProcess[str]:
+    """`manage.py` with these arguments, to its end; `fresh` begins from nothing (tests/launcher.py)."""
+    command = [sys.executable, str(REPOSITORY / "manage.py"), *arguments]
+    return launcher.run(command, env=environment(folder, given), timeout=PATIENCE, fresh=bool(fresh))
+
+
+def migrated(folder: Path) -> None:
+    """What `manage.py migrate` leaves in `folder`, on SQLite: done once, and copied."""
+    data = folder / "data"
+    data.mkdir(exist_ok=True)
+    shutil.copy(_migrated(), data / "phrasebox.sqlite3")
+
+
+@functools.cache
+def _migrated() -> Path:
+    """An empty database with all tables."""
+    folder = Path(tempfile.mkdtemp(prefix="phrasebox-migrated-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    done = manage(folder, "migrate", "--verbosity", "0")
+    assert done.returncode == 0, done.stderr
+    return folder / "data" / "phrasebox.sqlite3"
 
 
 @dataclass
@@ -61,7 +81,7 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 class Server:
     """A running `manage.py serve`."""
 
-    process: subprocess.Popen[str]
+    process: launcher.Process | subprocess.Popen[str]
     port: int
 
     def get(self, path: str, **headers: str) -> Answer:
@@ -82,15 +102,17 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(folder: Path, *arguments: str, port: int | None = None, **given: str) -> Iterator[Server]:
+def serving(
+    folder: Path, *arguments: str, port: int | None = None, fresh: object = False, **given: str
+) -> Iterator[Server]:
     """`manage.py serve` on a free port, or on `port`, from its first answer on."""
     port = port or free_port()
-    process = subprocess.Popen(
+    process = launcher.start(
         [sys.executable, str(REPOSITORY / "manage.py"), "serve", "--port", str(port), *arguments],
         env=environment(folder, given),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        fresh=bool(fresh),
     )
     server = Server(process, port)
     try:

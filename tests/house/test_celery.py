@@ -13,7 +13,8 @@ from celery import Celery
 from django.conf import settings
 
 from config.celery import app
-from tests.house.product import PATIENCE, REPOSITORY, environment
+from tests import launcher
+from tests.house.product import PATIENCE, environment
 
 WORKER = [
     sys.executable,
@@ -27,23 +28,26 @@ WORKER = [
     "--without-mingle",
 ]
 
+Running = launcher.Process | subprocess.Popen[str]
+
 
 @pytest.fixture
-def worker(tmp_path: Path, redis_url: str) -> Iterator[subprocess.Popen[bytes]]:
+def worker(tmp_path: Path, redis_url: str) -> Iterator[Running]:
     with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen(
+        # Nothing is loaded beforehand here: what `celery worker` does by itself is what is tried.
+        process = launcher.start(
             [*WORKER, "--hostname", "answering@here"],
-            cwd=REPOSITORY,
             env=environment(tmp_path, {"REDIS_URL": redis_url}),
             stdout=log,
             stderr=log,
+            fresh=True,
         )
     yield process
     process.terminate()
     process.wait(timeout=PATIENCE)
 
 
-def test_a_worker_answers_a_ping(worker: subprocess.Popen[bytes], redis_url: str, tmp_path: Path) -> None:
+def test_a_worker_answers_a_ping(worker: Running, redis_url: str, tmp_path: Path) -> None:
     caller = Celery(broker=redis_url)
     deadline = time.monotonic() + PATIENCE
     answers: list[object] = []
@@ -54,14 +58,7 @@ def test_a_worker_answers_a_ping(worker: subprocess.Popen[bytes], redis_url: str
 
 
 def test_a_worker_without_a_broker_says_so_at_once(tmp_path: Path) -> None:
-    done = subprocess.run(
-        WORKER,
-        cwd=REPOSITORY,
-        env=environment(tmp_path, {}),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+    done = launcher.run(WORKER, env=environment(tmp_path, {}), timeout=PATIENCE)
     assert done.returncode == 1
     assert done.stderr == "REDIS_URL is unset: a worker needs the Redis that the web processes send to\n"
 

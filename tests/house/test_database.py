@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.house.product import PATIENCE, REPOSITORY, environment, manage
+from tests import launcher
+from tests.house.product import PATIENCE, REPOSITORY, environment, manage, migrated
 
 #: Reads before it writes: under SQLite's own default two of these at once end in "database is locked".
 READ_THEN_WRITE = """
@@ -33,11 +34,10 @@ with connection.cursor() as cursor:
 
 
 def test_processes_that_read_and_then_write_wait_for_each_other(tmp_path: Path) -> None:
-    assert manage(tmp_path, "migrate", "--verbosity", "0").returncode == 0
+    migrated(tmp_path)
     command = [sys.executable, str(REPOSITORY / "manage.py"), "shell", "--no-imports", "-c", READ_THEN_WRITE]
     writers = [
-        subprocess.Popen(command, env=environment(tmp_path, {}), stderr=subprocess.PIPE, text=True)
-        for _ in range(3)
+        launcher.start(command, env=environment(tmp_path, {}), stderr=subprocess.PIPE) for _ in range(3)
     ]
     assert [writer.communicate(timeout=PATIENCE)[1] for writer in writers] == ["", "", ""]
     count = "from annotation.models import Job; print(sorted(int(j.kind) for j in Job.objects.all()))"

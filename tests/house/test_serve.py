@@ -16,6 +16,9 @@ import pytest
 from annotation.management.commands.serve import Command
 from tests.house.product import PATIENCE, PRODUCTION, REPOSITORY, Server, manage, serving
 
+#: No Redis, but a server that is told of one leaves the jobs to others.
+NOWHERE = "redis://127.0.0.1:1/0"
+
 #: Processes are looked at in /proc.
 linux = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 
@@ -51,7 +54,7 @@ def is_there(process: int) -> bool:
 @linux
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_with_all_its_processes(tmp_path: Path, how: signal.Signals) -> None:
-    with serving(tmp_path) as server:
+    with serving(tmp_path, fresh=how == signal.SIGINT) as server:
         jobs_process(server)
         processes = children(server.process.pid)
         assert len(processes) == 2
@@ -61,18 +64,15 @@ def test_it_ends_with_all_its_processes(tmp_path: Path, how: signal.Signals) -> 
 
 
 @linux
-def test_a_process_of_jobs_that_was_killed_is_replaced(tmp_path: Path) -> None:
+def test_a_process_of_jobs_that_was_killed_is_replaced_and_ends_with_a_server_that_was_killed(
+    tmp_path: Path,
+) -> None:
     with serving(tmp_path) as server:
         first = jobs_process(server)
         os.kill(first, signal.SIGKILL)
-        assert jobs_process(server, but=first) != first
+        orphan = jobs_process(server, but=first)
+        assert orphan != first
         assert server.get("/healthz").status == 200
-
-
-@linux
-def test_the_process_of_jobs_ends_with_a_server_that_was_killed(tmp_path: Path) -> None:
-    with serving(tmp_path) as server:
-        orphan = jobs_process(server)
         server.process.kill()
         server.process.communicate(timeout=PATIENCE)
         deadline = time.monotonic() + PATIENCE
@@ -95,7 +95,7 @@ enqueue(kind="export_dataset", arguments={"corpus": "none", "format": "entities"
 
 
 def test_one_command_serves_and_does_the_jobs(tmp_path: Path) -> None:
-    assert manage(tmp_path, "migrate", "--verbosity", "0").returncode == 0
+    assert manage(tmp_path, "migrate", "--verbosity", "0", fresh=True).returncode == 0
     assert manage(tmp_path, "shell", "--no-imports", "-c", ASK).stderr == ""
     with serving(tmp_path) as server:
         deadline = time.monotonic() + PATIENCE
@@ -110,7 +110,7 @@ def test_one_command_serves_and_does_the_jobs(tmp_path: Path) -> None:
 
 
 def test_it_writes_nothing_outside_the_data_folder(tmp_path: Path) -> None:
-    with serving(tmp_path) as server:
+    with serving(tmp_path, fresh=True) as server:
         server.get("/readyz")
         assert list((tmp_path / "home").iterdir()) == []
 
@@ -146,7 +146,7 @@ def test_unless_told_otherwise_only_this_machine_is_served() -> None:
 
 def test_static_files_are_served_from_where_they_lie(tmp_path: Path) -> None:
     file = next((REPOSITORY / "static").rglob("*.css"))
-    with serving(tmp_path) as server:
+    with serving(tmp_path, REDIS_URL=NOWHERE) as server:
         answer = server.get(f"/static/{file.relative_to(REPOSITORY / 'static').as_posix()}")
         assert (answer.status, answer.body) == (200, file.read_text())
 
@@ -156,7 +156,7 @@ def test_production_serves_static_files_under_names_that_may_be_kept_for_ever(tm
     assert collected.returncode == 0, collected.stderr
     root = tmp_path / "data" / "static"
     named = next(path for path in root.rglob("*.css") if path.stem.count(".") == 1)
-    with serving(tmp_path, port=None, **PRODUCTION) as server:
+    with serving(tmp_path, port=None, **{**PRODUCTION, "REDIS_URL": NOWHERE}) as server:
         answer = server.get(f"/static/{named.relative_to(root).as_posix()}", X_Forwarded_Proto="https")
         assert answer.status == 200
         assert "immutable" in answer.headers["Cache-Control"]

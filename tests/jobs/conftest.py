@@ -46,20 +46,29 @@ class Delivery:
     worker: Callable[[], AbstractContextManager[workers.Worker]]
 
 
-@pytest.fixture(params=["celery", "embedded"])
+#: The two ways in which the product runs: each delivery on the database it goes with.
+INSTALLATIONS = [
+    pytest.param("celery", marks=pytest.mark.only_on("postgresql")),
+    pytest.param("embedded", marks=pytest.mark.only_on("sqlite")),
+]
+#: Each on the other's database: nobody runs that, and nothing but the slow run tries it.
+CROSSWISE = [
+    pytest.param("celery", id="celery-crosswise", marks=[pytest.mark.only_on("sqlite"), pytest.mark.slow]),
+    pytest.param(
+        "embedded", id="embedded-crosswise", marks=[pytest.mark.only_on("postgresql"), pytest.mark.slow]
+    ),
+]
+
+
+@pytest.fixture(params=[*INSTALLATIONS, *CROSSWISE])
 def delivery(request: pytest.FixtureRequest, tmp_path: Path) -> Delivery:
-    """Both, on whatever database."""
+    """Both, on whatever database; crosswise in the slow run alone."""
     return delivered(request.param, request, tmp_path)
 
 
-@pytest.fixture(
-    params=[
-        pytest.param("celery", marks=pytest.mark.only_on("postgresql")),
-        pytest.param("embedded", marks=pytest.mark.only_on("sqlite")),
-    ]
-)
+@pytest.fixture(params=INSTALLATIONS)
 def installation(request: pytest.FixtureRequest, tmp_path: Path) -> Delivery:
-    """The two ways in which the product runs: each delivery on the database it goes with."""
+    """The two ways in which the product runs."""
     return delivered(request.param, request, tmp_path)
 
 

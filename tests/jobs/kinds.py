@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 from django.db import OperationalError
@@ -24,11 +25,14 @@ class TooLong(Exception):
 
 
 @job_kind("count", title="Counting")
-def count(progress: Progress, *, upto: int, pause: float = 0.0) -> dict[str, int]:
-    """Write one row a step; step and checkpoint are one transaction."""
+def count(progress: Progress, *, upto: int, pause: float = 0.0, held: str = "") -> dict[str, int]:
+    """Write one row a step; step and checkpoint are one transaction. Half-way, wait until `held` is gone."""
     begin = progress.checkpoint.get("next", 0)
     for number in range(begin, upto):
         time.sleep(pause)
+        while held and number == upto // 2 and Path(held).exists():
+            time.sleep(0.05)
+            progress.advance()
         with sql.writing():
             about = {"job": progress.job_id, "number": number, "process": os.getpid()}
             AuditEntry.objects.create(act=STEP, about=about)

@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import redis
@@ -22,24 +23,29 @@ from tests.jobs.workers import wait_for, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-#: A job that takes a while: still under way when something is done to it, on a busy machine too.
-SLOW = {"upto": 40, "pause": 0.15}
-
 
 def counted() -> list[int]:
     """The numbers that jobs wrote, in order; each is written once if nothing is done twice."""
     return [entry.about["number"] for entry in AuditEntry.objects.filter(act=kinds.STEP).order_by("pk")]
 
 
-def under_way(job: Job, share: float = 0.1) -> Job:
+def under_way(job: Job, share: float = 0.5) -> Job:
     """The job's row once it has come so far."""
     wait_until(lambda: Job.objects.get(pk=job.pk).share >= share, f"{job} to come to {share:.0%}")
     return Job.objects.get(pk=job.pk)
 
 
-def hurry(job: Job) -> None:
-    """Let a job that does not run take its remaining steps without pauses."""
-    Job.objects.filter(pk=job.pk).update(arguments={**job.arguments, "pause": 0})
+@pytest.fixture
+def held(tmp_path: Path) -> Path:
+    """As long as this file is there, a job that is given it waits half-way: it is under way for sure."""
+    file = tmp_path / "held"
+    file.touch()
+    return file
+
+
+def counting(held: Path) -> Job:
+    """A job of 40 steps that is held half-way."""
+    return jobs.enqueue(kind="count", arguments={"upto": 40, "held": str(held)})
 
 
 def pass_time(**seconds: float) -> None:
@@ -49,31 +55,34 @@ def pass_time(**seconds: float) -> None:
         Job.objects.filter(pk=job.pk).update(heartbeat_at=job.heartbeat_at - timedelta(**seconds))
 
 
-def test_its_progress_is_seen_while_it_runs(delivery: Delivery):
-    job = jobs.enqueue(kind="count", arguments={**SLOW, "pause": 0.1})
+def test_its_progress_is_seen_while_it_runs(delivery: Delivery, held: Path):
+    job = counting(held)
     with delivery.worker():
         seen = under_way(job)
         assert (seen.state, seen.phase) == (Job.RUNNING, "counting")
         assert 0 < (jobs.remaining(seen) or 0) < 60
+        held.unlink()
         assert wait_for(job, Job.DONE).result == {"counted": 40}
     assert counted() == list(range(40))
 
 
-def test_it_is_cancelled_mid_way_and_goes_on_where_it_was(delivery: Delivery):
-    job = jobs.enqueue(kind="count", arguments=SLOW)
+def test_it_is_cancelled_mid_way_and_goes_on_where_it_was(delivery: Delivery, held: Path):
+    job = counting(held)
     with delivery.worker():
         under_way(job)
         jobs.cancel(job_id=job.pk)
         stopped = wait_for(job, Job.CANCELLED)
         assert counted() == list(range(stopped.checkpoint["next"])) and 0 < len(counted()) < 40
-        hurry(job)
+        held.unlink()
         jobs.resume(job_id=job.pk)
         assert wait_for(job, Job.DONE).result == {"counted": 40 - stopped.checkpoint["next"]}
     assert counted() == list(range(40))
 
 
-def test_a_killed_workers_job_goes_on_from_its_checkpoint_and_nothing_is_done_twice(delivery: Delivery):
-    job = jobs.enqueue(kind="count", arguments=SLOW)
+def test_a_killed_workers_job_goes_on_from_its_checkpoint_and_nothing_is_done_twice(
+    delivery: Delivery, held: Path
+):
+    job = counting(held)
     with delivery.worker() as worker:
         under_way(job)
         worker.kill()
@@ -82,21 +91,21 @@ def test_a_killed_workers_job_goes_on_from_its_checkpoint_and_nothing_is_done_tw
     assert jobs.sweep() == jobs.Swept()
     pass_time(seconds=LOST + 1)
     assert jobs.sweep() == jobs.Swept(again=1)
-    hurry(job)
+    held.unlink()
     with delivery.worker():
         done = wait_for(job, Job.DONE)
     assert done.attempts == 2 and done.result == {"counted": 40 - left.checkpoint["next"]}
     assert counted() == list(range(40))
 
 
-def test_a_worker_that_is_told_to_stop_leaves_its_job_to_the_next(delivery: Delivery):
-    job = jobs.enqueue(kind="count", arguments=SLOW)
+def test_a_worker_that_is_told_to_stop_leaves_its_job_to_the_next(delivery: Delivery, held: Path):
+    job = counting(held)
     with delivery.worker() as worker:
         under_way(job)
         assert worker.terminate() == 0
     left = Job.objects.get(pk=job.pk)
     assert (left.state, left.attempts) == (Job.QUEUED, 0) and left.checkpoint["next"] < 40
-    hurry(job)
+    held.unlink()
     with delivery.worker():
         wait_for(job, Job.DONE)
     assert counted() == list(range(40))
@@ -134,8 +143,8 @@ def disturb(noticed: Callable[[], bool]) -> None:
             cursor.execute("ALTER TABLE taken_away RENAME TO annotation_job")
 
 
-def test_it_outlives_a_database_that_goes_away_for_a_moment(delivery: Delivery):
-    job = jobs.enqueue(kind="count", arguments=SLOW)
+def test_it_outlives_a_database_that_goes_away_for_a_moment(delivery: Delivery, held: Path):
+    job = counting(held)
     with delivery.worker() as worker:
         under_way(job)
         disturb(lambda: "lost its database" in worker.log.read_text())
@@ -143,6 +152,7 @@ def test_it_outlives_a_database_that_goes_away_for_a_moment(delivery: Delivery):
             # It could not even say so; then the sweep finds it.
             pass_time(seconds=LOST + 1)
             jobs.sweep()
+        held.unlink()
         wait_for(job, Job.DONE)
         assert worker.process.poll() is None
     assert counted() == list(range(40))

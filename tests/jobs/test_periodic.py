@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 
 import pytest
@@ -13,6 +12,7 @@ from annotation import leases, periodic
 from annotation.exclusive import exclusive_folder
 from annotation.models import Assignment, Campaign, Chain, Job, OpenImage
 from annotation.periodic import PERIODIC, Periodic
+from tests import launcher
 from tests.factories import some_images
 from tests.house.product import PATIENCE, REPOSITORY, environment
 from tests.jobs.test_jobs import silent
@@ -111,12 +111,9 @@ for name, entry in sorted(app.conf.beat_schedule.items()):
 
 
 def test_the_clock_of_celery_keeps_the_same_table(tmp_path, redis_url):
-    done = subprocess.run(
+    done = launcher.run(
         [sys.executable, "-c", CLOCK],
-        cwd=REPOSITORY,
         env=environment(tmp_path, {"REDIS_URL": redis_url}),
-        capture_output=True,
-        text=True,
         timeout=PATIENCE,
     )
     assert done.stdout.splitlines() == [

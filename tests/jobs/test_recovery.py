@@ -36,7 +36,7 @@ def goes_on(job: Job) -> float:
 def test_an_embedded_worker_finds_what_the_killed_one_left(tmp_path: Path):
     job = jobs.enqueue(kind="count", arguments={"upto": 40, "pause": 0.05})
     with started(workers.EMBEDDED, tmp_path) as worker:
-        under_way(job)
+        under_way(job, 0.1)
         worker.kill()
     with started(workers.EMBEDDED, tmp_path):
         assert goes_on(job) < LONGEST
@@ -52,7 +52,7 @@ def test_celery_finds_what_a_killed_worker_left_and_an_emptied_broker_forgot(
     job = jobs.enqueue(kind="count", arguments={"upto": 40, "pause": 0.05})
     with started(clock, tmp_path / "clock", REDIS_URL=redis_url):
         with started(jobs_only, tmp_path / "jobs", REDIS_URL=redis_url) as worker:
-            under_way(job)
+            under_way(job, 0.1)
             worker.kill()
         broker.flushall()
         with started(jobs_only, tmp_path / "jobs", REDIS_URL=redis_url):

@@ -16,10 +16,14 @@ from urllib.parse import quote
 from django.db import connection
 
 from annotation.models import Job
-from tests.house.product import REPOSITORY, environment
+from tests import launcher
+from tests.house.product import environment
 
 #: Seconds in which something has to come to be: on a busy machine a worker takes half a minute to start.
 PATIENCE = 180.0
+
+#: Where libraries keep what they make once: fonts are listed for half a minute, kernels compiled for seconds.
+KEPT = {name: os.environ[name] for name in ("MPLCONFIGDIR", "NUMBA_CACHE_DIR")}
 
 EMBEDDED = [sys.executable, "-m", "tests.jobs.embedded_worker"]
 CELERY = [
@@ -41,7 +45,7 @@ def database_url() -> str:
 class Worker:
     """A running worker: the leader of a session, so that it can be killed with all its processes."""
 
-    process: subprocess.Popen[bytes]
+    process: launcher.Process | subprocess.Popen[str]
     log: Path
 
     def kill(self) -> None:
@@ -61,13 +65,11 @@ def started(command: list[str], folder: Path, **given: str) -> Iterator[Worker]:
     folder.mkdir(exist_ok=True)
     log = folder / "log"
     with log.open("ab") as out:
-        process = subprocess.Popen(
+        process = launcher.start(
             command,
-            cwd=REPOSITORY,
-            env=environment(folder, {"DATABASE_URL": database_url(), **given}),
+            env=environment(folder, {"DATABASE_URL": database_url(), **KEPT, **given}),
             stdout=out,
             stderr=out,
-            start_new_session=True,
         )
     worker = Worker(process, log)
     try:

@@ -1,6 +1,6 @@
 """Processes and the database are killed while a crowd works: what was acknowledged is there, once.
 
-PHRASEBOX_CHAOS multiplies the number of images (default 1: about a minute in all).
+PHRASEBOX_CHAOS multiplies the number of images (default 1). 64 processes at once are for the slow run.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any
 import psycopg2
 import pytest
 
-from tests import services
+from tests import launcher, services
 from tests.conftest import need
-from tests.house.product import REPOSITORY, environment
+from tests.house.product import environment, migrated
 
 IMAGES = int(40 * float(os.environ.get("PHRASEBOX_CHAOS", "1")))
 PATIENCE = 300.0
@@ -48,23 +48,23 @@ class Crowd:
         self.folder = folder / "journals"
         self.folder.mkdir()
         self.environment = environment(folder, given)
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: launcher.Process | subprocess.Popen[str] | None = None
         self.processes = processes
 
-    def run(self, *arguments: str) -> None:
-        subprocess.run(
-            [sys.executable, *arguments], cwd=REPOSITORY, env=self.environment, check=True, timeout=120
-        )
+    def run(self, *arguments: str) -> str:
+        """What one more process prints; fails where it fails."""
+        done = launcher.run([sys.executable, *arguments], env=self.environment, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def prepare(self, images: int) -> None:
-        self.run("manage.py", "migrate", "--verbosity", "0")
         self.run("-m", "tests.rehearsal.chaos", "prepare", "--images", str(images))
 
     @contextmanager
     def working(self) -> Iterator[None]:
         command = [sys.executable, "-m", "tests.rehearsal.chaos", "work", "--folder", str(self.folder)]
         command += ["--processes", str(self.processes)]
-        self.process = subprocess.Popen(command, cwd=REPOSITORY, env=self.environment)
+        self.process = launcher.start(command, env=self.environment)
         try:
             yield
         finally:
@@ -108,16 +108,8 @@ class Crowd:
 
     def found(self) -> dict[str, Any]:
         """What the database holds in the end."""
-        done = subprocess.run(
-            [sys.executable, "manage.py", "shell", "--no-imports", "-c", LOOK],
-            cwd=REPOSITORY,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=120,
-        )
-        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        told = self.run("manage.py", "shell", "--no-imports", "-c", LOOK)
+        found: dict[str, Any] = json.loads(told.splitlines()[-1])
         return found
 
 
@@ -141,17 +133,28 @@ def kill_family(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+@pytest.mark.slow
 def test_64_processes_half_of_them_killed_and_the_database_once(tmp_path: Path) -> None:
+    shot_at(tmp_path, processes=64, images=IMAGES)
+
+
+def test_8_processes_half_of_them_killed_and_the_database_once(tmp_path: Path) -> None:
+    shot_at(tmp_path, processes=8, images=IMAGES // 4)
+
+
+def shot_at(folder: Path, *, processes: int, images: int) -> None:
+    """On a PostgreSQL that keeps what it acknowledged: half of the processes are killed, then it is."""
     with ExitStack() as stack:
         server = stack.enter_context(services.cluster(need("postgresql"), durable=True, connections=100))
         running = server.running()
         database = running.__enter__()
-        crowd = Crowd(tmp_path, 64, DATABASE_URL=server.url)
-        crowd.prepare(IMAGES)
+        crowd = Crowd(folder, processes, DATABASE_URL=server.url)
+        crowd.run("manage.py", "migrate", "--verbosity", "0")
+        crowd.prepare(images)
         with crowd.working():
-            crowd.acknowledged(IMAGES * 3)
+            crowd.acknowledged(images * 3)
             crowd.kill(crowd.pids[::2])
-            crowd.acknowledged(IMAGES * 6)
+            crowd.acknowledged(images * 6)
             kill_family(database)
             with pytest.raises(psycopg2.OperationalError):
                 psycopg2.connect(server.url)
@@ -162,10 +165,12 @@ def test_64_processes_half_of_them_killed_and_the_database_once(tmp_path: Path) 
 
 
 def test_sqlite_with_8_processes_half_of_them_killed_shows_nobody_a_lock(tmp_path: Path) -> None:
+    images = IMAGES // 4
     crowd = Crowd(tmp_path, 8)
-    crowd.prepare(IMAGES // 2)
+    migrated(tmp_path)
+    crowd.prepare(images)
     with crowd.working():
-        crowd.acknowledged(IMAGES)
+        crowd.acknowledged(images * 2)
         crowd.kill(crowd.pids[::2])
         crowd.end()
     check(crowd)

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from annotation.rehearsal.http_desk import FIRST_PATIENCE
-from tests.house.product import PATIENCE, REPOSITORY, Server, environment, manage, serving
+from tests import launcher
+from tests.house.product import PATIENCE, REPOSITORY, Server, environment, manage, migrated, serving
 from tests.services import free_port
 
 IMAGES = 4
@@ -32,22 +33,22 @@ def opened(folder: Path, name: str) -> None:
     """A campaign over a sample corpus, with leases that run out soon."""
     config = folder / "campaign.toml"
     config.write_text("[lease]\nminutes = 0.1\n")
-    done(folder, "migrate", "--verbosity", "0")
+    migrated(folder)
     done(folder, "make_sample", str(folder / "sample"), "--images", str(IMAGES))
     done(folder, "import_corpus", "sample", str(folder / "sample"), "--format", "jsonl")
     done(folder, "open_campaign", name, "--corpus", "sample", "--tasks", "entities", "--config", str(config))
 
 
-def crowd(folder: Path, name: str, url: str) -> subprocess.Popen[str]:
+def crowd(folder: Path, name: str, url: str) -> launcher.Process | subprocess.Popen[str]:
     """`simulate_crowd` over HTTP, under way."""
     command = [sys.executable, str(REPOSITORY / "manage.py"), "simulate_crowd", name, "--through", "http"]
     command += ["--url", url, "--workers", "8", "--processes", "2", "--json"]
-    return subprocess.Popen(
-        command, env=environment(folder, {}), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    return launcher.start(
+        command, env=environment(folder, {}), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
 
 
-def report_of(process: subprocess.Popen[str]) -> dict:
+def report_of(process: launcher.Process | subprocess.Popen[str]) -> dict:
     out, errors = process.communicate(timeout=240)
     assert process.returncode == 0, errors
     return json.loads(out.splitlines()[-1])

@@ -22,11 +22,12 @@ from annotation.simulation.driver import rulings_of, simulate_image
 from annotation.simulation.truth import Truth
 from tests.rehearsal.play import Play, by_first_mention, check_database
 from tests.rehearsal.script import Script, Scripted, pictured
+from tests.sizes import sized
 
 pytestmark = pytest.mark.django_db
 
-#: Plays looked at; more of them find rarer things.
-EXAMPLES = int(os.environ.get("PHRASEBOX_PLAYS", "8"))
+#: Plays looked at; more of them find rarer things, and the slow run has time for them.
+EXAMPLES = int(os.environ.get("PHRASEBOX_PLAYS") or sized(8, 64))
 ACTS = (
     "answer",
     "answer",

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from annotation.campaigns.opening import CHUNK
 from annotation.formats import FORMATS
+from tests import launcher
 from tests.factories import some_images
-from tests.house.product import REPOSITORY, environment, manage
+from tests.house.product import REPOSITORY, environment, manage, migrated
 
 IMAGES = 12 * CHUNK
 OPENING = ("open_campaign", "c", "--corpus", "photos", "--tasks", "entities")
@@ -32,9 +33,9 @@ def test_an_opening_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     FORMATS.get("jsonl").write(some_images(IMAGES), source)
-    done(tmp_path, "migrate", "--verbosity", "0")
+    migrated(tmp_path)
     done(tmp_path, "import_corpus", "photos", str(source), "--format", "jsonl")
-    child = subprocess.Popen(
+    child = launcher.start(
         [sys.executable, str(REPOSITORY / "manage.py"), *OPENING],
         env=environment(tmp_path, {}),
         stdout=subprocess.DEVNULL,

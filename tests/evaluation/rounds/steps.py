@@ -20,7 +20,8 @@ from tests.evaluation.rounds.conftest import CORPUS, PLACE, RANKED, World
 from tests.jobs.workers import wait_for
 
 SETTINGS: dict[str, Any] = {"trust": {"qualification": False}}
-GOOD, BAD = {"careful": 8}, {"always_yes": 2, "random": 2}
+#: Good judges never err: which pages one gets goes by ids, and who errs on a known item is found out too.
+GOOD, BAD = {"perfect": 8}, {"always_yes": 2, "random": 2}
 DEPTH = 4
 
 

@@ -1,0 +1,455 @@
+"""Processes for the tests that need not begin from nothing: forked from one that has loaded the libraries.
+
+`start` and `run` do what the tests want of `subprocess.Popen` and `subprocess.run`, for a command of this
+Python. A fresh Python spends two seconds of CPU on importing Django, NumPy, SciPy, Numba and Celery. So a
+launcher, `python -m tests.launcher`, imports them once, and each process that is started is a fork of it:
+a process of its own, in a session of its own, with the folder, the environment, the arguments and the files
+that it is given, which imports all that reads them by itself and may be killed as any other.
+
+Nothing of a process is there before it is asked for: the launcher knows no DJANGO_SETTINGS_MODULE, so that
+whatever depends on settings cannot even be imported there. Of ours it imports the rooms that know no
+framework, and reads the others' code without running it. Where the environment names what the libraries
+themselves might read (PYTHONPATH, OMP_NUM_THREADS), and where a test says `fresh`, a Python is started as
+ever. There are two launchers, and they take turns: each has hash seeds of its own, so that the process that
+takes up a killed one's work goes through sets in another order, as it would for an operator.
+"""
+
+from __future__ import annotations
+
+import array
+import atexit
+import contextlib
+import gc
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import types
+from collections.abc import Mapping, Sequence
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+#: Libraries that the product imports, and what of them it imports by itself later on. None reads settings.
+#: matplotlib is not among them: it reads its folder from the environment.
+LIBRARIES = """
+    numpy scipy.sparse scipy.sparse.linalg scipy.linalg scipy.optimize scipy.stats numba safetensors.numpy
+    PIL.Image PIL.ImageOps cv2 ijson ijson.backends.yajl2_c defusedxml.ElementTree defusedxml.sax
+    HanTa.HanoverTagger Stemmer spellchecker threadpoolctl
+    psycopg2.extras redis dj_database_url csp.constants csp.checks csp.apps csp.middleware csp.decorators
+    celery.bin.celery celery.bin.worker celery.bin.beat celery.apps.worker celery.apps.beat celery.beat
+    celery.worker.worker celery.worker.consumer celery.worker.strategy celery.worker.pidbox
+    celery.worker.autoscale celery.concurrency.prefork celery.fixups.django celery.loaders.app
+    celery.app.amqp celery.app.control celery.app.events celery.app.log celery.app.task celery.events
+    kombu.transport.redis billiard.pool billiard.popen_fork
+    gunicorn.app.base gunicorn.arbiter gunicorn.glogging gunicorn.sock gunicorn.workers.gthread
+    whitenoise.middleware whitenoise.runserver_nostatic rest_framework rest_framework.apps
+    rest_framework.authtoken.apps rest_framework.compat rest_framework.fields rest_framework.serializers
+    rest_framework.authentication rest_framework.exceptions rest_framework.status
+    django.apps.registry django.core.management.commands.migrate django.core.management.commands.shell
+    django.core.management.commands.makemigrations
+    django.core.cache.backends.locmem django.core.handlers.wsgi django.core.mail.message
+    django.core.servers.basehttp django.core.files.storage
+    django.db.backends.sqlite3.base django.db.backends.postgresql.base django.db.migrations.executor
+    django.db.migrations.autodetector django.db.migrations.writer django.forms django.shortcuts
+    django.contrib.auth.apps django.contrib.auth.decorators django.contrib.auth.hashers
+    django.contrib.auth.password_validation django.contrib.auth.tokens django.contrib.auth.validators
+    django.contrib.contenttypes.apps django.contrib.messages.apps django.contrib.messages.middleware
+    django.contrib.messages.context_processors django.contrib.messages.storage.fallback
+    django.contrib.postgres.fields django.contrib.postgres.search django.contrib.sessions.apps
+    django.contrib.sessions.backends.base django.contrib.sessions.middleware
+    django.contrib.staticfiles.apps django.contrib.staticfiles.finders django.contrib.staticfiles.storage
+    django.contrib.sites.shortcuts django.middleware.cache django.middleware.clickjacking
+    django.middleware.common django.middleware.csrf django.middleware.http django.middleware.locale
+    django.middleware.security django.template.context_processors django.template.defaultfilters
+    django.template.defaulttags django.template.loader_tags django.template.loaders.app_directories
+    django.template.loaders.cached django.templatetags.cache django.templatetags.i18n
+    django.templatetags.l10n django.templatetags.static django.templatetags.tz
+    django.utils.translation.trans_real django.utils.translation.reloader django.utils.dateformat
+    django.views.csrf django.views.debug django.views.decorators.cache django.views.decorators.csrf
+    django.views.decorators.clickjacking django.views.decorators.http django.views.defaults
+    django.views.generic django.views.i18n
+    concurrent.futures.thread multiprocessing.connection multiprocessing.synchronize
+    http.client http.server urllib.request logging.config shelve sqlite3 tomllib zipfile code
+""".split()
+
+#: Rooms of ours that know no framework (pyproject.toml, contract "pure"), and so nothing of settings.
+OURS = """
+    annotation.protocol annotation.formats annotation.sample annotation.simulation annotation.metadata
+    annotation.registry evaluation.agreement evaluation.crossing evaluation.figures evaluation.formats
+    evaluation.metrics evaluation.pooling evaluation.qrels evaluation.reporting evaluation.reproduction
+    evaluation.significance evaluation.tables models_core
+""".split()
+
+#: Packages whose code is read beforehand, though not run.
+READ = ("annotation", "config", "evaluation", "models_core")
+
+#: What a process may be given and still be forked: names that our settings alone read, and the shell's.
+TAKEN = frozenset(
+    """
+    PATH HOME DATA_DIR DATABASE_URL REDIS_URL PHRASEBOX_ENV SECRET_KEY ALLOWED_HOSTS DEBUG HTTPS STATIC_ROOT
+    EMAIL_URL EMAIL_FROM PICTURE_PROXY_PREFIX PROLIFIC_WEBHOOK_SECRET JAVA_HOME METEOR_JAR
+    DJANGO_SETTINGS_MODULE MPLCONFIGDIR NUMBA_CACHE_DIR
+    """.split()
+)
+
+#: How many launchers take turns.
+LAUNCHERS = 2
+
+
+class LauncherFailed(RuntimeError):
+    """The launcher itself has ended."""
+
+
+class Process:
+    """A forked process, as `subprocess.Popen` tells of one; what it writes is text.
+
+    Its id stays its own until its end is known here, so that a signal reaches nobody else.
+    """
+
+    def __init__(self, args: Sequence[str], told: socket.socket, written: list[IO[str] | None]) -> None:
+        self.args = list(args)
+        self.returncode: int | None = None
+        self.stdout, self.stderr = written
+        self._told = told
+        self._lock = threading.Lock()
+        first = self._next(None)
+        assert first is not None
+        self.pid = int(first)
+
+    def poll(self) -> int | None:
+        return self._ended(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        if (status := self._ended(timeout)) is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        return status
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """What it wrote until its end, where that was asked for."""
+        self.wait(timeout)
+        return _read(self.stdout), _read(self.stderr)
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def _ended(self, timeout: float | None) -> int | None:
+        with self._lock:
+            if self.returncode is None and (status := self._next(timeout)) is not None:
+                self.returncode = int(status)
+                self._told.close()  # now its id may go to another
+            return self.returncode
+
+    def _next(self, timeout: float | None) -> str | None:
+        """The next that is told: its id, then its status; None where nothing is within `timeout`."""
+        if not select.select([self._told], [], [], timeout)[0]:
+            return None
+        if not (line := self._told.recv(64)):
+            raise LauncherFailed("the launcher of processes has ended")
+        return line.decode()
+
+
+def start(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path = REPOSITORY,
+    stdout: int | IO[bytes] | None = None,
+    stderr: int | IO[bytes] | None = None,
+    fresh: bool = False,
+) -> Process | subprocess.Popen[str]:
+    """`command` in a session of its own; its first word is `sys.executable`, then -m, -c or a file.
+
+    It begins from nothing where `fresh`, and where the environment is not only ours to read.
+    """
+    assert command[0] == sys.executable
+    if fresh or not sys.platform.startswith("linux") or not TAKEN.issuperset(env):
+        given: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": stdout, "stderr": stderr}
+        return subprocess.Popen(command, cwd=cwd, env=env, text=True, start_new_session=True, **given)
+    return _next_launcher().start(command, cwd, env, stdout, stderr)
+
+
+def run(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    timeout: float,
+    cwd: Path = REPOSITORY,
+    fresh: bool = False,
+) -> subprocess.CompletedProcess[str]:
+    """What `command` wrote and how it ended; killed where it takes longer than `timeout` seconds."""
+    process = start(command, env=env, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, fresh=fresh)
+    try:
+        out, errors = process.communicate(timeout=timeout)
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    assert process.returncode is not None
+    return subprocess.CompletedProcess(list(command), process.returncode, out, errors)
+
+
+def _read(file: IO[str] | None) -> str:
+    """All of a file that was written by another, and then no more of it."""
+    if file is None or file.closed:
+        return ""
+    with file:
+        file.seek(0)
+        return file.read()
+
+
+# The launcher, seen from the tests ---------------------------------------------------------------
+
+
+class _Launcher:
+    """One launcher, which ends with this process."""
+
+    def __init__(self) -> None:
+        self._line, theirs = socket.socketpair()
+        self._lock = threading.Lock()
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tests.launcher", str(theirs.fileno())],
+                cwd=REPOSITORY,
+                env={name: os.environ[name] for name in ("PATH", "NUMBA_CACHE_DIR") if name in os.environ},
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+                pass_fds=[theirs.fileno()],
+            )
+        atexit.register(self.end)
+
+    def start(
+        self,
+        command: Sequence[str],
+        cwd: Path,
+        env: Mapping[str, str],
+        stdout: int | IO[bytes] | None,
+        stderr: int | IO[bytes] | None,
+    ) -> Process:
+        told, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        wanted = json.dumps({"args": command[1:], "cwd": str(cwd), "env": dict(env)}).encode()
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(theirs)
+            files: list[int] = []
+            written: list[IO[str] | None] = []
+            for given, usual in ((stdout, 1), (stderr, 2)):
+                ours = None
+                if given == subprocess.PIPE:
+                    # A file takes whatever is written, where a pipe that nobody reads would fill up.
+                    ours = tempfile.TemporaryFile("w+", encoding="utf-8")
+                    files.append(ours.fileno())
+                elif given == subprocess.DEVNULL:
+                    files.append(os.open(os.devnull, os.O_WRONLY))
+                    stack.callback(os.close, files[-1])
+                elif isinstance(given, int) or given is None:
+                    files.append(usual if given is None else given)
+                else:
+                    files.append(given.fileno())
+                written.append(ours)
+            with self._lock:
+                length = len(wanted).to_bytes(4, "big")
+                socket.send_fds(self._line, [length], [theirs.fileno(), *files])
+                self._line.sendall(wanted)
+        return Process(command, told, written)
+
+    def end(self) -> None:
+        """The launcher sees the line closed, ends what still runs, and itself."""
+        self._line.close()
+        self.process.wait()
+
+
+_launchers: list[_Launcher] = []
+_started = 0
+_choosing = threading.Lock()
+
+
+def _next_launcher() -> _Launcher:
+    global _started
+    with _choosing:
+        turn = _started % LAUNCHERS
+        _started += 1
+        if turn == len(_launchers):
+            _launchers.append(_Launcher())
+        return _launchers[turn]
+
+
+# The launcher itself -----------------------------------------------------------------------------
+
+
+class _Wanted:
+    """A process that is asked for: its arguments, folder and environment, its files, and whom to tell."""
+
+    def __init__(self, message: bytes, files: list[int]) -> None:
+        asked = json.loads(message)
+        self.args: list[str] = asked["args"]
+        self.cwd: str = asked["cwd"]
+        self.env: dict[str, str] = asked["env"]
+        self.told = socket.socket(fileno=files[0])
+        self.files = files[1:]
+
+
+def _load() -> None:
+    """Import what every process needs and none configures."""
+    for name in LIBRARIES:
+        importlib.import_module(name)
+    for name in OURS:
+        importlib.import_module(name)
+    _keep_code()
+    from django.conf import settings
+
+    assert not settings.configured and threading.active_count() == 1
+    gc.collect()
+    gc.freeze()  # forks share what is never looked through
+
+
+def _keep_code() -> None:
+    """Read the code of our modules, for the processes to run; they would read the same files again."""
+    read = SourceFileLoader.get_code
+    kept: dict[str, types.CodeType | None] = {}
+    for package in READ:
+        for file in (REPOSITORY / package).rglob("*.py"):
+            name = ".".join(file.relative_to(REPOSITORY).with_suffix("").parts).removesuffix(".__init__")
+            kept[str(file)] = read(SourceFileLoader(name, str(file)), name)
+
+    def get_code(self: SourceFileLoader, fullname: str) -> types.CodeType | None:
+        found = kept.get(str(self.path))
+        return read(self, fullname) if found is None else found
+
+    SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
+
+
+def _serve(line: socket.socket) -> _Wanted | None:
+    """Fork what is asked for until the line is closed; in a forked process, what it is to be."""
+    woken, wake = socket.socketpair()
+    for end in (woken, wake):
+        end.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+    living: dict[int, socket.socket] = {}
+    over: dict[int, socket.socket] = {}
+    while True:
+        poll = select.poll()  # anew each time: it is no file that a fork would share
+        for end in (line, woken, *over.values()):
+            poll.register(end, select.POLLIN)
+        ready = {number for number, _ in poll.poll()}
+        if woken.fileno() in ready:
+            with contextlib.suppress(BlockingIOError):
+                while woken.recv(4096):
+                    pass
+            for pid in list(living):
+                # Not reaped before the tests know, lest its id become another's.
+                found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                if found is not None:
+                    status = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+                    over[pid] = living.pop(pid)
+                    with contextlib.suppress(OSError):
+                        over[pid].send(str(status).encode())
+        for pid in [pid for pid, told in over.items() if told.fileno() in ready]:
+            over.pop(pid).close()
+            os.waitpid(pid, 0)
+        if line.fileno() not in ready:
+            continue
+        wanted = _received(line)
+        if wanted is None:
+            for pid in living:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(pid, signal.SIGKILL)
+            return None
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for end in (line, woken, wake, *living.values(), *over.values()):
+                end.close()
+            return wanted
+        living[pid] = wanted.told
+        for file in wanted.files:
+            os.close(file)
+
+
+def _received(line: socket.socket) -> _Wanted | None:
+    """What is asked for next; None where nobody is there any more."""
+    size = array.array("i").itemsize
+    head, ancillary, _, _ = line.recvmsg(4, socket.CMSG_SPACE(8 * size))
+    if not head:
+        return None
+    files = array.array("i")
+    for level, kind, data in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            files.frombytes(data[: len(data) - len(data) % size])
+    length, message = int.from_bytes(head, "big"), b""
+    while len(message) < length:
+        message += line.recv(length - len(message))
+    return _Wanted(message, list(files))
+
+
+def _become(wanted: _Wanted) -> NoReturn:
+    """Be the process that is asked for, until its end; what it raises is for Python to tell."""
+    os.setsid()
+    for number, file in enumerate(wanted.files, start=1):
+        os.dup2(file, number)
+        os.close(file)
+    # What Python set for itself, as it would in a process that began with the same environment.
+    own = {name: value for name, value in os.environ.items() if name == "LC_CTYPE"}
+    os.environ.clear()
+    os.environ.update({**own, **wanted.env})
+    os.chdir(wanted.cwd)
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed()
+    sys.orig_argv[:] = [sys.executable, *wanted.args]
+    wanted.told.send(str(os.getpid()).encode())
+    wanted.told.close()
+    try:
+        _run(wanted)
+    except SystemExit as ending:
+        if not (ending.code is None or isinstance(ending.code, int)):
+            print(ending.code, file=sys.stderr)
+        _leave(0 if ending.code is None else ending.code if isinstance(ending.code, int) else 1)
+    _leave(0)
+
+
+def _leave(status: int) -> NoReturn:
+    """End as Python does, but for taking the modules apart: that would copy all that the forks share."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(status & 0xFF)
+
+
+def _run(wanted: _Wanted) -> None:
+    """Run what is asked for as the main module."""
+    how, *rest = wanted.args
+    if how == "-m":
+        sys.path[0], sys.argv[:] = wanted.cwd, rest
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    elif how == "-c":
+        sys.path[0], sys.argv[:] = "", ["-c", *rest[1:]]
+        main = sys.modules["__main__"] = types.ModuleType("__main__")
+        exec(compile(rest[0], "<string>", "exec"), main.__dict__)
+    else:
+        sys.path[0], sys.argv[:] = os.path.dirname(how), [how, *rest]
+        runpy.run_path(how, run_name="__main__")
+
+
+if __name__ == "__main__":
+    asked_by = socket.socket(fileno=int(sys.argv[1]))
+    _load()
+    if (job := _serve(asked_by)) is not None:
+        _become(job)
