@@ -7,10 +7,17 @@ from collections.abc import Callable
 
 from playwright.sync_api import Error, Page, expect
 
-from annotation.models import Judgment
-from tests.browser.conftest import PATIENCE, sign_in
+from annotation import instructions, leases
+from annotation.models import Campaign, Judgment
+from annotation.protocol import questions as q
+from annotation.protocol.terms import Box
+from annotation.web.task_texts import READ
+from tests.browser.conftest import PATIENCE, sign_in, sign_in_by_form
+from tests.queue.world import World
 from tests.web import desk
 
+#: Milliseconds in which a question can be read: a little more than UNREAD in static/annotation/tasks/flow.js.
+READING = 300
 #: Whether the picture can be painted at once.
 DECODED = "() => document.querySelector('[data-picture]').decode().then(() => true, () => false)"
 #: Whether the script of a task page has begun, which shows the switch of the keys, and takes answers.
@@ -24,11 +31,25 @@ def take_time(page: Page) -> None:
 
 
 def at(page: Page, kind: str) -> None:
-    """Sign ann in and open a task of `kind`, past its instructions."""
-    sign_in(page, "ann", then=desk.address(kind))
-    if "instructions" in page.url:
-        page.get_by_role("button", name="I have read this: begin").click()
-        page.wait_for_url(lambda address: "instructions" not in address)
+    """Open a task of `kind`, where ann is signed in and has read its instructions."""
+    campaign = Campaign.objects.get(name="quay")
+    version = instructions.current(campaign=campaign, kind=kind).version
+    sign_in(page, "ann", then=desk.address(kind), **{READ: {f"{campaign.pk}:{kind}": version}})
+
+
+def at_by_forms(page: Page, kind: str) -> None:
+    """Go the whole way to a task of `kind`: sign ann in by the form, and read its instructions."""
+    sign_in_by_form(page, "ann", then=desk.address(kind))
+    page.get_by_role("button", name="I have read this: begin").click()
+    page.wait_for_url(lambda address: "instructions" not in address)
+
+
+def ask_for_a_second_box(work: World) -> Box:
+    """Give ann a task in hand that asks for a box beside an accepted one; which that is."""
+    desk.bring_up_a_second_box(work)
+    while not (lease := work.held(0, q.BOX_DRAWING)).content["boxes"]:
+        leases.give_back(worker=work.workers[0], assignment=lease.id)
+    return Box(*lease.content["boxes"][0])
 
 
 def shown(page: Page) -> None:
@@ -36,6 +57,12 @@ def shown(page: Page) -> None:
     expect(page.locator("[data-picture]")).to_have_js_property("complete", True)
     page.wait_for_function(DECODED)
     page.wait_for_function(WORKING)
+
+
+def read(page: Page) -> None:
+    """Let the time go by in which nobody can have read a question that came without a page of its own, and no
+    answer counts. Nothing on the page says when that is over."""
+    page.wait_for_timeout(READING)
 
 
 def in_hand(page: Page) -> int:
@@ -91,7 +118,7 @@ def both_in_hand(page: Page) -> None:
 def answer_next(page: Page, choice: str = "Different") -> int:
     """Answer what is shown as soon as it can have been read; which assignment that was."""
     shown(page)
-    page.wait_for_timeout(300)
+    read(page)
     held = in_hand(page)
     page.get_by_role("button", name=choice).click()
     return held

@@ -12,28 +12,22 @@ from annotation.leases import Lease
 from annotation.models import Judgment, Task
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
-from tests.browser.at_work import answer_next, answered, at, moved_on, shown
+from tests.browser.at_work import answer_next, answered, ask_for_a_second_box, at, moved_on, shown
 from tests.browser.box_editor import box, by_points, click, drag, place, zoomed
 from tests.browser.conftest import Open
-from tests.browser.test_pages import LOOKS, assert_accessible, overflow
+from tests.browser.looks import WIDTHS, for_everybody, overflow
 from tests.web import desk
 from tests.web.world import SIZE
-
-WIDTHS = (320, 390, 640, 768, 1024, 1280, 1920, 3840)
 
 
 @pytest.fixture
 def second(transactional_db: None, tmp_path: Path, open_page: Open) -> tuple[Page, Box]:
     """The page that asks for a box beside an accepted one, and that one."""
-    work = desk.campaign(tmp_path / "drawn")
-    desk.bring_up_a_second_box(work)
+    accepted = ask_for_a_second_box(desk.campaign(tmp_path / "drawn"))
     page = open_page()
     at(page, q.BOX_DRAWING)
-    while not page.locator(".stage .overlay").count():
-        moved_on(page, answer_next(page, "Return this one"))
     shown(page)
-    told = page.locator("[data-box]").get_attribute("data-box") or ""
-    return page, Box(*map(int, told.split(",")))
+    return page, accepted
 
 
 def test_accepted_boxes_are_rows_that_light_them_in_the_picture(second: tuple[Page, Box]):
@@ -91,23 +85,15 @@ def test_a_screen_reader_is_told_the_size_once_it_rests(second: tuple[Page, Box]
 
 def test_every_state_of_the_editor_is_for_everybody(second: tuple[Page, Box]):
     page, _accepted = second
-
-    def for_everybody() -> None:
-        for width, scheme in LOOKS:
-            page.set_viewport_size({"width": width, "height": 800})
-            page.emulate_media(color_scheme=scheme)
-            assert_accessible(page)
-            assert overflow(page) <= 0, width
-
     page.get_by_text("Keys and wheel").click()
     drag(page, (59, 79), (130, 330))
-    for_everybody()
+    for_everybody(page)
     by_points(page)
     page.evaluate("scrollTo(0, 0)")
     click(page, 200, 120)
     page.keyboard.press("+")
     page.locator("[data-box] button").focus()
-    for_everybody()
+    for_everybody(page)
 
 
 def test_the_tools_are_large_enough_and_stay_on_the_page_at_any_width(second: tuple[Page, Box]):

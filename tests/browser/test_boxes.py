@@ -10,15 +10,14 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Judgment
 from annotation.protocol import questions as q
-from tests.browser.at_work import answer_next, answered, at, moved_on, shown
-from tests.browser.box_editor import EDGES, Fingers, box, comes_to, drag, kept, place
+from tests.browser.at_work import answered, ask_for_a_second_box, at, shown
+from tests.browser.box_editor import EDGES, box, drag, kept, place
 from tests.browser.conftest import Open
 from tests.queue.world import World
 from tests.web import desk
 
+#: Beside those of the tests of zooming.
 SCREENS: list[dict[str, Any]] = [
-    {"width": 1280, "height": 800},
-    {"width": 1280, "height": 800, "device_scale_factor": 2},
     {"width": 853, "height": 533, "device_scale_factor": 1.5},  # a browser zoomed to 150 %
     {"width": 390, "height": 844, "device_scale_factor": 3},
     {"width": 3000, "height": 1700},
@@ -67,11 +66,9 @@ def test_a_new_box_replaces_the_old_one_even_inside_it(editor: Page):
 
 
 def test_a_box_is_drawn_inside_one_that_is_accepted(work: World, open_page: Open):
-    (accepted,) = desk.bring_up_a_second_box(work)
+    accepted = ask_for_a_second_box(work)
     page = open_page()
     at(page, q.BOX_DRAWING)
-    while not page.locator(".stage .overlay").count():
-        moved_on(page, answer_next(page, "Return this one"))
     shown(page)
     drag(page, (accepted.xmin + 9, accepted.ymin + 9), (accepted.xmax - 10, accepted.ymax - 10))
     assert box(page) == [accepted.xmin + 10, accepted.ymin + 10, accepted.xmax - 10, accepted.ymax - 10]
@@ -199,14 +196,3 @@ def test_the_box_stays_on_the_picture_when_the_window_changes(editor: Page):
     left, top = place(editor, 99, 99)
     assert drawn is not None
     assert abs(drawn["x"] - left) < 2 and abs(drawn["y"] - top) < 2
-
-
-def test_a_finger_draws_a_box(work: World, open_page: Open):
-    page = open_page(390, 844, has_touch=True, is_mobile=True)
-    at(page, q.BOX_DRAWING)
-    shown(page)
-    Fingers(page).drag((59, 79), (130, 330))
-    comes_to(page, [60, 80, 130, 330])
-    page.wait_for_timeout(1000)  # a tap right behind would be taken for half of a double tap
-    page.get_by_role("button", name="Send this box").tap()
-    answered(page, q.BOX_DRAWING, 1)

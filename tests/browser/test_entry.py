@@ -16,14 +16,13 @@ from annotation.models import Judgment
 from annotation.protocol import questions as q
 from tests.browser.at_work import answer_next, eventually, let_go, moved_on, shown
 from tests.browser.conftest import Open, sign_in
-from tests.browser.test_pages import LOOKS, assert_accessible, overflow
+from tests.browser.looks import for_everybody
 from tests.crowd import platform
 from tests.crowd.test_prolific import suspend
 from tests.queue.world import TRUSTING, World
 from tests.web import desk
 from tests.web import world as people
 
-WIDTHS = (320, 390, 768, 1280, 3840)
 PASSWORD = "a-Rather-good-one-5"
 
 
@@ -37,27 +36,6 @@ def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
         settings={**TRUSTING, "pay": pay},
         consent="We keep your answers under a pseudonym.",
     )
-
-
-def for_everybody(page: Page) -> None:
-    """Fail where the page, as it stands, is not accessible or wider than its window, in any look."""
-    for width, scheme in LOOKS:
-        page.set_viewport_size({"width": width, "height": 800})
-        page.emulate_media(color_scheme=scheme)
-        assert_accessible(page)
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 800})
-        assert overflow(page) <= 0, (page.url, width)
-
-
-def in_a_frame_for_everybody(page: Page) -> None:
-    """The same of the page that `page` frames, which is as wide as that."""
-    framed = page.frames[1]
-    for width, scheme in LOOKS:
-        page.set_viewport_size({"width": width, "height": 800})
-        page.emulate_media(color_scheme=scheme)
-        assert_accessible(framed)
-        assert overflow(framed) <= 0, (framed.url, width)
 
 
 def test_a_forgotten_password_is_replaced_by_a_letter(work: World, open_page: Open):
@@ -295,7 +273,7 @@ def test_a_hit_is_worked_on_in_a_window_and_handed_in_from_its_frame(work: World
     frame.get_by_role("link", name="Look again").click()
     expect(frame.get_by_text("You have answered 1 of 2 questions.")).to_be_visible()
     expect(frame.get_by_role("link", name="Go on with the tasks")).to_be_visible()
-    in_a_frame_for_everybody(page)
+    for_everybody(page, page.frames[1])
     window.bring_to_front()
     answer_next(window)
     expect(window.get_by_role("heading", level=1)).to_have_text("You are done")

@@ -14,7 +14,8 @@ from annotation.models import Attempts, Campaign
 from annotation.throttle import Limit, Try
 from annotation.web import limits
 from tests.browser.conftest import Open
-from tests.browser.test_entry import for_everybody, link
+from tests.browser.looks import for_everybody
+from tests.browser.test_entry import link
 from tests.crowd import platform
 from tests.queue.world import World
 from tests.web import desk

@@ -23,7 +23,7 @@ from evaluation.services.qrels import freeze_qrels
 from evaluation.services.rankings import rank
 from evaluation.services.report_wanted import Wanted
 from tests.browser.conftest import Open, sign_in
-from tests.browser.test_pages import assert_accessible, overflow
+from tests.browser.looks import for_everybody
 from tests.web import world as people
 
 IMAGES = 6
@@ -109,23 +109,13 @@ def addresses(corpus: Corpus) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
-def test_every_page_is_for_everybody(judged: Corpus, open_page: Open, width: int, scheme: str):
-    page = open_page(width, color_scheme=scheme)
+def test_every_page_is_for_everybody(judged: Corpus, open_page: Open):
+    page = open_page()
     sign_in(page, "ada", then="/evaluation/")
     for address in addresses(judged):
         page.goto(address)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-        assert overflow(page) <= 0, address
-        assert_accessible(page)
-
-
-def test_no_page_is_wider_than_a_small_window(judged: Corpus, open_page: Open):
-    page = open_page(320, 900)
-    sign_in(page, "ada", then="/evaluation/")
-    for address in addresses(judged):
-        page.goto(address)
-        assert overflow(page) <= 0, address
+        for_everybody(page, colours=False)
 
 
 def test_a_system_is_looked_into_from_the_list_to_a_query(judged: Corpus, open_page: Open):

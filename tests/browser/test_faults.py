@@ -27,12 +27,13 @@ from tests.browser.at_work import (
     in_hand,
     let_go,
     moved_on,
+    read,
     shown,
     stored,
     take_time,
 )
-from tests.browser.conftest import Open, sign_in
-from tests.browser.test_pages import assert_accessible
+from tests.browser.conftest import Open, sign_in_by_form
+from tests.browser.looks import assert_accessible
 from tests.house.product import serving
 from tests.queue.world import World
 from tests.services import free_port
@@ -259,7 +260,7 @@ def test_whoever_signs_in_again_in_another_tab_goes_on_in_this_one(page: Page):
     let_go(page)
     says(page, "You have been signed out")
     other = page.context.new_page()
-    sign_in(other, "ann")
+    sign_in_by_form(other, "ann")
     other.close()
     page.bring_to_front()
     page.evaluate("dispatchEvent(new Event('focus'))")
@@ -273,14 +274,14 @@ def test_nobody_sends_the_answers_of_somebody_else(page: Page):
     first = answer_next(page)
     let_go(page)
     says(page, "You have been signed out")
-    sign_in(other := page.context.new_page(), "bob", then="/tasks/")
+    sign_in_by_form(other := page.context.new_page(), "bob", then="/tasks/")
     page.bring_to_front()
     page.evaluate("dispatchEvent(new Event('focus'))")
     says(page, "Somebody else has signed in in this browser. Your answers kept here: 1")
     assert_accessible(page)
     assert stored(q.COREF_LINK) == [] and kept(page) == 1
     Session.objects.all().delete()
-    sign_in(other, "ann", then="/tasks/")
+    sign_in_by_form(other, "ann", then="/tasks/")
     arrive(other, first)
 
 
@@ -300,7 +301,7 @@ def test_two_tabs_do_not_work_at_one_place(unhurried: Page):
     expect(page.get_by_text(told)).to_be_visible()
     expect(other.get_by_text(told)).to_be_hidden()
     shown(other)
-    other.wait_for_timeout(300)
+    read(other)
     assert in_hand(other) == second
     answer_next(other, "The same")
     let_go(other)
@@ -393,7 +394,7 @@ def test_a_server_that_was_stopped_and_started_again_gets_every_answer(
     work: World, tmp_path: Path, open_page: Open
 ):
     port = free_port()
-    given = {
+    given: dict[str, Any] = {
         "DATABASE_URL": database_address(),
         "DATA_DIR": str(settings.DATA_DIR),
         "SECRET_KEY": settings.SECRET_KEY,

@@ -16,6 +16,7 @@ from tests.browser.at_work import (
     in_hand,
     let_go,
     moved_on,
+    read,
     shown,
     stored,
     take_time,
@@ -54,7 +55,7 @@ def test_what_the_page_says_is_heard_whichever_task_it_shows(work: World, open_p
     moved_on(page, answer_next(page))
     shown(page)
     both_in_hand(page)
-    page.wait_for_timeout(300)
+    read(page)
     page.keyboard.press("r")
     status = page.get_by_role("status")
     expect(status).to_contain_text("Returned: somebody else will answer that one.")
@@ -75,7 +76,7 @@ def test_what_was_said_is_not_said_again_when_something_else_comes(work: World, 
     let_go(page)
     expect(page.get_by_role("status")).to_contain_text("Kept in this browser: 1")
     shown(page)
-    page.wait_for_timeout(300)
+    read(page)
     page.get_by_role("button", name="Try now").focus()
     let_go(page)
     page.wait_for_timeout(1_000)
@@ -138,6 +139,7 @@ def test_until_its_picture_can_be_seen_a_question_shows_that_it_takes_no_answer(
     expect(page.get_by_role("status")).to_contain_text("The picture is on its way.")
     held = in_hand(page)
     choice.click(force=True)
+    page.route("**/pictures/**", lambda route: route.continue_())  # also the next question's
     for picture in pictures:
         picture.continue_()
     expect(choice).to_be_enabled()

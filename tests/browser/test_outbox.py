@@ -20,12 +20,13 @@ from tests.browser.at_work import (
     in_hand,
     let_go,
     moved_on,
+    read,
     shown,
     stored,
     take_time,
 )
-from tests.browser.conftest import Open
-from tests.browser.test_pages import assert_accessible
+from tests.browser.conftest import Open, sign_in
+from tests.browser.looks import assert_accessible
 from tests.queue.world import TRUSTING, World
 from tests.web import desk
 
@@ -86,7 +87,6 @@ def test_an_answer_goes_by_itself_after_ten_seconds(work: World, open_page: Open
     at(page, q.COREF_LINK)
     both_in_hand(page)
     shown(page)
-    page.wait_for_timeout(300)
     page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 60)
     page.get_by_role("button", name="Different").click()
     page.clock.run_for(9_900)
@@ -133,7 +133,7 @@ def test_a_report_and_a_return_are_taken_back_too(page: Page):
     page.keyboard.press("r")
     moved_on(page, held)
     page.get_by_role("button", name=UNDO).click()
-    page.wait_for_timeout(300)
+    read(page)
     assert in_hand(page) == held
     page.locator("summary", has_text="Report a problem").click()
     page.get_by_label("This is offensive").check()
@@ -141,7 +141,7 @@ def test_a_report_and_a_return_are_taken_back_too(page: Page):
     moved_on(page, held)
     page.get_by_role("button", name=UNDO).click()
     expect(page.get_by_label("This is offensive")).to_be_checked()
-    page.wait_for_timeout(300)
+    read(page)
     answer_next(page)
     answered(page, q.COREF_LINK, 1)
     assert Judgment.objects.get().flag == ""
@@ -211,8 +211,8 @@ def test_what_was_drawn_and_not_sent_is_there_after_a_reload(work: World, open_p
 def test_what_was_entered_after_a_return_is_there_after_a_reload(work: World, open_page: Open):
     page = open_page()
     at(page, q.COREF_LINK)
+    shown(page)
     both_in_hand(page)
-    page.wait_for_timeout(300)
     returned = in_hand(page)
     page.get_by_role("button", name="Return this one").click()
     moved_on(page, returned)
@@ -235,7 +235,7 @@ def test_a_tests_answers_stand(transactional_db: None, tmp_path: Path, open_page
     ]
     controls.add(campaign=work.campaign, items=enumerate(items, 1), source="page")
     page = open_page()
-    at(page, q.COREF_LINK)
+    sign_in(page, "ann", then=desk.address())
     page.get_by_role("button", name="Take the test").click()
     page.get_by_role("button", name="I have read this: begin").click()
     shown(page)

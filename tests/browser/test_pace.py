@@ -26,7 +26,7 @@ from tests.browser.at_work import (
     stored,
     take_time,
 )
-from tests.browser.conftest import Open
+from tests.browser.conftest import Open, sign_in
 from tests.queue.world import TRUSTING, World
 from tests.web import desk
 
@@ -120,7 +120,7 @@ def test_after_a_test_the_count_is_there_without_a_reload(
     controls.add(campaign=work.campaign, items=enumerate(items, 1), source="page")
     page = open_page()
     take_time(page)
-    at(page, q.COREF_LINK)
+    sign_in(page, "ann", then=desk.address())
     page.get_by_role("button", name="Take the test").click()
     page.get_by_role("button", name="I have read this: begin").click()
     page.evaluate("window.loaded = 'once'")

@@ -3,97 +3,72 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
 
-import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Frame, Page, expect
+from playwright.sync_api import expect
 
 from annotation.models import Corpus
-from tests.browser.conftest import Open, sign_in
+from tests.browser.conftest import Open, sign_in, sign_in_by_form
+from tests.browser.looks import SCHEMES, fits, for_everybody
 
 IMAGE = "/corpora/scenes/images/scene-1/"
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-LOOKS = [(width, scheme) for width in (390, 1280) for scheme in SCHEMES]
 
 
-def assert_accessible(page: Page | Frame) -> None:
-    """No violation of any rule that axe has, best practices included, once all is there and nothing moves."""
-    page.wait_for_load_state("load")
-    page.evaluate("Promise.allSettled(document.getAnimations().map(a => a.finished)).then(() => null)")
-    found = Axe().run(page).response["violations"]
-    assert [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found] == []
-
-
-def overflow(page: Page | Frame) -> int:
-    page.wait_for_load_state("load")
-    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-
-
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
-def test_one_signs_in_and_finds_an_image(scenes: Corpus, open_page: Open, width: int, scheme: str):
-    page = open_page(width, color_scheme=scheme)
+def test_one_signs_in_and_finds_an_image(scenes: Corpus, open_page: Open):
+    page = open_page(390)
     page.goto("/")
     expect(page).to_have_title("Sign in · Phrasebox")
-    assert_accessible(page)
-    sign_in(page)
-    assert_accessible(page)
+    for_everybody(page)
+    sign_in_by_form(page)
+    for_everybody(page)
     page.get_by_role("link", name="Browse the images").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("scenes")
-    assert_accessible(page)
+    for_everybody(page)
     page.get_by_label("Captions with").fill("NUMBER 1")
     page.get_by_role("button", name="Show").click()
     expect(page.locator(".count")).to_contain_text("1 of 3 images")
-    assert_accessible(page)
+    for_everybody(page)
     page.locator(".tile").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("scene-1")
     expect(page.locator(".picture")).to_have_js_property("naturalWidth", 480)
-    assert_accessible(page)
+    for_everybody(page)
     page.get_by_role("link", name=re.compile("two dogs")).click()
-    assert_accessible(page)
+    for_everybody(page)
     page.get_by_role("link", name="campaign", exact=True).click()
     expect(page).to_have_url(re.compile(r"layer=campaign"))
     page.get_by_role("button", name="Sign out").click()
     expect(page).to_have_title("Sign in · Phrasebox")
 
 
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
-def test_who_may_not_browse_gets_a_page_for_everybody(
-    scenes: Corpus, open_page: Open, width: int, scheme: str
-):
-    page = open_page(width, color_scheme=scheme)
+def test_a_page_of_chosen_images_and_a_chain_of_another_layer_fit(scenes: Corpus, open_page: Open):
+    page = open_page()
+    sign_in(page)
+    for address in ("/corpora/scenes/?split=val&text=number", f"{IMAGE}?layer=campaign&chain=1"):
+        page.goto(address)
+        fits(page)
+
+
+def test_who_may_not_browse_gets_a_page_for_everybody(scenes: Corpus, open_page: Open):
+    page = open_page()
     sign_in(page, "ann", then="/corpora/scenes/")
     expect(page.get_by_role("heading", level=1)).to_have_text("This page is not for your account")
-    assert_accessible(page)
+    for_everybody(page)
 
 
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
-def test_an_address_that_is_none_gets_a_page_for_everybody(
-    scenes: Corpus, open_page: Open, width: int, scheme: str
-):
-    page = open_page(width, color_scheme=scheme)
-    sign_in(page)
-    page.goto("/corpora/nothing/")
+def test_an_address_that_is_none_gets_a_page_for_everybody(scenes: Corpus, open_page: Open):
+    page = open_page()
+    sign_in(page, then="/corpora/nothing/")
     expect(page.get_by_role("heading", level=1)).to_have_text("There is nothing at this address")
-    assert_accessible(page)
+    for_everybody(page)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_scheme_is_the_readers(scenes: Corpus, open_page: Open, scheme: str):
-    page = open_page(color_scheme=scheme)
+def test_the_scheme_is_the_readers(scenes: Corpus, open_page: Open):
+    page = open_page()
     page.goto("/sign-in/")
-    ground = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
-    light = [int(part) for part in re.findall(r"\d+", ground)]
-    assert (min(light) > 200) if scheme == "light" else (max(light) < 60)
-
-
-@pytest.mark.parametrize("width", [320, 390, 768, 1024, 1280, 1920, 3840])
-def test_no_page_is_wider_than_the_window(scenes: Corpus, open_page: Open, width: int):
-    page = open_page(width, 900)
-    sign_in(page)
-    for address in ("/", "/corpora/scenes/?split=val&text=number", IMAGE, f"{IMAGE}?layer=campaign&chain=1"):
-        page.goto(address)
-        assert overflow(page) <= 0, address
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        ground = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        parts = [int(part) for part in re.findall(r"\d+", ground)]
+        assert (min(parts) > 200) if scheme == "light" else (max(parts) < 60)
 
 
 def test_the_other_filters_are_one_tap_away_on_a_phone_and_in_sight_elsewhere(
@@ -134,7 +109,7 @@ def test_the_first_tab_skips_to_the_content(scenes: Corpus, open_page: Open):
 
 def test_everything_but_the_lighting_works_without_scripts(scenes: Corpus, open_page: Open):
     page = open_page(java_script_enabled=False)
-    sign_in(page)
+    sign_in_by_form(page)
     page.get_by_role("link", name="Browse the images").click()
     page.get_by_label("Split").select_option("val")
     page.get_by_role("button", name="Show").click()

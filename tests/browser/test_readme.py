@@ -1,4 +1,8 @@
-"""The README followed to the letter on a clean checkout: what it says to type, to choose, to press."""
+"""The README followed to the letter: what it says to type, to choose, to press.
+
+The slow run does so on a clean checkout, in the demonstration that `make demo` makes there. By default the
+demonstration is the same command's, of fewer images, and the tests' own server shows it.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,19 @@ import signal
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from django.core.cache import cache
+from django.core.management import call_command
 from playwright.sync_api import Browser, Page, expect
 
+from config.demonstration import evaluating
+from config.management.commands import demo
 from tests.browser.at_work import WORKING, moved_on
+from tests.browser.conftest import Open
 from tests.house.product import REPOSITORY
 from tests.services import free_port, until_it_answers
 
@@ -29,6 +38,8 @@ MOST_ACTIONS = 40
 MOST_ANSWERS = 25
 #: Seconds that the demonstration takes on a slow and busy machine.
 PATIENCE = 400
+#: The demonstration's sizes, made smaller: enough for systems to differ as they do in the whole.
+SMALL = {"IMAGES": 100, "STUDY_IMAGES": 2, "WORKERS": 8, "MIX": "careful=8", "PEOPLE_DONE": 4}
 
 
 def section(title: str) -> str:
@@ -56,23 +67,16 @@ def chosen(step: str) -> list[str]:
 
 @dataclass
 class Demonstration:
-    """A checkout in which the demonstration runs, where it serves, and what it has printed."""
+    """A demonstration that is served: where, what it has printed, and how to call its commands."""
 
-    folder: Path
     address: str
     printed: str
+    manage: Callable[..., str]
 
     def boxed(self) -> int:
         """Chains with all their boxes, by the command that the README names."""
-        told = subprocess.run(
-            [".venv/bin/python", "manage.py", "campaign_status", "people", "--json"],
-            cwd=self.folder,
-            env=bare(self.folder),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return int(json.loads(told.stdout.splitlines()[-1])["funnel"]["chains"]["BOXED"])
+        told = self.manage("campaign_status", "people", "--json")
+        return int(json.loads(told.splitlines()[-1])["funnel"]["chains"]["BOXED"])
 
 
 def bare(folder: Path) -> dict[str, str]:
@@ -94,7 +98,26 @@ def check_out(folder: Path) -> None:
 
 
 @pytest.fixture
-def demonstration(tmp_path: Path) -> Iterator[Demonstration]:
+def small(transactional_db: None, live_server, tmp_path: Path, settings, monkeypatch) -> Demonstration:
+    """The demonstration of half of the images, made in this process, on the tests' own server."""
+    settings.DATA_DIR = tmp_path / "data"
+    for name, value in SMALL.items():
+        monkeypatch.setattr(demo, name, value)
+    monkeypatch.setattr(evaluating, "ROUNDS", 200)
+    monkeypatch.setenv("DEMO_SERVE", "0")
+
+    def manage(command: str, *arguments: str) -> str:
+        said = io.StringIO()
+        cache.clear()  # a command has a process of its own, and what it keeps is not what the server keeps
+        call_command(command, *arguments, stdout=said)
+        cache.clear()
+        return said.getvalue()
+
+    return Demonstration(live_server.url, manage("demo"), manage)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Iterator[Demonstration]:
     """The README's first command, until it serves; at the port that it lets one choose."""
     folder, port = tmp_path / "checkout", free_port()
     folder.mkdir()
@@ -110,9 +133,20 @@ def demonstration(tmp_path: Path) -> Iterator[Demonstration]:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+
+    def manage(*arguments: str) -> str:
+        return subprocess.run(
+            [".venv/bin/python", "manage.py", *arguments],
+            cwd=folder,
+            env=bare(folder),
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
     try:
         until_it_answers(port, process, seconds=PATIENCE)
-        yield Demonstration(folder, f"http://127.0.0.1:{port}", said.read_text())
+        yield Demonstration(f"http://127.0.0.1:{port}", said.read_text(), manage)
     except OSError as error:
         raise AssertionError(f"{error}; it said:\n{said.read_text()}") from error
     finally:
@@ -151,15 +185,28 @@ class Newcomer:
         moved_on(self.page, held)
 
 
+@pytest.mark.slow
 def test_a_newcomer_finishes_a_chain_and_compares_systems_by_the_readme_alone(
-    demonstration: Demonstration, browser: Browser
+    checkout: Demonstration, browser: Browser
 ) -> None:
+    page = browser.new_page(base_url=checkout.address)
+    goes_by_the_readme(checkout, page)
+    page.context.close()
+
+
+def test_what_the_readme_says_to_choose_and_to_press_leads_through_a_small_demonstration(
+    small: Demonstration, open_page: Open
+) -> None:
+    goes_by_the_readme(small, open_page(base_url=small.address))
+
+
+def goes_by_the_readme(demonstration: Demonstration, page: Page) -> None:
+    """Does what the README's numbered steps say, and sees what they promise."""
     opening, agreeing, beginning, answering, looking = steps("A chain by hand")
-    account = re.search(r"Sign in as '(\w+)' with the password (\S+)", demonstration.printed)
+    account = re.search(r"Sign in as '(\w+)',? (?:with the )?password (\S+)", demonstration.printed)
     assert account, demonstration.printed
     assert "http://127.0.0.1:8000" in opening
 
-    page = browser.new_page(base_url=demonstration.address)
     newcomer = Newcomer(page)
     page.goto("/")
     newcomer.fill("User name", account[1])
@@ -182,7 +229,6 @@ def test_a_newcomer_finishes_a_chain_and_compares_systems_by_the_readme_alone(
     assert int(re.sub(r"\D", "", row.get_by_role("cell").first.inner_text())) > before
     assert newcomer.actions <= MOST_ACTIONS
     compares(newcomer)
-    page.context.close()
 
 
 def compares(newcomer: Newcomer) -> None:

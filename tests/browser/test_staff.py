@@ -12,7 +12,7 @@ from annotation import jobs
 from annotation.models import Campaign, Control, Job, OpenImage, Ruling
 from annotation.protocol import questions as q
 from tests.browser.conftest import Open, sign_in
-from tests.browser.test_pages import LOOKS, assert_accessible, overflow
+from tests.browser.looks import for_everybody
 from tests.queue.world import World
 from tests.review.world import answer, report, the_world
 from tests.web import world as people
@@ -70,24 +70,13 @@ def chain(number: int, world: World) -> dict[str, object]:
     return found
 
 
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
-def test_every_page_is_for_everybody(walks: World, open_page: Open, width: int, scheme: str):
-    page = open_page(width, color_scheme=scheme)
+def test_every_page_is_for_everybody(walks: World, open_page: Open):
+    page = open_page()
     sign_in(page, "boss")
     for address in PAGES:
         page.goto(address)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-        assert overflow(page) <= 0, address
-        assert_accessible(page)
-
-
-@pytest.mark.parametrize("width", [320, 768, 1920])
-def test_no_page_is_wider_than_the_window(walks: World, open_page: Open, width: int):
-    page = open_page(width, 900)
-    sign_in(page, "boss")
-    for address in PAGES:
-        page.goto(address)
-        assert overflow(page) <= 0, address
+        for_everybody(page)
 
 
 def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page
 
 from annotation.models import Assignment
 from annotation.protocol import questions as q
-from tests.browser.at_work import answered, at, shown, stored
+from tests.browser.at_work import answered, at, at_by_forms, shown, stored
 from tests.browser.conftest import Open
 from tests.queue.world import World
 from tests.web import desk
@@ -91,7 +91,7 @@ def test_every_question_is_answered_by_every_means(
 def test_every_question_is_answered_without_scripts(work: World, open_page: Open, kind: str):
     desk.bring_up(work, kind)
     page = open_page(java_script_enabled=False)
-    at(page, kind)
+    at_by_forms(page, kind)
     if kind == q.BOX_DRAWING:
         for name, edge in zip(("Left", "Top", "Right", "Bottom"), (3, 4, 50, 60), strict=True):
             page.get_by_label(name, exact=True).fill(str(edge))

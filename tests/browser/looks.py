@@ -1,0 +1,94 @@
+"""How a page looks: in which widths and schemes, and what it has to be in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]
+from playwright.sync_api import Frame, Page
+
+from tests.sizes import THOROUGH
+
+Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+#: A phone and a screen, by day and by night: (width, scheme).
+LOOKS: tuple[tuple[int, Scheme], ...] = ((390, "light"), (390, "dark"), (1280, "dark"), (1280, "light"))
+#: Looks in which a page is held against every rule. Each width and each scheme is among them; in the others
+#: only colours can come out otherwise, and are looked at alone, unless the run is a thorough one.
+ALL_RULES: tuple[tuple[int, Scheme], ...] = ((390, "light"), (1280, "dark"))
+COLOURS = ("color-contrast",)
+#: How wide windows are, from the narrowest phone on.
+WIDTHS = (320, 390, 640, 768, 1024, 1280, 1920, 3840)
+HEIGHT = 800
+
+#: Waits until nothing moves; whether axe is on the page already.
+AT_REST = """Promise.allSettled(document.getAnimations().map(each => each.finished))
+    .then(() => Boolean(window.axe))"""
+#: What axe finds, without all that it says about it.
+VIOLATIONS = """options => axe.run(options)
+    .then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(node => node.html)]))"""
+#: How much wider than its window a page is.
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+#: The words of buttons that are wider than these.
+SPILLING = """[...document.querySelectorAll("button:not([hidden])")]
+    .filter(button => button.scrollWidth > button.clientWidth).map(button => button.innerText)"""
+
+
+def assert_accessible(page: Page | Frame, rules: Sequence[str] | None = None) -> None:
+    """No violation of any rule that axe has, best practices included, once all is there and nothing moves;
+    of these `rules` alone, where they are given."""
+    page.wait_for_load_state("load")
+    if not page.evaluate(AT_REST):
+        page.evaluate(AXE_SCRIPT)
+    chosen = {"runOnly": list(rules)} if rules else {}
+    found = page.evaluate(VIOLATIONS, {"resultTypes": ["violations"], **chosen})
+    # This is no test's file: pytest would not say what was found.
+    assert found == [], (page.url, found)
+
+
+def overflow(page: Page | Frame) -> int:
+    """How much wider than its window the page is: nothing, as a rule."""
+    page.wait_for_load_state("load")
+    return page.evaluate(OVERFLOW)
+
+
+def fits(page: Page) -> None:
+    """Fail where the page is wider than the window, or a button's words than the button, at any width."""
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": HEIGHT})
+        _fits(page, width)
+
+
+def for_everybody(
+    page: Page, frame: Frame | None = None, *, colours: bool = True, widths: Sequence[int] = WIDTHS
+) -> None:
+    """Fail where the page, as it stands, is not accessible in any look, or does not fit in one of `widths`.
+
+    It is looked at without another page being loaded, and has its own size again in the end. With a `frame`
+    it is the page in that which is looked at; the frame is to be as wide as the page around it. Without
+    `colours` these are looked at where all else is, only: each scheme at one width.
+    """
+    shown = frame or page
+    before = page.viewport_size
+    # The looks come first: a page that is hardly there yet is waited for by them.
+    for width, scheme in LOOKS:
+        page.set_viewport_size({"width": width, "height": HEIGHT})
+        page.emulate_media(color_scheme=scheme)
+        if THOROUGH or (width, scheme) in ALL_RULES:
+            assert_accessible(shown)
+        elif colours:
+            assert_accessible(shown, COLOURS)
+        _fits(shown, width)
+    for width in widths:
+        if width not in (seen for seen, _ in LOOKS):
+            page.set_viewport_size({"width": width, "height": HEIGHT})
+            _fits(shown, width)
+    if before:
+        page.set_viewport_size(before)
+
+
+def _fits(page: Page | Frame, width: int) -> None:
+    too_wide, spilling = page.evaluate(f"[{OVERFLOW}, {SPILLING}]")
+    assert too_wide <= 0, (page.url, width)
+    assert spilling == [], (page.url, width, spilling)
