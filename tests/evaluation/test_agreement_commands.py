@@ -11,9 +11,6 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from evaluation.reproduction.evidence import Evidence
-from evaluation.reproduction.report import Report
-
 TABLE = """image,caption,judge,grade
 a.jpg,1,ann,1
 a.jpg,1,bob,1
@@ -117,44 +114,6 @@ def test_bad_arguments_are_one_line(judgments: Path, arguments: list[str], messa
 def test_judgments_must_be_named(arguments: list[str], message: str) -> None:
     with pytest.raises(CommandError, match=message):
         said("agreement", *arguments)
-
-
-def test_reproduce_hodosh_prints_cells_and_alternatives(real_data: Path) -> None:
-    report = json.loads(said("reproduce_hodosh", real_data / "flickr8k", "--json").splitlines()[-1])
-    counted = [cell for cell in report["cells"] if cell["ours"] is not None]
-    tolerance = {"kappa": lambda _: 0.02, "%": lambda _: 2, "count": lambda printed: max(5, 0.02 * printed)}
-    within = [
-        abs(cell["ours"] - cell["printed"]) <= tolerance[cell["unit"]](cell["printed"]) for cell in counted
-    ]
-    assert len(counted) >= 200
-    assert sum(within) >= 0.95 * len(counted)
-    assert sum(within) == report["summary"]["within"]
-    assert all("why" in cell for cell in report["cells"] if cell["ours"] is None)
-    assert {"table", "row", "column", "printed", "ours", "unit"} <= set(report["cells"][0])
-    assert len({other["convention"] for other in report["alternatives"]}) >= 10
-
-
-@pytest.fixture
-def computed(evidence: Evidence, reproduced: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the command would read and compute, which takes its time, is there already."""
-    room = "evaluation.management.commands.reproduce_hodosh"
-    monkeypatch.setattr(f"{room}.Evidence.read", lambda folder: evidence)
-    monkeypatch.setattr(f"{room}.reproduce", lambda found, watch: reproduced)
-
-
-def test_reproduce_hodosh_as_text_names_what_is_outside(computed: None, real_data: Path) -> None:
-    text = said("reproduce_hodosh", real_data / "flickr8k")
-    assert "cells are within tolerance (96." in text
-    assert "ROUGE >= 0.3  0.35     0.373  +0.023  OUTSIDE" in text
-    assert "202      -        -       misprinted: the captions' figure again" in text
-    assert "R1(other) is caption #4" in text
-
-
-def test_reproduce_hodosh_gives_its_cells_as_csv(computed: None, real_data: Path) -> None:
-    rows = list(csv.DictReader(io.StringIO(said("reproduce_hodosh", real_data / "flickr8k", "--csv"))))
-    assert len(rows) >= 200
-    assert {row["within"] for row in rows} == {"yes", "no", ""}
-    assert all(row["remark"] for row in rows if row["ours"] == "")
 
 
 def test_reproduce_hodosh_refuses_a_folder_without_data(tmp_path: Path) -> None:

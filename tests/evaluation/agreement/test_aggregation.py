@@ -12,9 +12,13 @@ from crowdkit.aggregation import MajorityVote
 
 from evaluation.agreement.aggregation import dawid_skene, majority, mean, worker_confusion
 from evaluation.agreement.votes import Votes
+from tests.sizes import sized
 
 #: Crowd-kit's affair.
 pytestmark = pytest.mark.filterwarnings("ignore:The (inplace|copy) keyword")
+
+#: How many times as many random cases there are in a thorough run: the oracles are slow.
+MORE = sized(1, 5)
 
 Answers = list[tuple[int, str, int]]
 
@@ -43,7 +47,7 @@ def test_dawid_and_skene_is_crowd_kits(golden: bool) -> None:
     Every worker here meets and gives every label. Where one does not, the two differ on purpose: that
     package spreads an unknown row over the labels which the worker gave, we over all.
     """
-    for seed in range(15):
+    for seed in range(3 * MORE):
         answers, truth = crowd(seed, items=60)
         votes = Votes.of(answers)
         gold = {item: truth[item] for item in range(10)} if golden else {}
@@ -69,7 +73,7 @@ def test_a_worker_who_met_no_item_of_a_label_has_even_chances_there() -> None:
 def test_majority_is_crowd_kits_where_it_is_not_a_tie() -> None:
     """Crowd-kit breaks ties one way or the other; we say that there is one."""
     ties = 0
-    for seed in range(60):
+    for seed in range(12 * MORE):
         answers, _ = crowd(seed, items=30)
         votes = Votes.of(answers)
         ours = majority(votes)
@@ -77,11 +81,11 @@ def test_majority_is_crowd_kits_where_it_is_not_a_tie() -> None:
         for item, label in zip(votes.items, ours.labels, strict=True):
             assert label is None or label == theirs[item]
         ties += ours.ties
-    assert ties > 50
+    assert ties > 10 * MORE
 
 
 def test_the_likelihood_never_falls() -> None:
-    for seed in range(30):
+    for seed in range(6 * MORE):
         found = dawid_skene(Votes.of(crowd(seed, items=40)[0]), iterations=60, tolerance=-np.inf)
         assert (np.diff(found.log_likelihoods) > -1e-6).all()
 

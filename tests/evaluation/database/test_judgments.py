@@ -27,6 +27,7 @@ from evaluation.services.judgments import import_judgments
 from evaluation.services.qrels import freeze_qrels
 from evaluation.services.writing import ImportRefused
 from tests.evaluation.database.conftest import said
+from tests.evaluation.flickr8k_part import part_of_flickr8k
 
 pytestmark = pytest.mark.django_db
 
@@ -215,22 +216,33 @@ def test_a_truncated_file_names_its_line(corpus: str, crowd: Path) -> None:
         import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
 
 
-def test_flickr8k_from_the_database_is_flickr8k_from_the_files(real_data: Path) -> None:
+@pytest.mark.parametrize(
+    ("images", "pairs", "rows", "relevant"),
+    [
+        pytest.param(200, (246, 2048), 2109, 269, id="of 200 images"),
+        pytest.param(None, (5822, 47830), 48109, 3004, id="whole", marks=pytest.mark.slow),
+    ],
+)
+def test_flickr8k_from_the_database_is_flickr8k_from_the_files(
+    real_data: Path, tmp_path: Path, images: int | None, pairs: tuple[int, int], rows: int, relevant: int
+) -> None:
     folder = real_data / "flickr8k"
+    if images is not None:
+        folder = part_of_flickr8k(folder, tmp_path, images=images)
     import_corpus(name="f8k", path=folder, format="flickr8k")
     expert, crowd = (
         import_judgments(corpus="f8k", path=folder, format=f"flickr8k-{who}") for who in ("expert", "crowd")
     )
-    assert (expert.pairs, crowd.pairs) == (5822, 47830)
-    images = (folder / "Flickr_8k.testImages.txt").read_text().split()
+    assert (expert.pairs, crowd.pairs) == pairs
+    names = (folder / "Flickr_8k.testImages.txt").read_text().split()
     for who in ("expert", "crowd"):
         straight = list(JUDGMENT_FORMATS.get(f"flickr8k-{who}").read(folder))
         stored = read_back("f8k", f"flickr8k-{who}")
         assert stored == straight
         assert within(stored, Resampling(resamples=20)) == within(straight, Resampling(resamples=20))
     made = freeze_qrels(name="hodosh", corpus="f8k", judgments="flickr8k-crowd")
-    direct = freeze(straight, name="hodosh", originals=[(image, f"{image}#2") for image in images])
-    assert (made.digest, made.rows, made.relevant) == (direct.digest, 48109, 3004)
+    direct = freeze(straight, name="hodosh", originals=[(image, f"{image}#2") for image in names])
+    assert (made.digest, made.rows, made.relevant) == (direct.digest, rows, relevant)
     assert qrels_of(snapshot_named("hodosh"), names_of("f8k")).digest == direct.digest
     imported = Evidence.read(
         folder, experts=read_back("f8k", "flickr8k-expert"), crowd=read_back("f8k", "flickr8k-crowd")

@@ -26,6 +26,7 @@ from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.randomisation import of_mean, of_median
 from evaluation.significance.tables import holm
 from tests.evaluation.database.conftest import matrix_file, said
+from tests.evaluation.flickr8k_part import part_of_flickr8k
 
 pytestmark = pytest.mark.django_db
 
@@ -220,16 +221,19 @@ def test_ranks_without_any_original_say_so(corpus: str, runs: list[str], tmp_pat
     assert "S@1" in said("score_run", "good", "--qrels", "others", "--measures", "S@1")
 
 
-def test_a_thousand_images_from_the_database_score_as_from_the_matrix(
-    real_data: Path, tmp_path: Path
+@pytest.mark.parametrize("number", [200, pytest.param(1000, marks=pytest.mark.slow)])
+def test_images_of_flickr8k_from_the_database_score_as_from_the_matrix(
+    real_data: Path, tmp_path: Path, number: int
 ) -> None:
     folder = real_data / "flickr8k"
+    if number < 1000:
+        folder = part_of_flickr8k(folder, tmp_path, images=number)
     import_corpus(name="f8k", path=folder, format="flickr8k")
     import_judgments(corpus="f8k", path=folder, format="flickr8k-crowd")
     freeze_qrels(name="hodosh", corpus="f8k", judgments="flickr8k-crowd")
     images = (folder / "Flickr_8k.testImages.txt").read_text().split()
     captions = [f"{image}#2" for image in images]
-    scores = np.random.default_rng(1).normal(size=(1000, 1000)).astype(np.float32)
+    scores = np.random.default_rng(1).normal(size=(number, number)).astype(np.float32)
     file = matrix_file(tmp_path, "noise", scores, images, captions)
     for direction in ("annotation", "search"):
         import_run(name=direction, corpus="f8k", path=file, format="scores", direction=direction)

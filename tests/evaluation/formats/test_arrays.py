@@ -284,3 +284,24 @@ def test_other_files_are_refused(tmp_path):
         archive.writestr("readme.txt", "x")
     with pytest.raises(FormatError, match=r"holds 'readme.txt'; expected arrays \(.npy\) only"):
         open_arrays(tmp_path / "a.npz")
+
+
+def test_ids_that_are_bytes_are_read_as_text(tmp_path):
+    path = tmp_path / "held.npz"
+    np.savez(path, scores=SCORES, images=np.array([b"i0", b"i1"]), captions=np.array(CAPTIONS))
+    assert read_scores(path).images == tuple(IMAGES)
+
+
+def test_ids_that_are_no_list_of_texts_are_refused(tmp_path):
+    path = tmp_path / "held.npz"
+    np.savez(path, scores=SCORES, images=np.array([IMAGES]), captions=np.array(CAPTIONS))
+    with pytest.raises(FormatError, match=r"ids 'images' have shape \(1, 2\) of <U2"):
+        read_scores(path)
+
+
+@pytest.mark.parametrize("told", ["i0 i1", '{"i0": 0}', "[0.5, 1.5]", "[" * 100_000])
+def test_metadata_that_is_no_list_of_ids_is_refused(tmp_path, told):
+    path = tmp_path / "held.safetensors"
+    save_file({"scores": SCORES}, path, metadata={"images": told, "captions": json.dumps(CAPTIONS)})
+    with pytest.raises(FormatError, match="metadata 'images' is .*a JSON list of ids"):
+        read_scores(path)

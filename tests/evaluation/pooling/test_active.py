@@ -14,6 +14,8 @@ from evaluation.pooling.pools import ANNOTATION, BadPool, Shortlist, Space, pool
 
 ACTIVE = ("move_to_front", "thompson")
 SEEDS = range(5)
+#: The judgments of Flickr8k are slow; that an order comes early for any seed is seen on the small world.
+FEW_SEEDS = [seed if seed < 2 else pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS]
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +65,7 @@ def test_half_the_judgments_order_generated_systems(small: tuple, strategy: str,
 
 
 @pytest.mark.parametrize("strategy", ACTIVE)
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", FEW_SEEDS)
 def test_half_the_judgments_order_systems_on_the_crowd_of_flickr8k(
     crowd: tuple, strategy: str, seed: int
 ) -> None:

@@ -22,6 +22,10 @@ from evaluation.metrics.localization import (
     union_box,
     upper_bound,
 )
+from tests.sizes import sized
+
+#: How many times as many random cases there are in a thorough run: counting pixels is slow.
+MORE = sized(1, 5)
 
 
 @st.composite
@@ -185,10 +189,10 @@ def scattered(dice: np.random.Generator, number: int, gold: np.ndarray) -> np.nd
     return np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1).astype(float)
 
 
-def test_ap_after_suppression_is_the_brute_force_on_thousands_of_random_cases():
+def test_ap_after_suppression_is_the_brute_force_on_hundreds_of_random_cases():
     dice = np.random.default_rng(2015)
     phrases, images, suppressed, hits = 3, 2, 0, 0
-    for _ in range(3000):
+    for _ in range(600 * MORE):
         m, n = int(dice.integers(0, 7)), int(dice.integers(0, 25))
         boxes = scattered(dice, m, np.empty(0))
         gold = Regions(dice.integers(0, phrases, m), dice.integers(0, images, m), boxes, np.zeros(m))
@@ -203,7 +207,7 @@ def test_ap_after_suppression_is_the_brute_force_on_thousands_of_random_cases():
         own = regions.of(0)
         suppressed += len(own.boxes) - len(suppress(own.boxes, own.images, own.scores))
         hits += int((np.nan_to_num(found) > 0).sum())
-    assert suppressed > 1000 and hits > 1000  # or the cases would show nothing
+    assert suppressed > 200 * MORE and hits > 200 * MORE  # or the cases would show nothing
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections import Counter
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
+from django.core.management import call_command
 from scipy.stats import rankdata
 
 from annotation.formats.base import FormatError
@@ -18,6 +22,61 @@ from evaluation.reproduction.conventions import ALTERNATIVES, CHOSEN, Convention
 from evaluation.reproduction.evidence import Evidence
 from evaluation.reproduction.printed_systems import AUTOMATIC, HUMAN, SYSTEMS
 from evaluation.reproduction.report import FAMILIES, Report
+from tests.evaluation.flickr8k_part import part_of_flickr8k
+
+COMMAND = "evaluation.management.commands.reproduce_hodosh"
+
+
+def said(*arguments: Any) -> str:
+    """What a command prints."""
+    out = io.StringIO()
+    call_command(*map(str, arguments), stdout=out)
+    return out.getvalue()
+
+
+@dataclass
+class Work:
+    """What the command read and computed on its way, and what it printed."""
+
+    evidence: Evidence
+    report: Report
+    printed: str
+
+
+@pytest.fixture(scope="module")
+def work(real_data: Path) -> Work:
+    """The command run once, as people call it; it takes its time, and all that is looked at is there."""
+    seen: dict[str, Any] = {}
+    read, reproduce = Evidence.read, room.reproduce
+
+    def reads(*arguments: Any, **also: Any) -> Evidence:
+        seen["evidence"] = read(*arguments, **also)
+        return seen["evidence"]
+
+    def computes(*arguments: Any, **also: Any) -> Report:
+        seen["report"] = reproduce(*arguments, **also)
+        return seen["report"]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(f"{COMMAND}.Evidence.read", reads)
+        patch.setattr(f"{COMMAND}.reproduce", computes)
+        printed = said("reproduce_hodosh", real_data / "flickr8k", "--json")
+    return Work(**seen, printed=printed)
+
+
+@pytest.fixture(scope="module")
+def evidence(work: Work) -> Evidence:
+    return work.evidence
+
+
+@pytest.fixture(scope="module")
+def reproduced(work: Work) -> Report:
+    return work.report
+
+
+@pytest.fixture(scope="module")
+def printed(work: Work) -> str:
+    return work.printed
 
 
 def found(report: Report, table: str, row: str, column: str) -> Cell:
@@ -173,15 +232,10 @@ def test_rank_correlations_are_those_of_mean_ranks(reproduced: Report) -> None:
     assert found(reproduced, "Table 7(a)", "@1", "annotation rho").ours == pytest.approx(ours, abs=1e-12)
 
 
-def copy_of(real_data: Path, folder: Path, *, without: str = "", changed: tuple[str, str] = ("", "")) -> Path:
-    """The folder's text files, one left out or with its first line replaced."""
-    for file in (real_data / "flickr8k").glob("*.txt"):
-        if file.name == changed[0]:
-            _, _, rest = file.read_text().partition("\n")
-            (folder / file.name).write_text(f"{changed[1]}\n{rest}")
-        elif file.name != without:
-            (folder / file.name).symlink_to(file)
-    return folder
+@pytest.fixture
+def part(real_data: Path, tmp_path: Path) -> Path:
+    """A folder of the same files about some of the images."""
+    return part_of_flickr8k(real_data / "flickr8k", tmp_path, images=20)
 
 
 @pytest.mark.parametrize(
@@ -192,20 +246,24 @@ def copy_of(real_data: Path, folder: Path, *, without: str = "", changed: tuple[
         ("Flickr8k.lemma.token.txt", r"Flickr8k.lemma.token.txt"),
     ],
 )
-def test_a_missing_file_is_named(real_data: Path, tmp_path: Path, without: str, message: str) -> None:
+def test_a_missing_file_is_named(part: Path, without: str, message: str) -> None:
+    Evidence.read(part)
+    (part / without).unlink()
     with pytest.raises(FormatError, match=message):
-        Evidence.read(copy_of(real_data, tmp_path, without=without))
+        Evidence.read(part)
 
 
-def test_a_pair_outside_the_pool_is_named(real_data: Path, tmp_path: Path) -> None:
-    changed = ("ExpertAnnotations.txt", "1056338697_4f7d7ce270.jpg\t1056338697_4f7d7ce270.jpg#3\t1\t1\t1")
+def test_a_pair_outside_the_pool_is_named(part: Path) -> None:
+    image = (part / "Flickr_8k.testImages.txt").read_text().split()[0]
+    with (part / "ExpertAnnotations.txt").open("a") as judged:
+        judged.write(f"{image}\t{image}#3\t1\t1\t1\n")
     with pytest.raises(FormatError, match="is outside the pool; expected a test image and the caption #2"):
-        Evidence.read(copy_of(real_data, tmp_path, changed=changed))
+        Evidence.read(part)
 
 
 def test_strict_comparisons_keep_the_equals_sign_of_print(evidence: Evidence) -> None:
     """At the top of a scale "=" and ">=" are one: "expert = 4.0" must not become "expert > 4.0"."""
-    strict = room.cells_of(evidence, replace(CHOSEN, strict=True))
+    strict = room.table_10(evidence, replace(CHOSEN, strict=True))
     (cell,) = [c for c in strict if (c.table, c.row, c.column) == ("Table 10(a)", "expert = 4", "lay = 1")]
     assert cell.ours == pytest.approx(0.75, abs=0.01)
 
@@ -220,3 +278,40 @@ def test_the_documentation_gives_the_figures_of_today(reproduced: Report) -> Non
         for cells in (counted.cells, counted.cells + misprints):
             share = f"({counted.within / cells:.1%})".replace("%", " %")
             assert f"{counted.within} of {cells} {share}" in text.replace(" cells ", " ")
+
+
+def test_reproduce_hodosh_prints_cells_and_alternatives(printed: str) -> None:
+    report = json.loads(printed.splitlines()[-1])
+    counted = [cell for cell in report["cells"] if cell["ours"] is not None]
+    tolerance = {"kappa": lambda _: 0.02, "%": lambda _: 2, "count": lambda printed: max(5, 0.02 * printed)}
+    within = [
+        abs(cell["ours"] - cell["printed"]) <= tolerance[cell["unit"]](cell["printed"]) for cell in counted
+    ]
+    assert len(counted) >= 200
+    assert sum(within) >= 0.95 * len(counted)
+    assert sum(within) == report["summary"]["within"]
+    assert all("why" in cell for cell in report["cells"] if cell["ours"] is None)
+    assert {"table", "row", "column", "printed", "ours", "unit"} <= set(report["cells"][0])
+    assert len({other["convention"] for other in report["alternatives"]}) >= 10
+
+
+@pytest.fixture
+def computed(evidence: Evidence, reproduced: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the command would read and compute, which takes its time, is there already."""
+    monkeypatch.setattr(f"{COMMAND}.Evidence.read", lambda folder: evidence)
+    monkeypatch.setattr(f"{COMMAND}.reproduce", lambda found, watch: reproduced)
+
+
+def test_reproduce_hodosh_as_text_names_what_is_outside(computed: None, real_data: Path) -> None:
+    text = said("reproduce_hodosh", real_data / "flickr8k")
+    assert "cells are within tolerance (96." in text
+    assert "ROUGE >= 0.3  0.35     0.373  +0.023  OUTSIDE" in text
+    assert "202      -        -       misprinted: the captions' figure again" in text
+    assert "R1(other) is caption #4" in text
+
+
+def test_reproduce_hodosh_gives_its_cells_as_csv(computed: None, real_data: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(said("reproduce_hodosh", real_data / "flickr8k", "--csv"))))
+    assert len(rows) >= 200
+    assert {row["within"] for row in rows} == {"yes", "no", ""}
+    assert all(row["remark"] for row in rows if row["ours"] == "")

@@ -9,6 +9,7 @@ import pytest
 
 from annotation.intake import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from tests.models_core.recipes.conftest import one_tagger as one_tagger
 from tests.models_core.recipes.worlds import examples, vectors
 
 IMAGES = 60

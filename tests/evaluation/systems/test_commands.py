@@ -1,6 +1,7 @@
 """extract_features, train_system, rank and cross_validate as people call them."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from evaluation.selectors import names_of, rankings_of, run_named
 from evaluation.services.crossing import cross_validated
 from evaluation.services.systems import Sources, folder_of, system_named
 from models_core import storage
+from models_core.image import vocabulary
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.recipes.worlds import examples, vectors
@@ -176,7 +178,12 @@ def test_an_unknown_system_lists_those_there_are(system):
         said("rank", "your", "--split", "test")
 
 
-def test_pictures_are_described_once_and_histograms_serve_as_features(db, data_dir, tmp_path, own):
+def test_pictures_are_described_once_and_histograms_serve_as_features(
+    db, data_dir, tmp_path, own, monkeypatch
+):
+    # Few words are learned from few points in a tenth of the time, and pictures are described with them.
+    quick = partial(vocabulary.Settings, longer_side=100, points=60, words=(6, 5, 4))
+    monkeypatch.setattr(vocabulary, "Settings", quick)
     pictures = tmp_path / "pictures"
     pictures.mkdir()
     records = [

@@ -1,7 +1,7 @@
 """Counts in cells, and shares at every level."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models_core.image.pyramid import count_in_cells, histogram, pyramid
@@ -27,7 +27,6 @@ def test_levels_are_the_whole_the_quarters_and_the_sixteenths():
     np.testing.assert_allclose(found[5:], np.eye(16) / 16)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(16, 40), st.integers(16, 40), st.integers(1, 6), st.integers(0, 1000))
 def test_intersections_never_grow_from_level_to_level(rows, columns, vocabulary, seed):
     dice = np.random.default_rng(seed)

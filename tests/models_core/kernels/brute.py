@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from math import prod
 
 import numpy as np
@@ -16,7 +17,8 @@ items = st.lists(captions, min_size=1, max_size=3)
 collections = st.lists(items, min_size=2, max_size=5)
 
 
-def matches(words: Sequence[str], gap: float = 1.0) -> dict[tuple[str, ...], float]:
+@cache
+def matches(words: tuple[str, ...], gap: float = 1.0) -> Mapping[tuple[str, ...], float]:
     """Eq. 12: sequence -> its distinct substrings (i, j), each counting gap^(j - i + 1 - k)."""
     found: dict[tuple[str, ...], set[tuple[int, int]]] = {}
     for i, first in enumerate(words):
@@ -37,8 +39,8 @@ def trigram(
 ) -> float:
     """Eq. 21, with `weight` the root of a word's lambda on either side."""
     total = 0.0
-    for w, m in matches(s, gap).items():
-        for v, n in matches(t, gap).items():
+    for w, m in matches(tuple(s), gap).items():
+        for v, n in matches(tuple(t), gap).items():
             if len(w) == len(v):
                 weights = prod(weight(x) * weight(y) for x, y in zip(w, v, strict=True))
                 total += m * n * 0.25 ** len(w) * weights * prod(map(alike, w, v))
@@ -48,8 +50,12 @@ def trigram(
 def gram(one: Sequence, other: Sequence, pair: Callable[[Sequence[str], Sequence[str]], float]) -> np.ndarray:
     """Responses summed over pairs of captions, over the geometric mean of both items' own."""
 
+    @cache
+    def alike(s: tuple[str, ...], t: tuple[str, ...]) -> float:
+        return pair(s, t)
+
     def response(x: Sequence, y: Sequence) -> float:
-        return sum(pair(s, t) for s in x for t in y)
+        return sum(alike(tuple(s), tuple(t)) for s in x for t in y)
 
     found = np.array([[response(x, y) for y in other] for x in one])
     own = np.outer([response(x, x) for x in one], [response(y, y) for y in other])

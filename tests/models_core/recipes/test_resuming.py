@@ -11,9 +11,10 @@ from models_core import storage
 from models_core.recipes.kept import Kept
 from models_core.recipes.system import System
 from tests.conftest import REPOSITORY
+from tests.models_core.recipes.train_and_die import main
 
 
-def train(phase: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def killed(phase: str, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tests.models_core.recipes.train_and_die", phase, str(folder)]
     return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=False)
 
@@ -21,19 +22,18 @@ def train(phase: str, folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory) -> System:
     folder = tmp_path_factory.mktemp("unbroken")
-    assert train("never", folder).returncode == 0
+    main("never", folder)
     return System.load(folder / "system")
 
 
 @pytest.mark.parametrize("phase", ["image kernel", "storing"])
 def test_a_killed_training_leaves_no_system_and_goes_on(phase, tmp_path, unbroken):
-    killed = train(phase, tmp_path)
-    assert killed.returncode == -9, killed.stderr
+    dead = killed(phase, tmp_path)
+    assert dead.returncode == -9, dead.stderr
     assert not (tmp_path / "system").exists()
     done = {entry.name: entry.stat().st_mtime_ns for entry in (tmp_path / "kernels").iterdir()}
     assert any(name.startswith("text-kernel") for name in done)
-    gone_on = train("never", tmp_path)
-    assert gone_on.returncode == 0, gone_on.stderr
+    main("never", tmp_path)
     after = {entry.name: entry.stat().st_mtime_ns for entry in (tmp_path / "kernels").iterdir()}
     assert {name: after[name] for name in done} == done
     whole = System.load(tmp_path / "system")

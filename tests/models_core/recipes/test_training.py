@@ -32,7 +32,9 @@ def drawn(tmp_path_factory):
     """Twenty pictures with codebooks of a few words."""
     given = examples(40, pictures=tmp_path_factory.mktemp("pictures"))
     paths = [example.picture for example in given if example.picture is not None]
-    books = vocabulary.learn(paths, vocabulary.Settings(words=(6, 5, 4), pictures=8, points=60))
+    books = vocabulary.learn(
+        paths, vocabulary.Settings(longer_side=100, words=(6, 5, 4), pictures=8, points=60)
+    )
     return prepare(given, kept=Kept(), codebooks=books)
 
 

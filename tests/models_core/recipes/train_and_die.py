@@ -32,4 +32,5 @@ def main(phase: str, folder: Path) -> None:
     system.save(folder / "system")
 
 
-main(sys.argv[1], Path(sys.argv[2]))
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

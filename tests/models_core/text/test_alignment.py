@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models_core.text.aligned import aligned, word_classes
@@ -45,7 +45,6 @@ def by_hand(corpus, first, second):
     return t
 
 
-@settings(max_examples=50)
 @given(pairs, st.integers(1, 3), st.integers(0, 3))
 def test_translations_are_those_of_em_by_hand(corpus, first, second) -> None:
     learned = train(corpus, first=first, second=second)
@@ -55,7 +54,6 @@ def test_translations_are_those_of_em_by_hand(corpus, first, second) -> None:
             assert learned.matrix[i, j] == pytest.approx(expected.get(source, {}).get(target, 0.0), abs=1e-9)
 
 
-@settings(max_examples=50)
 @given(pairs)
 def test_the_likelihood_rises_at_every_step_of_both_models(corpus) -> None:
     one, two = train(corpus, first=8, second=8).likelihoods

@@ -7,7 +7,7 @@ from math import log, log2, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models_core.text.distributional import distributional, frequent, information
@@ -68,7 +68,6 @@ def test_a_matrix_that_does_not_fit_is_refused(words, matrix, message) -> None:
         WordKernel(words, matrix)
 
 
-@settings(max_examples=50)
 @given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), min_size=1, max_size=12))
 def test_distributional_similarity_is_equation_24_and_a_cosine(sentences) -> None:
     made = distributional(sentences, least=1)

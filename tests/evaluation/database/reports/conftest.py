@@ -57,6 +57,23 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reports, "as_pdf", lambda plot: plot.key.encode())
 
 
+@pytest.fixture
+def drawn_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the figures, that of judgments alone is drawn; each kind is, in tests.evaluation.figures."""
+    svg, pdf = reports.as_svg, reports.as_pdf
+    monkeypatch.setattr(
+        reports, "as_svg", lambda plot: svg(plot) if plot.kind == "judgments" else f"<svg>{plot.key}</svg>"
+    )
+    monkeypatch.setattr(
+        reports, "as_pdf", lambda plot: pdf(plot) if plot.kind == "judgments" else plot.key.encode()
+    )
+
+
+@pytest.fixture
+def drawn() -> None:
+    """Every figure is drawn."""
+
+
 def wanted(runs: list[str], **also: Any) -> Wanted:
     return Wanted(**{"name": "r", "qrels": "q", "runs": runs, **QUICK, **also})
 

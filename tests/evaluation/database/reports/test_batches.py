@@ -21,6 +21,7 @@ from tests.evaluation.database.reports.conftest import built, plain, wanted
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_batch_and_its_judges_stand_in_the_report(data_dir: Path, tmp_path: Path) -> None:
     names = pooled_world.two_systems(tmp_path)
     batch = launch(plan(corpus="quay", runs=names, depth=3, settings=pooled_world.UNTESTED), "first").batch

@@ -24,9 +24,11 @@ from tests.evaluation.database.reports.conftest import QUICK, plain, wanted
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.parametrize("drawn", ["drawn_in_part", pytest.param("drawn", marks=pytest.mark.slow)])
 def test_the_same_inputs_are_the_same_bytes_and_stand_unchanged(
-    qrels: str, runs: list[str], tmp_path: Path
+    request: pytest.FixtureRequest, qrels: str, runs: list[str], tmp_path: Path, drawn: str
 ) -> None:
+    request.getfixturevalue(drawn)
     for folder in ("one", "two"):
         assert not reports.build(wanted(runs[::2]), out=tmp_path / folder).unchanged
     one, two = (
