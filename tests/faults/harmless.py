@@ -6,4 +6,6 @@ changes what a user, a file or another process can see does not belong here: it 
 
 from __future__ import annotations
 
-HARMLESS: dict[str, str] = {}
+HARMLESS: dict[str, str] = {
+    "4b402d6ddc": "a factor that scatters workers over a window of tasks: another scatters them as well",
+}

@@ -1,5 +1,7 @@
 """When votes settle."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,3 +57,15 @@ def test_best_of_three_is_the_majority_and_three_judgments_too(votes):
 
 def test_an_even_number_of_judgments_may_tie():
     assert Exactly(2, "no").settle(["yes", "no"]) == "no"
+
+
+@pytest.mark.parametrize("votes", [3, 5, 7])
+def test_it_wants_the_fewest_votes_that_can_still_settle_it(votes):
+    rule = best_of(votes, "ab")
+    settles = {given for n in range(9) for given in product("ab", repeat=n) if rule.settle(given)}
+    for number in range(votes):
+        for given_so_far in product("ab", repeat=number):
+            if any(given_so_far[:end] in settles for end in range(number)):
+                continue  # nobody was asked after that
+            missing = [len(end) - number for end in settles if end[:number] == given_so_far]
+            assert rule.wanted(given_so_far) == min(missing), given_so_far

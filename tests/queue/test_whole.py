@@ -1,0 +1,213 @@
+"""An act of staff is done whole or not at all: where its entry in the audit cannot be written, nothing is."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import connection
+
+from annotation import controls, discard, image_rows, instructions, jobs, leases, refold, workers
+from annotation.campaigns import states
+from annotation.models import (
+    Account,
+    Assignment,
+    AuditEntry,
+    Campaign,
+    Control,
+    Job,
+    Judgment,
+    OpenImage,
+    Task,
+)
+from annotation.protocol import questions as q
+from tests.queue.world import TRUSTING, World
+from tests.trust.scenes import gold, scenes
+
+pytestmark = pytest.mark.django_db
+
+
+class Full(RuntimeError):
+    """What the audit fails with."""
+
+
+@contextlib.contextmanager
+def audit_full() -> Iterator[None]:
+    """Meanwhile no entry of the audit can be written, and what tries fails with that."""
+
+    def refused(*given: object, **more: object) -> None:
+        raise Full("no space left")
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Full):
+        patch.setattr(AuditEntry, "save", refused)
+        yield
+
+
+def rows() -> dict[str, list[Any]]:
+    """All that the database holds, by model."""
+    return {
+        model.__name__: list(model._default_manager.order_by("pk").values())
+        for model in apps.get_app_config("annotation").get_models()
+    }
+
+
+def cancelling(world: World) -> Callable[[], object]:
+    job = jobs.enqueue(kind="refresh_layer", campaign=world.campaign)
+    return lambda: jobs.cancel(job_id=job.pk)
+
+
+def resuming(world: World) -> Callable[[], object]:
+    job = jobs.enqueue(kind="refresh_layer", campaign=world.campaign)
+    Job.objects.filter(pk=job.pk).update(state=Job.FAILED)
+    return lambda: jobs.resume(job_id=job.pk)
+
+
+def suspending(world: World) -> Callable[[], object]:
+    return lambda: discard.suspend(campaign=world.campaign, worker=world.workers[0])
+
+
+def reinstating(world: World) -> Callable[[], object]:
+    discard.suspend(campaign=world.campaign, worker=world.workers[0])
+    return lambda: discard.reinstate(campaign=world.campaign, worker=world.workers[0])
+
+
+def discarding(world: World) -> Callable[[], object]:
+    world.submit(0, world.held(0), then=False)
+    return lambda: discard.discard(campaign=world.campaign, worker=world.workers[0])
+
+
+def restoring(world: World) -> Callable[[], object]:
+    discarding(world)()
+    return lambda: discard.restore(campaign=world.campaign, worker=world.workers[0])
+
+
+def pausing(world: World) -> Callable[[], object]:
+    return lambda: states.pause(campaign=world.campaign, reason="lunch")
+
+
+def closing(world: World) -> Callable[[], object]:
+    return lambda: states.close(campaign=world.campaign)
+
+
+def publishing(world: World) -> Callable[[], object]:
+    return lambda: instructions.publish(campaign=world.campaign, kind=q.COREF_LINK, text="Look twice.")
+
+
+def erasing(world: World) -> Callable[[], object]:
+    account = Account.objects.create_user(username="leaves")
+    worker = workers.worker_of(account)
+    return lambda: workers.erase(worker=worker)
+
+
+ACTS = (
+    cancelling,
+    resuming,
+    suspending,
+    reinstating,
+    discarding,
+    restoring,
+    pausing,
+    closing,
+    publishing,
+    erasing,
+)
+
+
+@pytest.mark.parametrize("act", ACTS, ids=lambda act: act.__name__)
+def test_an_act_that_the_audit_does_not_take_changes_nothing(
+    act: Callable[[World], Callable[[], object]],
+) -> None:
+    attempt = act(World(settings=TRUSTING))
+    before = rows()
+    with audit_full():
+        attempt()
+    assert rows() == before
+    attempt()
+    assert rows() != before
+
+
+def test_a_control_item_that_cannot_be_retired_keeps_its_grades() -> None:
+    world = scenes(1, workers=1)
+    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    control = Control.objects.filter(campaign=world.campaign).earliest("pk")
+    lease = world.held(0)
+    world.submit(0, lease, then=False)
+    Assignment.objects.filter(pk=lease.id).update(control=control, role="control", right=True)
+    before = rows()
+    with audit_full():
+        discard.disown(campaign=world.campaign, control=control.pk)
+    assert rows() == before
+
+
+def test_images_of_one_campaign_get_a_priority_and_those_of_another_keep_theirs() -> None:
+    world = World(settings=TRUSTING)
+    other = Campaign.objects.create(
+        name="other", corpus=world.corpus, tasks="entities", settings=world.campaign.settings, state="open"
+    )
+    twins = []
+    for row in OpenImage.objects.filter(campaign=world.campaign):
+        row.pk, row.campaign = None, other
+        row.save()
+        twins.append(row)
+    images = [row.image_id for row in twins]
+    assert image_rows.prioritise(campaign=world.campaign, images=images, priority=7) == len(images)
+    assert set(OpenImage.objects.filter(campaign=other).values_list("priority", flat=True)) == {0}
+    assert set(OpenImage.objects.filter(campaign=world.campaign).values_list("priority", flat=True)) == {7}
+    assert Task.objects.filter(campaign=other).count() == 0
+
+
+def test_a_reason_of_the_longest_length_is_kept() -> None:
+    world = World(settings=TRUSTING)
+    assert discard.suspend(campaign=world.campaign, worker=world.workers[0], reason="x" * 200)
+
+
+def answering(world: World) -> Callable[[], object]:
+    lease = world.held(0)
+    return lambda: world.submit(0, lease, then=False)
+
+
+def taking(world: World) -> Callable[[], object]:
+    return lambda: world.held(0)
+
+
+def giving_back(world: World) -> Callable[[], object]:
+    lease = world.held(0)
+    return lambda: leases.give_back(worker=world.workers[0], assignment=lease.id)
+
+
+def folding_again(world: World) -> Callable[[], object]:
+    world.submit(0, world.held(0), then=False)
+    image = OpenImage.objects.filter(campaign=world.campaign).order_by("pk").first()
+    assert image is not None
+    Judgment.objects.update(void=True)
+    return lambda: refold.refold(image.pk)
+
+
+def preferring(world: World) -> Callable[[], object]:
+    images = list(OpenImage.objects.filter(campaign=world.campaign).values_list("image", flat=True))
+    return lambda: image_rows.prioritise(campaign=world.campaign, images=images, priority=3)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "act", [answering, taking, giving_back, folding_again, preferring], ids=lambda act: act.__name__
+)
+def test_what_the_queue_writes_it_writes_in_a_transaction(
+    act: Callable[[World], Callable[[], object]],
+) -> None:
+    """Locks last as long as that, and on SQLite writers take turns by it."""
+    attempt = act(World(settings=TRUSTING))
+    written = []
+
+    def watch(execute: Any, statement: str, *given: Any) -> Any:
+        if re.match(r"(?i)\s*(insert|update|delete|execute|with)\b|.*for no key update", statement, re.S):
+            written.append((connection.in_atomic_block, statement))
+        return execute(statement, *given)
+
+    with connection.execute_wrapper(watch):
+        attempt()
+    assert written and [statement for held, statement in written if not held] == []
