@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from rest_framework.authtoken.models import Token
 
 from annotation import instructions
 from annotation.models import Account, Identity, Worker
+from tests import worlds
 from tests.queue.world import World
 from tests.web import world as web
 
@@ -55,12 +55,17 @@ def annotator(name: str) -> tuple[Account, Worker]:
 
 
 @pytest.fixture
-def work(db: None, tmp_path: Path) -> World:
+def work(db: None, tmp_path_factory: pytest.TempPathFactory) -> World:
     """The campaign `work` over three drawn scenes; nobody has to agree to anything."""
-    web.corpus(tmp_path / "drawn", name="drawn")
-    found = World([web.scene(number, tmp_path / "drawn") for number in range(3)])
-    instructions.publish(campaign=found.campaign, kind=instructions.CONSENT, text="")
-    return found
+
+    def build() -> World:
+        folder = tmp_path_factory.mktemp("drawn")
+        web.corpus(folder, name="drawn")
+        found = World([web.scene(number, folder) for number in range(3)])
+        instructions.publish(campaign=found.campaign, kind=instructions.CONSENT, text="")
+        return found
+
+    return worlds.again("three drawn scenes beside a campaign over them", build)
 
 
 @pytest.fixture

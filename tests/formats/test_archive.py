@@ -78,12 +78,15 @@ def refused(path: Path, workdir: Path, limits: Limits | None = None) -> str:
 @pytest.mark.parametrize("name", ["x.zip", *PACKS])
 def test_a_corpus_in_an_archive_is_read_and_the_folder_is_gone_afterwards(tmp_path, name):
     entries = {f"top/Sentences/{n}.txt": SENTENCE for n in range(30)}
-    entries["top/Sentences/big.txt"] = SENTENCE * 30_000
+    entries["top/Sentences/many.txt"] = SENTENCE * 300
+    entries["top/large"] = SENTENCE * 30_000
     path = make(tmp_path / name, entries)
     with opened(path, workdir=tmp_path / "work") as folder:
         found = {record.id: len(record.captions) for record in FORMATS.get("entities").read(folder)}
         assert len(found) == 31
-        assert found["big"] == 30_000
+        assert found["many"] == 300
+        (large,) = folder.rglob("large")
+        assert large.read_bytes() == entries["top/large"]
     assert list((tmp_path / "work").iterdir()) == []
 
 

@@ -20,6 +20,7 @@ from annotation.protocol.terms import (
 )
 from annotation.registry import UnknownName
 from tests.formats.reading import put, refused
+from tests.sizes import sized
 
 READABLE = [entry.key for entry in FORMATS if entry.reads]
 FILES = {
@@ -79,7 +80,7 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path, key):
     FORMATS.get(key).write(corpus(2), tmp_path / "whole")
     content = (tmp_path / "whole" / FILES[key]).read_bytes().rstrip()
     ends = {0, len(content)} | {at for at, byte in enumerate(content) if byte == ord("\n")}
-    for cut in {*range(1, len(content), 11), len(content) - 1}:
+    for cut in {*range(1, len(content), sized(37, 11)), len(content) - 1}:
         if key == "jsonl" and {cut, cut - 1} & ends:
             continue  # whole lines are a whole file
         refused(key, put(tmp_path / FILES[key], content[:cut]))
@@ -89,6 +90,7 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path, key):
 def test_memory_does_not_grow_with_the_corpus(tmp_path, key, monkeypatch):
     monkeypatch.setattr("annotation.formats.parquet.ROW_GROUP", 100)
     entry = FORMATS.get(key)
+    sizes = (10, sized(110, 200), sized(330, 1000))
 
     def write(size: int) -> None:
         shutil.rmtree(tmp_path / str(size), ignore_errors=True)
@@ -101,12 +103,12 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path, key, monkeypatch):
     def per_image(act: Callable[[int], None]) -> float:
         """Bytes by which the peak grows with each further image; a record is about 6,000."""
         peaks = []
-        for size in (10, 200, 1000):  # the first pays for what is made once, such as imported modules
+        for size in sizes:  # the first pays for what is made once, such as imported modules
             tracemalloc.start()
             act(size)
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
-        return (peaks[2] - peaks[1]) / 800
+        return (peaks[2] - peaks[1]) / (sizes[2] - sizes[1])
 
     def grows(act: Callable[[int], None]) -> bool:
         """Whether it does each time: what else the process does is counted too, but happens once."""

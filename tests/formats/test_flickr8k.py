@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -24,17 +25,22 @@ def test_the_real_folder_gives_every_image_its_captions_and_split(real_data):
     assert odd.id == odd.filename == "2258277193_586949ec62.jpg.1"
 
 
-def test_the_real_lemmas_are_the_same_images_in_another_order(real_data):
-    plain = read("flickr8k", real_data / "flickr8k" / "Flickr8k.token.txt")
+@pytest.fixture(scope="module")
+def plain(real_data: Path) -> list[ImageRecord]:
+    """The real captions, without splits and pictures."""
+    return read("flickr8k", real_data / "flickr8k" / "Flickr8k.token.txt")
+
+
+def test_the_real_lemmas_are_the_same_images_in_another_order(real_data, plain):
     lemmas = read("flickr8k", real_data / "flickr8k" / "Flickr8k.lemma.token.txt")
     assert [r.id for r in plain] != [r.id for r in lemmas]
     assert {r.id for r in plain} == {r.id for r in lemmas}
     assert sum(len(record.captions) for record in lemmas) == 40460
 
 
-def test_the_real_file_is_written_as_it_was_read(real_data, tmp_path):
+def test_the_real_file_is_written_as_it_was_read(real_data, plain, tmp_path):
     source = real_data / "flickr8k" / "Flickr8k.token.txt"
-    out = write("flickr8k", read("flickr8k", source), tmp_path / "out")
+    out = write("flickr8k", plain, tmp_path / "out")
     assert (out / "Flickr8k.token.txt").read_bytes() == source.read_bytes()
 
 

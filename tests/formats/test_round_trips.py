@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.formats import FORMATS
@@ -41,7 +41,6 @@ def test_every_format_that_reads_and_writes_is_tried_here():
 
 @pytest.mark.parametrize("key", sorted(CASES))
 @given(data=st.data())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_what_is_written_reads_back_as_the_same_records(key, data):
     can, carried = CASES[key]
     corpus = data.draw(make.corpora(can))
@@ -57,7 +56,6 @@ def test_what_is_written_reads_back_as_the_same_records(key, data):
 
 @pytest.mark.parametrize("key", sorted(CASES))
 @given(data=st.data())
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_import_then_export_gives_the_same_bytes_on_what_we_exported(key, data):
     can, _ = CASES[key]
     entry = FORMATS.get(key)

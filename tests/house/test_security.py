@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotation.api.urls import urlpatterns as api_urls
-from tests.house.product import PRODUCTION, manage, serving
+from tests.house.product import PRODUCTION, manage, migrated, serving
 
 OPEN = {
     *("healthz", "readyz", "sign_in", "sign_out", "choose_language", "picture"),
@@ -67,7 +67,7 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which production can start: static files collected, database migrated."""
     folder = tmp_path_factory.mktemp("production")
     assert manage(folder, "collectstatic", "--no-input", **PRODUCTION).returncode == 0
-    assert manage(folder, "migrate", "--verbosity", "0", **PRODUCTION).returncode == 0
+    migrated(folder)
     return folder
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import subprocess
-import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -17,6 +14,7 @@ from PIL import Image as Picture
 
 from annotation import rebuild
 from tests.factories import a_corpus, some_images
+from tests.house.product import manage, migrated
 from tests.intake.conftest import everything
 from tests.intake.test_pictures import a_bomb
 
@@ -189,25 +187,11 @@ def test_bad_input_is_one_clear_line_and_leaves_nothing(
 
 
 def test_the_shell_gets_one_line_and_status_1(tmp_path: Path):
-    environment = {
-        **os.environ,
-        "DATA_DIR": str(tmp_path / "data"),
-        "DATABASE_URL": f"sqlite:///{tmp_path / 'base.sqlite3'}",
-    }
-
-    def manage(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=REPOSITORY,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-
-    assert manage("migrate", "-v0").returncode == 0
-    done = manage("import_corpus", "bad", *token(tmp_path, "1.jpg A dog .\n"))
+    migrated(tmp_path)
+    done = manage(tmp_path, "import_corpus", "bad", *token(tmp_path, "1.jpg A dog .\n"))
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert "line 1: '1.jpg A dog .' holds no tab" in done.stderr
-    assert not any(f.is_file() for f in (tmp_path / "data").rglob("*"))
+    left = [f.name for f in (tmp_path / "data").rglob("*") if f.is_file()]
+    assert all(name.startswith("phrasebox.sqlite3") for name in left), left

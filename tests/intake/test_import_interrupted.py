@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import textwrap
@@ -19,7 +18,9 @@ from annotation.exclusive import Busy, exclusive_folder
 from annotation.formats.base import FormatError
 from annotation.models import Corpus, Image
 from annotation.protocol.terms import ImageRecord
+from tests import launcher
 from tests.factories import some_images
+from tests.house.product import PATIENCE, environment, migrated
 from tests.intake.conftest import a_picture, everything, take
 
 pytestmark = pytest.mark.django_db
@@ -100,19 +101,12 @@ def test_a_process_killed_in_the_middle_leaves_nothing_in_the_way(tmp_path: Path
         print(left, report.unchanged, Image.objects.count(), Mention.objects.count(), Corpus.objects.count())
         """
     )
-    environment = {
-        **os.environ,
-        "DATA_DIR": str(tmp_path / "data"),
-        "DATABASE_URL": f"sqlite:///{tmp_path / 'base.sqlite3'}",
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-    }
+    migrated(tmp_path)
+    given = environment(tmp_path, {"DJANGO_SETTINGS_MODULE": "config.settings"})
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, *arguments], cwd=REPOSITORY, env=environment, capture_output=True, text=True
-        )
+        return launcher.run([sys.executable, *arguments], env=given, timeout=PATIENCE)
 
-    assert run("manage.py", "migrate", "-v0").returncode == 0
     assert run("-c", script, "die").returncode == -9
     done = run("-c", script, "live")
     assert done.stdout.split() == ["6", "False", "10", "40", "1"], done.stderr

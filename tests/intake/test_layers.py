@@ -114,7 +114,7 @@ fresh = count()
 
 
 @given(corpora())
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_rows_give_back_every_record_as_it_was(records: list[ImageRecord]):
     corpus = a_corpus(f"any-{next(fresh)}", records)
     layer = layer_named(corpus)

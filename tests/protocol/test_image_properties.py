@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from dataclasses import replace
+from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,15 +15,13 @@ from annotation.protocol.terms import Box
 from tests.protocol.strategies import images, played, settings_of_images
 
 
-@given(played())
-def test_folding_twice_gives_the_same_state(play):
+def folding_twice_gives_the_same_state(play):
     mentions, settings, simulated, _ = play
     fold = Fold(mentions, settings, simulated.rulings)
     assert fold(simulated.judgments) == fold(simulated.judgments) == simulated.state
 
 
-@given(played(), st.randoms(use_true_random=False))
-def test_the_order_in_which_different_keys_were_answered_does_not_matter(play, random):
+def the_order_in_which_different_keys_were_answered_does_not_matter(play, random):
     mentions, settings, simulated, _ = play
     queues = defaultdict(list)
     for judgment in simulated.judgments:
@@ -38,8 +37,7 @@ def test_the_order_in_which_different_keys_were_answered_does_not_matter(play, r
     assert Counter(state.moot) == Counter(simulated.state.moot)
 
 
-@given(played())
-def test_no_worker_answers_a_key_twice_nor_judges_their_own_box(play):
+def no_worker_answers_a_key_twice_nor_judges_their_own_box(play):
     _, _, simulated, _ = play
     assert max(Counter((j.key, j.worker) for j in simulated.judgments).values(), default=0) <= 1
     drawer = {j.id: j.worker for j in simulated.judgments if j.answer == "drawn"}
@@ -48,8 +46,7 @@ def test_no_worker_answers_a_key_twice_nor_judges_their_own_box(play):
             assert drawer[judgment.key.split("|")[1]] != judgment.worker
 
 
-@given(played(), st.data())
-def test_removing_a_workers_judgments_equals_their_never_having_been_given(play, data):
+def removing_a_workers_judgments_equals_their_never_having_been_given(play, data):
     mentions, settings, simulated, _ = play
     workers = sorted({j.worker for j in simulated.judgments})
     if not workers:
@@ -61,8 +58,7 @@ def test_removing_a_workers_judgments_equals_their_never_having_been_given(play,
     assert fold(discard(simulated.judgments, worker=gone, question=question)) == fold(never)
 
 
-@given(played())
-def test_the_crowd_reaches_an_end_and_a_knowing_reviewer_completes_every_image(play):
+def the_crowd_reaches_an_end_and_a_knowing_reviewer_completes_every_image(play):
     mentions, _, simulated, _ = play
     if simulated.rulings:
         assert simulated.state.complete
@@ -73,8 +69,7 @@ def test_the_crowd_reaches_an_end_and_a_knowing_reviewer_completes_every_image(p
         assert simulated.state.questions or any(c.stage == loop.REVIEW for c in simulated.state.chains)
 
 
-@given(played())
-def test_votes_are_either_consumed_or_moot_and_the_rest_changes_nothing(play):
+def votes_are_either_consumed_or_moot_and_the_rest_changes_nothing(play):
     mentions, settings, simulated, _ = play
     moot = set(simulated.state.moot)
     assert moot <= {j.id for j in simulated.judgments}
@@ -82,6 +77,17 @@ def test_votes_are_either_consumed_or_moot_and_the_rest_changes_nothing(play):
     state = Fold(mentions, settings, simulated.rulings)(used)
     strip = replace(simulated.state, moot=(), questions=())
     assert replace(state, moot=(), questions=()) == strip
+
+
+@given(played(), st.integers(0, 10**6).map(Random), st.data())
+def test_what_holds_of_the_fold_whatever_a_crowd_answered(play, random, data):
+    """One crowd for all of it: to let one work is what takes the time."""
+    folding_twice_gives_the_same_state(play)
+    the_order_in_which_different_keys_were_answered_does_not_matter(play, random)
+    no_worker_answers_a_key_twice_nor_judges_their_own_box(play)
+    removing_a_workers_judgments_equals_their_never_having_been_given(play, data)
+    the_crowd_reaches_an_end_and_a_knowing_reviewer_completes_every_image(play)
+    votes_are_either_consumed_or_moot_and_the_rest_changes_nothing(play)
 
 
 @given(

@@ -1,7 +1,7 @@
 """What the chunker takes for a mention, shown on sentences of our own with the mentions in brackets."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocol.mentions import find_mentions
@@ -183,7 +183,6 @@ WORDS = (
 )
 
 
-@settings(max_examples=200)
 @given(st.lists(st.lists(st.sampled_from(WORDS.split()) | st.text(max_size=8), max_size=12), max_size=3))
 def test_any_words_give_sorted_disjoint_spans_within_the_caption_and_the_same_again(captions):
     mentions = find_mentions(captions)

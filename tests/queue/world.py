@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -16,6 +17,7 @@ from annotation.protocol.terms import ImageRecord
 from annotation.selectors.records import stream_records
 from annotation.simulation.truth import Truth
 from annotation.submission import Answer, Receipt
+from tests import worlds
 from tests.factories import a_corpus, some_images
 
 #: Everybody is let in, and nobody is tested or asked twice: the queue alone.
@@ -34,6 +36,11 @@ _tokens = count()
 class World:
     """An open campaign over a corpus whose layer "import" is the truth."""
 
+    corpus: Corpus
+    campaign: Campaign
+    truths: dict[int, Truth]
+    workers: list[int]
+
     def __init__(
         self,
         records: Sequence[ImageRecord] | None = None,
@@ -42,22 +49,35 @@ class World:
         name: str = "quay",
         workers: int = 4,
     ) -> None:
-        self.corpus: Corpus = a_corpus(name, records if records is not None else some_images(2))
-        plain = settings_of(settings)
-        self.campaign = Campaign.objects.create(
-            name=name, corpus=self.corpus, tasks="entities", settings=plain.as_dict(), state=Campaign.OPEN
+        records = some_images(2) if records is None else records
+        shown = [(replace(r, picture=None), r.picture.read_bytes() if r.picture else b"") for r in records]
+        told = worlds.digest(name, workers, settings, shown)
+        made = worlds.again(
+            f"World {told}", lambda: self._built(records, settings, name, workers), at_once=False
         )
-        self.truths: dict[int, Truth] = {}
-        images = {image.key: image for image in Image.objects.filter(corpus=self.corpus)}
+        self.corpus, self.campaign, self.truths, self.workers = made
+
+    @staticmethod
+    def _built(
+        records: Sequence[ImageRecord], settings: Mapping[str, Any], name: str, workers: int
+    ) -> tuple[Corpus, Campaign, dict[int, Truth], list[int]]:
+        corpus = a_corpus(name, records)
+        plain = settings_of(settings)
+        campaign = Campaign.objects.create(
+            name=name, corpus=corpus, tasks="entities", settings=plain.as_dict(), state=Campaign.OPEN
+        )
+        truths: dict[int, Truth] = {}
+        images = {image.key: image for image in Image.objects.filter(corpus=corpus)}
         opened = []
-        for record in stream_records(corpus=self.corpus, layer=self.corpus.layers.get(name="import")):
+        for record in stream_records(corpus=corpus, layer=corpus.layers.get(name="import")):
             assert record.layer is not None
             image = images[record.id]
             truth = Truth(record.layer, image=record.id, size=(record.width, record.height))
-            self.truths[image.pk] = truth
+            truths[image.pk] = truth
             opened.append((image, tuple(truth.mentions.values())))
-        image_rows.open_images(campaign=self.campaign, images=opened, settings=plain.protocol)
-        self.workers = [Worker.objects.create(pseudonym=f"{name}-w{i}").pk for i in range(workers)]
+        image_rows.open_images(campaign=campaign, images=opened, settings=plain.protocol)
+        made = [Worker.objects.create(pseudonym=f"{name}-w{i}").pk for i in range(workers)]
+        return corpus, campaign, truths, made
 
     def take(self, worker: int, kind: str = q.COREF_LINK, holding: Sequence[int] = ()) -> Lease | Nothing:
         return leases.take(worker=self.workers[worker], campaign=self.campaign, kind=kind, holding=holding)

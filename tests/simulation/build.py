@@ -1,6 +1,9 @@
 """Made-up images with gold, for tests of the simulator."""
 
-from annotation.protocol.terms import Mention
+from collections.abc import Iterator
+from functools import cache
+
+from annotation.protocol.terms import LayerRecord, Mention
 from annotation.simulation.dice import Dice
 from annotation.simulation.standin import stand_in
 from annotation.simulation.truth import Truth
@@ -27,8 +30,13 @@ def photograph(number: int) -> list[Mention]:
     return found
 
 
-def world(count: int):
-    for number in range(count):
-        mentions = photograph(number)
-        gold = stand_in(mentions, size=(500, 400), seed=7, image=str(number))
-        yield mentions, Truth(gold, image=str(number), size=(500, 400)), gold
+def world(count: int) -> Iterator[tuple[list[Mention], Truth, LayerRecord]]:
+    """The first `count` made-up images: mentions, truth, gold."""
+    return map(_made_up, range(count))
+
+
+@cache
+def _made_up(number: int) -> tuple[list[Mention], Truth, LayerRecord]:
+    mentions = photograph(number)
+    gold = stand_in(mentions, size=(500, 400), seed=7, image=str(number))
+    return mentions, Truth(gold, image=str(number), size=(500, 400)), gold

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocol.image import Fold
@@ -18,6 +18,7 @@ from annotation.simulation.standin import stand_in
 from annotation.simulation.workers import PERFECT, PRESETS, Worker, crowd, with_error
 from tests.protocol.strategies import played
 from tests.simulation.build import photograph, world
+from tests.sizes import sized
 
 
 def test_chance_depends_on_the_words_and_not_on_what_was_drawn_before():
@@ -31,13 +32,12 @@ def test_chance_depends_on_the_words_and_not_on_what_was_drawn_before():
 
 def test_an_errorless_crowd_of_five_finds_every_chain_box_and_kind():
     people = Crowd(crowd({"perfect": 5}, seed=1), seed=1)
-    for mentions, truth, gold in world(40):
+    for mentions, truth, gold in world(sized(15, 40)):
         scores = compare(simulate_image(mentions, truth, people, review=False).state.layer, gold)
         assert (scores.f1, scores.iou, scores.kind_accuracy) == (1.0, 1.0, 1.0)
 
 
 @given(played())
-@settings(max_examples=50)
 def test_whatever_workers_answer_is_legal_and_inside_the_picture(play):
     _, _, simulated, truth = play
     for judgment in simulated.judgments:
@@ -113,7 +113,8 @@ def test_what_was_spent_adds_up_to_the_judgments_given():
 def test_the_better_the_crowd_the_better_the_chains():
     def f1(kind: str) -> float:
         people = Crowd(crowd({kind: 8}, seed=4), seed=4)
-        runs = [compare(simulate_image(m, t, people).state.layer, gold) for m, t, gold in world(60)]
+        images = world(60)
+        runs = [compare(simulate_image(m, t, people).state.layer, gold) for m, t, gold in images]
         return sum(run.f1 for run in runs) / len(runs)
 
     assert f1("perfect") == 1.0 > f1("careful") > f1("sloppy") > f1("random")
@@ -137,7 +138,7 @@ def test_no_worker_answers_a_key_twice_not_even_for_a_double_check():
     golds = [(str(i), (500, 400), gold) for i, (_, _, gold) in enumerate(world(5))]
     gate = Gate(known_items(golds, seed=1), seed=1, settings=replace(OPEN_DOOR, double_check_share=0.5))
     people = Crowd(crowd({"average": 5, "sloppy": 2}, seed=1), seed=1, gate=gate)
-    for mentions, truth, _ in world(30):
+    for mentions, truth, _ in world(sized(12, 30)):
         given = Counter((j.key, j.worker) for j in simulate_image(mentions, truth, people).judgments)
         assert set(given.values()) == {1}
 
@@ -154,8 +155,9 @@ def test_questions_that_take_several_answers_are_not_double_checked():
 
 def test_double_checks_stay_outside_the_fold():
     golds = [(str(i), (500, 400), gold) for i, (_, _, gold) in enumerate(world(5))]
-    for mentions, truth, _ in world(30):
-        gate = Gate(known_items(golds, seed=1), seed=1)
+    items = known_items(golds, seed=1)
+    for mentions, truth, _ in world(sized(12, 30)):
+        gate = Gate(items, seed=1)
         run = simulate_image(mentions, truth, Crowd(crowd({"average": 9}, seed=1), seed=1, gate=gate))
         votes = [j for j in run.judgments if j.role == "vote"]
         assert Fold(mentions, Settings(), run.rulings)(votes) == run.state
@@ -171,7 +173,6 @@ def test_chains_are_printed_under_consecutive_numbers():
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=25)
 def test_a_stand_in_covers_every_mention_once_and_depends_on_its_seed_alone(seed):
     mentions = photograph(seed)
     gold = stand_in(mentions, size=(0, 0), seed=seed, image="x")

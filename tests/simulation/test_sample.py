@@ -1,14 +1,15 @@
 """The sample corpus through the whole chain of questions."""
 
-from annotation.sample.generate import generate
 from annotation.simulation.driver import Crowd, numbered, simulate_image
 from annotation.simulation.truth import Truth
 from annotation.simulation.workers import crowd
+from tests.sizes import sized
+from tests.worlds import painted
 
 
-def test_an_errorless_crowd_makes_of_200_scenes_exactly_their_gold():
+def test_an_errorless_crowd_makes_of_scenes_exactly_their_gold():
     people = Crowd(crowd({"perfect": 5}, seed=1), seed=1)
-    for record in generate(200, seed=1, out=None):
+    for record in painted(sized(25, 200)):
         gold = record.layer
         assert gold is not None
         truth = Truth(gold, image=record.id, size=(record.width, record.height))

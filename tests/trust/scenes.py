@@ -9,11 +9,11 @@ from annotation.leases import Lease, Nothing
 from annotation.models import Campaign, Layer, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
-from annotation.sample.generate import generate
 from annotation.simulation.workers import PRESETS
 from annotation.simulation.workers import Worker as Simulated
 from annotation.submission import Answer
 from tests.queue.world import World
+from tests.worlds import painted
 
 #: Everybody is let in; known items come as the rules have it.
 OPEN_DOOR: dict[str, Any] = {"trust": {"qualification": False}}
@@ -23,8 +23,7 @@ def scenes(
     images: int = 6, *, settings: Mapping[str, Any] = OPEN_DOOR, workers: int = 4, name: str = "scenes"
 ) -> World:
     """An open campaign over `images` generated scenes."""
-    records = list(generate(images, seed=1, out=None))
-    return World(records, settings=settings, name=name, workers=workers)
+    return World(painted(images), settings=settings, name=name, workers=workers)
 
 
 def gold(campaign: Campaign) -> Layer:

@@ -6,18 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocol import questions as q
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment
 from annotation.protocol.terms import Box
-from annotation.sample.generate import generate
 from annotation.simulation.driver import Crowd, simulate_image
 from annotation.simulation.truth import Truth
 from annotation.simulation.workers import crowd
 from benchmarks import bad_workers
+from tests.worlds import painted
 
 MIX = {"average": 5, "random": 1, "always_yes": 1}
 CORNERS = st.tuples(*[st.integers(1, 300)] * 4)
@@ -26,7 +26,7 @@ CORNERS = st.tuples(*[st.integers(1, 300)] * 4)
 def some_scenes(count: int):
     """Images that a crowd of MIX answered, without a reviewer: gold, and all judgments."""
     people = Crowd(crowd(MIX, seed=2), seed=2)
-    for record in generate(count, seed=1, out=None):
+    for record in painted(count):
         assert record.layer is not None
         truth = Truth(record.layer, image=record.id, size=(record.width, record.height))
         yield record.layer, simulate_image(record.layer.mentions, truth, people, review=False).judgments
@@ -47,7 +47,6 @@ def another(judgment: Judgment, data: st.DataObject) -> Judgment:
 
 
 @given(st.data())
-@settings(max_examples=40)
 def test_an_image_after_discard_does_not_depend_on_what_the_discarded_had_answered(data):
     gold, judgments = data.draw(st.sampled_from(SCENES))
     workers = sorted({j.worker for j in judgments})
@@ -77,7 +76,7 @@ def test_bad_workers_change_an_image_unless_they_are_discarded():
 def test_the_rules_suspend_bad_workers_and_keep_careful_ones_as_the_docs_say():
     images = [
         (record.id, (record.width, record.height), record.layer)
-        for record in generate(bad_workers.KNOWN_FROM + 300, seed=1, out=None)
+        for record in painted(bad_workers.KNOWN_FROM + 300)
         if record.layer is not None
     ]
     report = bad_workers.run(images, seeds=5, workers=20, good="careful")

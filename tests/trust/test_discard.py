@@ -19,8 +19,10 @@ from annotation.protocol.contents import mention_from
 from annotation.protocol.image import Fold
 from annotation.protocol.terms import Box
 from annotation.simulation.dice import Dice
+from tests import worlds
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
+from tests.sizes import sized
 from tests.trust.scenes import crowd_works, gold, refused, scenes
 
 pytestmark = pytest.mark.django_db
@@ -58,9 +60,13 @@ def counters_hold(world: World) -> None:
 @pytest.fixture
 def spoilt() -> World:
     """Three images answered by four careful workers, and one, number 4, who says yes to everything."""
-    world = scenes(3, settings=TRUSTING, workers=5)
-    crowd_works(world, ["careful"] * 4 + ["always_yes"])
-    return world
+
+    def build() -> World:
+        world = scenes(3, settings=TRUSTING, workers=5)
+        crowd_works(world, ["careful"] * 4 + ["always_yes"])
+        return world
+
+    return worlds.again("three images with a worker who says yes to everything", build)
 
 
 # Discard
@@ -115,7 +121,7 @@ def test_after_discard_an_image_is_the_same_whatever_the_worker_had_answered(spo
 
 @pytest.mark.parametrize("bad", ["always_yes", "random", "sloppy"])
 def test_what_errorless_workers_make_of_it_after_discard_is_gold_whoever_was_discarded(bad):
-    world = scenes(2, settings=TRUSTING, workers=6)
+    world = scenes(sized(1, 2), settings=TRUSTING, workers=6)
     crowd_works(world, ["perfect"] * 4 + [bad, bad])
     for worker in world.workers[4:]:
         discard.discard(campaign=world.campaign, worker=worker)
@@ -168,9 +174,9 @@ def test_an_answer_that_comes_while_the_worker_is_being_withdrawn_frees_its_plac
 
 
 def test_known_answers_stay_graded_when_a_worker_is_discarded():
-    world = scenes(6, workers=1)
+    world = scenes(3, workers=1)
     controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
-    crowd_works(world, ["careful"], items=200)
+    crowd_works(world, ["careful"], items=80)
     before = Standing.objects.get(kind=q.COREF_LINK)
     assert before.known > 0
     discard.discard(campaign=world.campaign, worker=world.workers[0])

@@ -288,6 +288,6 @@ def test_pools_that_cannot_tell_good_workers_from_bad_are_told_of():
 
 
 def test_pools_from_gold_are_large_enough():
-    world = scenes(30)
+    world = scenes(14)
     controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     assert controls.warnings(campaign=world.campaign, settings=SETTINGS) == {}

@@ -17,6 +17,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
 from annotation.protocol.terms import Box, ImageRecord
 from annotation.web.task_texts import READ
+from tests import worlds
 from tests.queue.world import TRUSTING, World
 from tests.web import world
 
@@ -35,15 +36,19 @@ def campaign(
     folder: Path, *, settings: Mapping[str, Any] = TRUSTING, images: int = 3, consent: str = ""
 ) -> World:
     """The campaign `work` over drawn scenes, in which the first worker is the account `ann`."""
+
+    def build() -> World:
+        records: list[ImageRecord] = [world.scene(number, folder) for number in range(images)]
+        found = World(records, settings=settings)
+        instructions.publish(campaign=found.campaign, kind=instructions.CONSENT, text=consent)
+        account = world.account("ann", "annotator")
+        ann = Worker.objects.create(pseudonym="w-ann")
+        Identity.objects.create(worker=ann, account=account)
+        found.workers.insert(0, ann.pk)
+        return found
+
     folder.mkdir(parents=True, exist_ok=True)
-    records: list[ImageRecord] = [world.scene(number, folder) for number in range(images)]
-    found = World(records, settings=settings)
-    instructions.publish(campaign=found.campaign, kind=instructions.CONSENT, text=consent)
-    account = world.account("ann", "annotator")
-    ann = Worker.objects.create(pseudonym="w-ann")
-    Identity.objects.create(worker=ann, account=account)
-    found.workers.insert(0, ann.pk)
-    return found
+    return worlds.again(f"a desk {worlds.digest(settings, images, consent)}", build, at_once=False)
 
 
 def bring_up(work: World, kind: str, number: int = 1) -> None:

@@ -12,6 +12,10 @@ from typing import Any
 
 from django.test import Client
 
+from tests import worlds
+from tests.factories import some_images
+from tests.queue.world import World
+
 
 @dataclass
 class Form:
@@ -138,3 +142,14 @@ class _Words(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text += f" {data}"
+
+
+def answered() -> World:
+    """Two images of which every question is answered rightly."""
+
+    def build() -> World:
+        world = World(some_images(2))
+        world.work()
+        return world
+
+    return worlds.again("two images, all answered", build)

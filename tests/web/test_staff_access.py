@@ -11,6 +11,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_ruling
 from annotation.protocol.rulings import Closure
 from annotation.web.campaign_urls import urlpatterns
+from tests import worlds
 from tests.review.world import HAT, image, report, the_world
 from tests.web.test_access import VISITORS, visitor
 
@@ -68,13 +69,16 @@ JOBS = {"steer_job", "download"}
 
 
 @pytest.fixture
-def world():
-    world = the_world()
-    report(world, q.COREF_LINK)
-    row = image(world)
-    Ruling.objects.create(image=row, content=plain_ruling(Closure((HAT,), "none")))
-    invitations.make(campaign=world.campaign)
-    return world
+def world(db):
+    def build():
+        world = the_world()
+        report(world, q.COREF_LINK)
+        row = image(world)
+        Ruling.objects.create(image=row, content=plain_ruling(Closure((HAT,), "none")))
+        invitations.make(campaign=world.campaign)
+        return world
+
+    return worlds.again("a campaign with a report, a ruling and an invitation", build)
 
 
 def address(route, arguments):

@@ -14,7 +14,7 @@ from annotation.protocol import questions as q
 from tests.factories import some_images
 from tests.queue.world import World
 from tests.web import world as people
-from tests.web.staff import forms, press, said, words
+from tests.web.staff import answered, forms, press, said, words
 
 pytestmark = pytest.mark.django_db
 
@@ -24,8 +24,7 @@ JOBS = "/campaigns/quay/jobs/"
 @pytest.fixture
 def world(settings, tmp_path):
     settings.DATA_DIR = tmp_path
-    world = World(some_images(2))
-    world.work()
+    world = answered()
     rebuild.refresh(world.campaign)
     return world
 

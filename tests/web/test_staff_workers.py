@@ -16,7 +16,7 @@ from annotation.selectors.worker_table import Asked, worker_page
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 from tests.web import world as people
-from tests.web.staff import forms, press, said, words
+from tests.web.staff import answered, forms, press, said, words
 
 pytestmark = pytest.mark.django_db
 
@@ -25,10 +25,8 @@ ONE = f"{TABLE}quay-w0/"
 
 
 @pytest.fixture
-def world():
-    world = World(some_images(2))
-    world.work()
-    return world
+def world(db):
+    return answered()
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ The records go in by the doors that commands use, so the pages are tested on row
 
 from __future__ import annotations
 
+import functools
+import io
 from pathlib import Path
 
 from django.test import Client
@@ -24,6 +26,7 @@ from annotation.protocol.terms import (
     Mention,
 )
 from annotation.rebuild import Share, write_layer
+from tests import worlds
 
 PASSWORD = "correct horse battery staple"
 SIZE = (480, 360)
@@ -94,6 +97,11 @@ def scene(number: int, folder: Path | None, *, extra: str = "") -> ImageRecord:
 
 def draw(path: Path, number: int) -> None:
     """A meadow under a sky, with two figures and two dogs where their boxes are."""
+    path.write_bytes(_drawn(number))
+
+
+@functools.cache
+def _drawn(number: int) -> bytes:
     picture = Pillow.new("RGB", SIZE, "#d8e6ee")
     pen = ImageDraw.Draw(picture)
     pen.rectangle((0, 220, *SIZE), fill="#b9cfa0")
@@ -107,15 +115,21 @@ def draw(path: Path, number: int) -> None:
                 pen.ellipse((middle - 28, box.ymin, middle + 28, box.ymin + 56), fill="#d9a77c")
             else:
                 pen.rounded_rectangle(corners, 30, fill=colour)
-    picture.save(path)
+    found = io.BytesIO()
+    picture.save(found, "PNG")
+    return found.getvalue()
 
 
 def corpus(folder: Path, images: int = 3, *, name: str = "scenes", pictures: bool = True) -> Corpus:
     """A published corpus with the layer `import`."""
+
+    def build() -> Corpus:
+        records = [scene(number, folder if pictures else None) for number in range(images)]
+        import_records(name=name, records=records, format="jsonl", source="tests")
+        return Corpus.objects.get(name=name)
+
     folder.mkdir(parents=True, exist_ok=True)
-    records = [scene(number, folder if pictures else None) for number in range(images)]
-    import_records(name=name, records=records, format="jsonl", source="tests")
-    return Corpus.objects.get(name=name)
+    return worlds.again(f"scenes {worlds.digest(name, images, pictures)}", build, at_once=False)
 
 
 def unfinished_layer(corpus: Corpus, *, name: str = "campaign") -> None:

@@ -1,0 +1,203 @@
+"""Worlds that are built once: their rows are kept, and put back for every further test that starts there.
+
+Building a campaign takes many times as long as putting it back. What was built is in the test's
+own transaction, or committed where the test commits: nothing is shared but the ids, and these lie where
+no row of a test's own comes. Objects are new ones for each test. Files of pictures stay where the product
+put them.
+
+    @pytest.fixture
+    def world(db):
+        return worlds.again("two images, all answered", build)
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import itertools
+import pickle
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
+
+from django.apps import apps
+from django.db import connection, transaction
+from django.db.models import AutoField
+
+from annotation import sql
+from annotation.models import Image
+from annotation.pictures import picture_path
+from annotation.protocol.terms import ImageRecord
+from annotation.sample.generate import scene, split_of
+
+T = TypeVar("T")
+
+#: The ids of the first world's rows begin here, and each further world's so much later.
+APART = 1_000_000
+#: Seconds after which a world is built again: its times are those of its building, and a test that asks what
+#: happened lately is to find it so.
+FRESH = 300.0
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table's columns as SQL, its name as text, and its key where the database numbers the rows."""
+
+    columns: str
+    places: str
+    name: str
+    numbered: str
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Rows by table, as the database hands them out, and what the builder returned."""
+
+    rows: Mapping[str, Any]
+    pictures: Mapping[str, bytes]
+    returned: bytes
+    at: float
+
+
+_now = sql.now
+_kept: dict[str, _Kept] = {}
+_asked: set[str] = set()
+_firsts = itertools.count(APART, APART)
+_building = False
+
+
+def again(name: str, build: Callable[[], T], *, at_once: bool = True) -> T:
+    """What `build` returns, with the rows that it makes: built the first time, put back from then on.
+
+    `name` names the world in the whole run: the same name, the same rows. `build` may only add rows, and
+    must not depend on what else the test has. What is kept takes some time to read, so what may never be
+    asked for again is kept from the second time on: not `at_once`.
+    """
+    global _building
+
+    # A part of a larger world is kept with that; and a test that turns the clock has rows of its own.
+    if _building or sql.now is not _now:
+        return build()
+    if name in _kept and time.monotonic() - _kept[name].at < FRESH:
+        _put_back(_kept[name])
+    elif not at_once and name not in _asked and name not in _kept:
+        _asked.add(name)
+        return build()
+    else:
+        with transaction.atomic():
+            first = next(_firsts)
+            _count_from(first)
+            before = _rows(first)
+            _building = True
+            try:
+                made = build()
+            finally:
+                _building = False
+            rows = {table: _without(before.get(table), found) for table, found in _rows(first).items()}
+            rows = {table: found for table, found in rows.items() if found}
+            named = set(
+                Image.objects.filter(pk__gt=first).exclude(picture="").values_list("picture", flat=True)
+            )
+        seen = {picture: picture_path(picture).read_bytes() for picture in named}
+        _kept[name] = _Kept(rows, seen, pickle.dumps(made), time.monotonic())
+    return cast(T, pickle.loads(_kept[name].returned))
+
+
+def digest(*said: object) -> str:
+    """A short name of what a world is made of."""
+    return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _tables() -> Mapping[str, _Table]:
+    """Every table of the product by its name in SQL."""
+    quote = connection.ops.quote_name
+    found = {}
+    for model in apps.get_models(include_auto_created=True):
+        about = model._meta
+        if about.managed and not about.proxy:
+            columns = [quote(str(field.column)) for field in about.local_concrete_fields]
+            key = quote(cast(Any, about.pk).column) if isinstance(about.pk, AutoField) else ""
+            found[quote(about.db_table)] = _Table(
+                ", ".join(columns), ", ".join(["%s"] * len(columns)), about.db_table, key
+            )
+    return found
+
+
+def _count_from(first: int) -> None:
+    """Let the ids of new rows begin after `first`."""
+    numbered = {quoted: table for quoted, table in _tables().items() if table.numbered}
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            names = [table.name for table in numbered.values()]
+            cursor.execute(
+                f"DELETE FROM sqlite_sequence WHERE name IN ({', '.join(['%s'] * len(names))})", names
+            )
+            cursor.executemany(
+                "INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [(name, first) for name in names]
+            )
+        else:
+            keys = [table.numbered.strip('"') for table in numbered.values()]
+            cursor.execute(
+                "SELECT setval(pg_get_serial_sequence(name, key), %s) FROM unnest(%s, %s) AS t (name, key)",
+                [first, list(numbered), keys],
+            )
+
+
+def _rows(first: int) -> dict[str, list[Any]]:
+    """The rows numbered from `first`, and every row of what has no numbers: tuples, or lines of COPY."""
+    found: dict[str, list[Any]] = {}
+    with connection.cursor() as cursor:
+        for quoted, table in _tables().items():
+            chosen = f"SELECT {table.columns} FROM {quoted}"
+            if table.numbered:
+                chosen += f" WHERE {table.numbered} > {first}"
+            if connection.vendor == "sqlite":
+                found[quoted] = cursor.execute(chosen).fetchall()
+            else:
+                text = io.StringIO()
+                cursor.copy_expert(f"COPY ({chosen}) TO STDOUT", text)
+                found[quoted] = text.getvalue().splitlines(keepends=True)
+    return found
+
+
+def _without(before: list[Any] | None, after: list[Any]) -> Any:
+    """The rows that came; on PostgreSQL as one text."""
+    stood = set(before or ())
+    came = [row for row in after if row not in stood]
+    return came if connection.vendor == "sqlite" else "".join(came)
+
+
+def _put_back(kept: _Kept) -> None:
+    for name, content in kept.pictures.items():
+        if not picture_path(name).is_file():  # a test has a folder of its own, or emptied it
+            picture_path(name).parent.mkdir(parents=True, exist_ok=True)
+            picture_path(name).write_bytes(content)
+    with transaction.atomic(), connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            # What refers to what is checked when the test ends, as for any row.
+            for quoted, rows in kept.rows.items():
+                table = _tables()[quoted]
+                cursor.executemany(f"INSERT INTO {quoted} ({table.columns}) VALUES ({table.places})", rows)
+        else:
+            # It was checked when it was built.
+            cursor.execute("SET LOCAL session_replication_role = replica")
+            for quoted, text in kept.rows.items():
+                cursor.copy_expert(
+                    f"COPY {quoted} ({_tables()[quoted].columns}) FROM STDIN", io.StringIO(text)
+                )
+            cursor.execute("SET LOCAL session_replication_role = DEFAULT")
+
+
+_painted: dict[int, list[ImageRecord]] = {}
+
+
+def painted(images: int, *, seed: int = 1) -> list[ImageRecord]:
+    """The first `images` scenes of the sample corpus without their pictures, each painted once in a run."""
+    known = _painted.setdefault(seed, [])
+    while len(known) < images:
+        number = len(known)
+        known.append(replace(scene(number, seed=seed)[0], split=split_of(number, seed)))
+    return known[:images]
