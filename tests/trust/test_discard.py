@@ -174,9 +174,9 @@ def test_an_answer_that_comes_while_the_worker_is_being_withdrawn_frees_its_plac
 
 
 def test_known_answers_stay_graded_when_a_worker_is_discarded():
-    world = scenes(3, workers=1)
+    world = scenes(6, workers=1)
     controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
-    crowd_works(world, ["careful"], items=80)
+    crowd_works(world, ["careful"], items=200)
     before = Standing.objects.get(kind=q.COREF_LINK)
     assert before.known > 0
     discard.discard(campaign=world.campaign, worker=world.workers[0])

@@ -19,7 +19,7 @@ def told(row: Standing):
 
 
 def test_every_standing_of_a_crowd_is_told_again_as_it_is():
-    world = scenes(3, workers=5)
+    world = scenes(5, workers=5)
     controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     crowd_works(world, ["careful", "average", "sloppy", "random", "always_yes"])
     rows = list(Standing.objects.all())
