@@ -22,7 +22,7 @@ serve: .venv/runtime ## Serve what is there at http://127.0.0.1:8000
 test: .venv/development ## All tests but the slow ones, on SQLite and PostgreSQL side by side (ARGS=... goes to pytest)
 	@.venv/bin/python -m tests.run $(ARGS)
 
-test-slow: .venv/development ## The slow tests too, everything on both databases, with more examples: about an hour
+test-slow: .venv/development ## The slow tests too, everything on both databases, with more examples
 	@.venv/bin/python -m tests.run --slow $(ARGS)
 
 test-faults: .venv/development ## Put 60 faults into the code, one at a time: do the tests find them? (ARGS="--seed 2")

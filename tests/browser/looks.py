@@ -14,7 +14,7 @@ Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 #: A phone and a screen, by day and by night: (width, scheme).
 LOOKS: tuple[tuple[int, Scheme], ...] = ((390, "light"), (390, "dark"), (1280, "dark"), (1280, "light"))
-#: Looks in which a page is held against every rule. Each width and each scheme is among them; in the others
+#: Looks in which a page is checked by every rule. Each width and each scheme is among them; in the others
 #: only colours can come out otherwise, and are looked at alone, unless the run is a thorough one.
 ALL_RULES: tuple[tuple[int, Scheme], ...] = ((390, "light"), (1280, "dark"))
 COLOURS = ("color-contrast",)

@@ -165,7 +165,7 @@ def swapped_direction(node: ast.AST, source: Source) -> Iterator[Edit]:
 
 
 def missing_permission(node: ast.AST, source: Source) -> Iterator[Edit]:
-    """Whoever was turned away is let in."""
+    """A request that was refused is answered."""
     name = "missing permission check"
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         for decorator in node.decorator_list:
