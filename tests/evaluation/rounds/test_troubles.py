@@ -129,7 +129,7 @@ def test_each_job_of_a_round_outlives_its_killed_worker(
 def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(
     a_round: Round, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A report is started again as often as it has phases; how its figures look is for tests of figures to say.
+    # A report is started again for each of its phases; how its figures look is for tests of figures to say.
     monkeypatch.setattr(reports, "as_svg", lambda plot: "<svg/>")
     monkeypatch.setattr(reports, "as_pdf", lambda plot: b"%PDF")
     kinds = set()
