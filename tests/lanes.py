@@ -1,9 +1,10 @@
-"""Which tests run on which database: two lanes side by side, SQLite and PostgreSQL, one for each core.
+"""Which tests run on which database: three lanes side by side, two on SQLite and one on PostgreSQL.
 
 What speaks SQL of its own, takes locks, or relies on constraints and transactions runs on both. Everything
 else that uses the database runs on SQLite. What uses no database, and what is about browsers, runs where
-there is time, by what it was recorded to cost (`tests/cost.py`). A thorough run (`make test-slow`) takes
-all on both.
+there is time, by what it was recorded to cost (`tests/cost.py`): the second lane on SQLite takes nothing
+else. Three lanes keep two cores busy, since tests of processes and browsers wait a third of their time. A
+thorough run (`make test-slow`) takes all on both databases, in two lanes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from tests import cost
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
-LANES = (SQLITE, POSTGRESQL)
+SECOND = "SQLite, second"  # file names are made of these
+LANES = (SQLITE, POSTGRESQL, SECOND)
 
 #: Folders and files whose tests of the database run on both.
 BOTH = (
@@ -58,7 +60,7 @@ ANYWHERE = (
 def lanes_of(file: str) -> tuple[str, ...]:
     """The lanes in which something of a file runs, given by its path from the repository's root."""
     if file.startswith(BOTH):
-        return LANES
+        return (SQLITE, POSTGRESQL)
     if file.startswith(ANYWHERE):
         return (_balanced()[file],)
     return (SQLITE,)

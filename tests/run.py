@@ -1,12 +1,12 @@
-"""The whole test run: prepare the system, then two lanes side by side, on SQLite and on PostgreSQL.
+"""The whole test run: prepare the system, then lanes side by side, two on SQLite and one on PostgreSQL.
 
     python -m tests.run [--slow] [--nothing-left-out] [--record] [--reach FOLDER] [what pytest takes]
 
 Which test runs in which lane stands in `tests/lanes.py`: what speaks SQL of its own runs on both databases,
-everything else on one, so that both cores have as much to do. The lanes' servers are started for them and
-stopped after them. What PostgreSQL's lane prints is shown when SQLite's is over; at the end follow what the
-run took, beside what was recorded (`tests/cost.py`), and once more which tests failed. `--slow` runs the
-slow tests too, everything on both databases, with more examples and in every look. Exit status 0 means that
+everything else on one, so that all have as much to do. The lanes' servers are started for them and stopped
+after them. What the other lanes print is shown when the first is over; at the end follow what the run took,
+beside what was recorded (`tests/cost.py`), and once more which tests failed. `--slow` runs the slow tests
+too, everything on both databases, with more examples and in every look. Exit status 0 means that
 all ran and passed, save what was announced as left out; `--nothing-left-out` allows no such thing.
 """
 
@@ -26,7 +26,7 @@ from types import FrameType
 from typing import IO
 
 from tests import cost, prepare, services
-from tests.lanes import POSTGRESQL, SQLITE
+from tests.lanes import LANES, POSTGRESQL, SECOND, SQLITE
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PASSED, NO_TESTS_COLLECTED = 0, 5  # pytest's exit statuses
@@ -77,24 +77,28 @@ def main() -> int:
                     given += ["-p", "tests.faults.reach", "--reach", str(options.reach.resolve() / name)]
                 return given
 
-            beside = None
+            beside = {}
             if binaries is not None:
                 url = stack.enter_context(services.postgres(binaries))
-                shown = stack.enter_context(tempfile.TemporaryFile())
-                beside = stack.enter_context(_running(lane(POSTGRESQL), url, into=shown))
-            print(f"== on {SQLITE} ==", flush=True)
+                for name in LANES[1:]:
+                    if options.slow and name == SECOND:
+                        continue  # what uses no database runs in the first then
+                    shown = stack.enter_context(tempfile.TemporaryFile())
+                    on = url if name == POSTGRESQL else None
+                    beside[name] = stack.enter_context(_running(lane(name), on, into=shown)), shown
+            print(f"== {SQLITE} ==", flush=True)
             with _running(lane(SQLITE), None) as tests:
                 ended[SQLITE] = tests.wait()
-            if beside is not None:
-                print(f"== on {POSTGRESQL} ==", flush=True)
-                ended[POSTGRESQL] = _shown(beside, shown)
+            for name, (child, shown) in beside.items():
+                print(f"== {name} ==", flush=True)
+                ended[name] = _shown(child, shown)
             _tell(told, costs)
             if options.record and fine.issuperset(ended.values()):
                 cost.record(cost.read(costs))
     except KeyboardInterrupt:
         return INTERRUPTED
-    for database, status in ended.items():
-        print(f"{database}: {WORDS[status] if status in fine else 'FAILED'}")
+    for name, status in ended.items():
+        print(f"{name}: {WORDS[status] if status in fine else 'FAILED'}")
     for component in missing:
         print(prepare.left_out(component))
     return 0 if fine.issuperset(ended.values()) else 1

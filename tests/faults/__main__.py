@@ -28,6 +28,7 @@ from tests import prepare, services
 from tests.faults.draw import AREAS, Fault, draw, faults
 from tests.faults.harmless import HARMLESS
 from tests.faults.nearest import Reach, nearest, read_reach
+from tests.lanes import POSTGRESQL
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 PASSED, NO_TESTS = 0, 5  # pytest's exit statuses
@@ -169,7 +170,7 @@ class Place:
         try:
             for reach in reaches:
                 tests = nearest(fault, reach, REPOSITORY, breadths[reach.lane])
-                on_postgres = reach.lane != "SQLite"
+                on_postgres = reach.lane.startswith(POSTGRESQL)
                 while tests and (left := seconds - (time.monotonic() - began)) > 0:
                     file.write_bytes(fault.applied(sound))
                     outcome, by = self._run(tests, on_postgres=on_postgres, seconds=left)

@@ -58,13 +58,13 @@ class Reach:
 
 
 def read_reach(folder: Path) -> list[Reach]:
-    """The lanes recorded in `folder`, SQLite first, what is in a browser last."""
+    """The lanes recorded in `folder`, those on SQLite first."""
     lanes = []
     for file in folder.glob("*.json"):
         data = file.with_suffix(".coverage")
         if data.exists():
             lanes.append(Reach(file.stem, data, json.loads(file.read_text())))
-    return sorted(lanes, key=lambda reach: ("browser" in reach.lane, reach.lane != "SQLite"))
+    return sorted(lanes, key=lambda reach: (reach.lane.startswith("PostgreSQL"), reach.lane))
 
 
 def nearest(fault: Fault, reach: Reach, repository: Path, breadth: dict[str, int]) -> list[str]:
