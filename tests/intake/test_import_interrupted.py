@@ -22,6 +22,7 @@ from tests import launcher
 from tests.factories import some_images
 from tests.house.product import PATIENCE, environment, migrated
 from tests.intake.conftest import a_picture, everything, take
+from tests.transactions import written
 
 pytestmark = pytest.mark.django_db
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -155,3 +156,21 @@ def test_machines_without_a_common_lock_are_kept_apart_by_the_name(monkeypatch: 
     monkeypatch.setattr(Corpus.objects, "create", lambda **row: (create(**row), create(**row))[1])
     with pytest.raises(Busy, match="another process"):
         take(some_images(1))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_portion_is_written_in_one_transaction_and_published_in_one(monkeypatch: pytest.MonkeyPatch):
+    """Nobody sees half of it; the layer's own row, which hides what hangs on it, is written alone."""
+    monkeypatch.setattr(rebuild, "CHUNK", 2)
+    found = written(lambda: take(some_images(3)))
+    corpus = Corpus.objects.get()
+    shares = [(record.id, record.layer) for record in some_images(3) if record.layer is not None]
+    for replace_it in (False, True):
+        found += written(
+            lambda again=replace_it: rebuild.write_layer(
+                corpus=corpus, name="gold", source="test", records=shares, replace=again
+            )
+        )
+    alone = [statement for held, statement in found if not held]
+    of_the_layer = tuple(f'{verb} "annotation_layer" ' for verb in ("INSERT INTO", "UPDATE"))
+    assert len(found) > len(alone) and [each for each in alone if not each.startswith(of_the_layer)] == []

@@ -7,6 +7,7 @@ from dataclasses import fields
 import pytest
 
 from annotation.protocol.trust_settings import TrustSettings
+from annotation.protocol.work import LeaseSettings
 
 
 def test_every_setting_says_where_its_default_comes_from():
@@ -34,3 +35,9 @@ def test_every_setting_says_where_its_default_comes_from():
 def test_a_setting_that_would_void_its_rule_is_refused_by_name(name, value):
     with pytest.raises(ValueError, match=f"^{name} is {value}"):
         TrustSettings(**{name: value})
+
+
+@pytest.mark.parametrize(("name", "value"), [("minutes", 0), ("in_hand", 0), ("in_hand", -1)])
+def test_a_lease_of_no_time_or_of_no_task_is_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=f"^{name} is {value}: expected"):
+        LeaseSettings(**{name: value})

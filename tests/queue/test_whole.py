@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.apps import apps
-from django.db import connection
 
 from annotation import controls, discard, image_rows, instructions, jobs, leases, refold, workers
 from annotation.campaigns import states
@@ -26,6 +24,7 @@ from annotation.models import (
 )
 from annotation.protocol import questions as q
 from tests.queue.world import TRUSTING, World
+from tests.transactions import written
 from tests.trust.scenes import gold, scenes
 
 pytestmark = pytest.mark.django_db
@@ -200,14 +199,5 @@ def test_what_the_queue_writes_it_writes_in_a_transaction(
     act: Callable[[World], Callable[[], object]],
 ) -> None:
     """Locks last as long as that, and on SQLite writers take turns by it."""
-    attempt = act(World(settings=TRUSTING))
-    written = []
-
-    def watch(execute: Any, statement: str, *given: Any) -> Any:
-        if re.match(r"(?i)\s*(insert|update|delete|execute|with)\b|.*for no key update", statement, re.S):
-            written.append((connection.in_atomic_block, statement))
-        return execute(statement, *given)
-
-    with connection.execute_wrapper(watch):
-        attempt()
-    assert written and [statement for held, statement in written if not held] == []
+    found = written(act(World(settings=TRUSTING)))
+    assert found and [statement for held, statement in found if not held] == []

@@ -167,6 +167,8 @@ def test_two_constant_raters_who_differ_agree_no_more_than_by_chance() -> None:
 def test_bad_input_is_named() -> None:
     with pytest.raises(ValueError, match=r"answered 2 and 3 items"):
         cohen([1, 2], [1, 2, 3])
+    with pytest.raises(ValueError, match=r"the second rater has answers of shape \(2, 1\)"):
+        cohen([1, 2], [[1], [2]])
     with pytest.raises(ValueError, match="unknown level 'polar'; known: nominal, ordinal"):
         krippendorff([[1, 2]], level="polar")
     with pytest.raises(ValueError, match="give whole numbers as"):

@@ -25,6 +25,7 @@ from tests.evaluation.database.pooled_world import (
     runs,
     scene,
 )
+from tests.factories import a_corpus, some_images
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -94,11 +95,14 @@ def test_collected_again_nothing_changes_until_something_is_withdrawn(pooled_run
     batch = launch(planned(pooled_runs), "first").batch
     with pytest.raises(BatchRefused, match="nobody"):
         collect("first")
+    elsewhere = a_corpus("elsewhere", some_images(1))
+    JudgmentSet.objects.create(corpus=elsewhere, name="first", format="f", source="s", published=True)
     crowd(batch.campaign, {"perfect": 5})
     first, again = collect("first"), collect("first")
+    assert first.judgments == "first", "the name is free: what bears it belongs to another corpus"
     assert (first.unchanged, again.unchanged) == (False, True)
     assert (again.judgments, again.digest, again.new) == ("first", first.digest, 0)
-    assert JudgmentSet.objects.count() == 1
+    assert JudgmentSet.objects.filter(corpus=batch.corpus).count() == 1
     worker = Judgment.objects.values_list("worker", flat=True)[0]
     discard.discard(campaign=batch.campaign, worker=worker)
     less = collect("first")
