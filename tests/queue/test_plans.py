@@ -1,8 +1,9 @@
-"""A connection's plans follow tables that fill up."""
+"""What PostgreSQL alone needs: plans that follow tables as they fill up, and few trips."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -10,6 +11,7 @@ from django.db import connection
 from annotation import campaigns, sql
 from annotation.models import Caption, Image, Item, Mention, OpenImage, Task
 from tests.factories import a_corpus, some_images
+from tests.queue.world import TRUSTING, World
 
 FIND = "SELECT t.id FROM annotation_task t WHERE t.id = %s"
 
@@ -45,3 +47,13 @@ def test_what_came_in_one_go_is_planned_for_at_once(db: None, monkeypatch: pytes
         for model in (Image, Caption, Mention, OpenImage, Task, Item):
             cursor.execute("SELECT reltuples FROM pg_class WHERE relname = %s", [model._meta.db_table])
             assert cursor.fetchone() == (model.objects.count(),), model
+
+
+@pytest.mark.only_on("postgresql")  # elsewhere no statement travels
+def test_an_answer_costs_the_database_a_few_trips(db: None, django_assert_num_queries: Any) -> None:
+    """A trip takes longer than what it asks for; see docs/queue.md."""
+    world = World(settings=TRUSTING)
+    world.submit(0, world.held(0), then=False)  # the first prepares its statements
+    held = world.held(0)
+    with django_assert_num_queries(6):
+        world.submit(0, held, then=False)
