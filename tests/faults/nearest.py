@@ -93,13 +93,26 @@ def nearest(fault: Fault, reach: Reach, repository: Path, breadth: dict[str, int
 
 
 def _of_line(fault: Fault, reach: Reach, repository: Path) -> set[str]:
-    """Tests that run the statement, or where it has none of its own, the function."""
+    """Tests that run the statement, or where it has none of its own, the function. What a decorator lets
+    nobody into is not run by those whom it refuses: all tests of the files that get in count."""
     tree = ast.parse((repository / fault.path).read_bytes())
     ran = reach.lines_by_test(fault.path)
     for lines in (_statement(tree, fault.line), _function(tree, fault.line)):
         if found := {test for test, own in ran.items() if own & lines}:
-            return found
+            if not _decorates(tree, fault.line):
+                return found
+            files = {test.split("::")[0] for test in found}
+            return {test for test in reach.seconds if test.split("::")[0] in files}
     return set()
+
+
+def _decorates(tree: ast.AST, line: int) -> bool:
+    return any(
+        each.lineno <= line <= (each.end_lineno or line)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        for each in node.decorator_list
+    )
 
 
 def _statement(tree: ast.AST, line: int) -> set[int]:

@@ -101,25 +101,34 @@ def test_a_pattern_that_fits_no_file_is_named(tmp_path: Path, monkeypatch: pytes
         list(faults(tmp_path, "queue"))
 
 
-def test_tests_that_run_the_line_come_nearest_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def recorded(folder: Path, ran: dict[str, list[int]], seconds: dict[str, float]) -> Reach:
+    """The lines of `rooms.py` that each test ran; a wide one runs something of twenty more files."""
     import coverage
 
-    (tmp_path / "rooms.py").write_text("def first(x):\n    if x:\n        return 1\n    return 2\n")
-    data = coverage.CoverageData(str(tmp_path / "SQLite.coverage"))
-    for test, lines in {
-        "a::wide": [2, 3],
-        "a::slow": [2, 3],
-        "test_rooms::own": [2, 3],
-        "b::other": [2, 4],
-    }.items():
+    data = coverage.CoverageData(str(folder / "SQLite.coverage"))
+    for test, lines in ran.items():
         data.set_context(test)
-        data.add_lines({str(tmp_path / "rooms.py"): lines})
-        if test == "a::wide":
+        data.add_lines({str(folder / "rooms.py"): lines})
+        if test.endswith("wide"):
             data.add_lines({f"{n}.py": [1] for n in range(20)})
     data.write()
     data.close()
+    return Reach("SQLite", folder / "SQLite.coverage", seconds)
+
+
+def test_tests_that_run_the_line_come_nearest_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "rooms.py").write_text("def first(x):\n    if x:\n        return 1\n    return 2\n")
+    ran = {"a::wide": [2, 3], "a::slow": [2, 3], "test_rooms::own": [2, 3], "b::other": [2, 4]}
     seconds = {"a::wide": 1.0, "a::slow": 9.0, "test_rooms::own": 99.0, "b::other": 1.0}
-    reach = Reach("SQLite", tmp_path / "SQLite.coverage", seconds)
+    reach = recorded(tmp_path, ran, seconds)
     monkeypatch.setitem(AREAS, "queue", ("rooms.py",))
     fault: Fault = next(f for f in faults(tmp_path, "queue") if f.line == 3)
     assert nearest(fault, reach, tmp_path, reach.breadth()) == ["test_rooms::own", "a::slow", "a::wide"]
+
+
+def test_whom_a_decorator_refuses_is_asked_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "rooms.py").write_text("@for_roles('admin')\ndef first(x):\n    return 1\n")
+    reach = recorded(tmp_path, {"a::let_in": [3]}, {"a::let_in": 1.0, "a::refused": 1.0, "b::other": 1.0})
+    monkeypatch.setitem(AREAS, "queue", ("rooms.py",))
+    fault: Fault = next(f for f in faults(tmp_path, "queue") if f.line == 1)
+    assert set(nearest(fault, reach, tmp_path, reach.breadth())) == {"a::let_in", "a::refused"}

@@ -77,6 +77,17 @@ def test_keywords_ask_without_an_image(corpus: str, tmp_path: Path) -> None:
     assert set(asking) == {"dog", "a"}
 
 
+def test_a_keyword_has_two_hundred_characters_at_most(corpus: str, tmp_path: Path) -> None:
+    file = tmp_path / "counts.csv"
+    file.write_text("utt_key,transcription,counts\na_1,a dog,dog=4\n")
+    (tmp_path / "keywords.txt").write_text(f"dog\n{'x' * 201}\n")
+    with pytest.raises(ImportRefused, match="a keyword of 201 characters"):
+        import_judgments(corpus=corpus, path=file, format="keyword-counts")
+    (tmp_path / "keywords.txt").write_text(f"dog\n{'x' * 200}\n")
+    import_judgments(corpus=corpus, path=file, format="keyword-counts")
+    assert [pair.query for pair in read_back(corpus, "keyword-counts")] == ["dog", "x" * 200]
+
+
 def test_a_caption_number_that_its_source_skips_is_unknown(db: None, tmp_path: Path) -> None:
     captions = (CaptionRecord("one", id="a.jpg#0"), CaptionRecord("three", id="a.jpg#2"))
     records = [ImageRecord(id="a", filename="a.jpg", captions=captions)]
