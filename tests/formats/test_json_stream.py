@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.formats import FORMATS
-from annotation.formats.json_stream import _Nesting
+from annotation.formats.json_stream import _Nesting, has_list
 from tests.formats.reading import put, read, refused
 
 ENTRY = '"{n}.jpg": [\n"A dog runs over the field .",\n"A cat ."\n]'
@@ -87,3 +88,20 @@ def test_brackets_in_strings_are_no_nest_wherever_a_chunk_ends(said):
     whole = _Nesting()
     assert not whole.too_deep(text)
     assert whole.depth == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"images": []}', True),
+        ('{"info": {}, "images": [1]}', True),
+        ('{"images": {}}', False),
+        ('{"images": 1, "others": []}', False),
+        ('{"info": {"images": []}}', False),
+        ("[]", False),
+    ],
+)
+def test_a_list_is_looked_for_under_its_key_alone(tmp_path: Path, text: str, found: bool) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(text)
+    assert has_list(file, "images") is found
