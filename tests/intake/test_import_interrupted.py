@@ -166,10 +166,10 @@ def test_a_portion_is_written_in_one_transaction_and_published_in_one(monkeypatc
     corpus = Corpus.objects.get()
     shares = [(record.id, record.layer) for record in some_images(3) if record.layer is not None]
 
-    def layer(**more: bool) -> None:
-        rebuild.write_layer(corpus=corpus, name="gold", source="test", records=shares, **more)
+    def layer(again: bool) -> None:
+        rebuild.write_layer(corpus=corpus, name="gold", source="test", records=shares, replace=again)
 
-    found += [*written(layer), *written(lambda: layer(replace=True))]
+    found += [*written(lambda: layer(False)), *written(lambda: layer(True))]
     alone = [statement for held, statement in found if not held]
     of_the_layer = tuple(f'{verb} "annotation_layer" ' for verb in ("INSERT INTO", "UPDATE"))
     assert len(found) > len(alone) and [each for each in alone if not each.startswith(of_the_layer)] == []
