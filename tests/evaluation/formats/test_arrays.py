@@ -273,6 +273,14 @@ def test_a_safetensors_header_that_lies_is_refused(tmp_path, header, message):
         open_arrays(path)
 
 
+@pytest.mark.parametrize("data", [b"", b"\2\0\0", b"\3" + bytes(7) + b"{}"])
+def test_a_safetensors_file_that_is_shorter_than_its_header_is_refused(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "held.safetensors"
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match="has no readable header"):
+        open_arrays(path)
+
+
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(FormatError, match="cannot be opened"):
         open_arrays(tmp_path / "absent.npy")
