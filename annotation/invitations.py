@@ -123,8 +123,25 @@ def accept(
         if why := why_over(found):
             raise InvitationError(why)
         Invitation.objects.filter(pk=found.pk).update(used=F("used") + 1)
-        account = workers.admit(provider=PROVIDER, username=username, password=password or code)
+        account = workers.admit(
+            campaign=found.campaign, provider=PROVIDER, username=username, password=password or code
+        )
         worker = workers.worker_of(account)
         if instructions.needs_consent(worker=worker.pk, campaign=found.campaign):
             instructions.consent(worker=worker.pk, campaign=found.campaign, version=version)
     return account, code
+
+
+def join(*, invitation: Invitation, account: Account) -> bool:
+    """Make an account that is there already an annotator of the invitation's campaign; that is one use.
+
+    False where it is one already. Raises InvitationError where others were faster.
+    """
+    with sql.writing():
+        found = Invitation.objects.select_for_update().select_related(None).get(pk=invitation.pk)
+        if not workers.may_work_on(account=account, campaign=found.campaign):
+            return False
+        if why := why_over(found):
+            raise InvitationError(why)
+        Invitation.objects.filter(pk=found.pk).update(used=F("used") + 1)
+    return True

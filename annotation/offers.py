@@ -22,6 +22,7 @@ from annotation.hand_out import Holder, Nothing
 from annotation.models import Assignment, Campaign, Identity, Worker
 from annotation.models import Standing as Row
 from annotation.protocol.trust import Entered, Standing, after
+from annotation.selectors.scopes import campaigns_to_work_on
 
 #: Waiting questions are counted up to this many; who could answer more needs no exact number.
 MANY = 1000
@@ -73,7 +74,7 @@ def offers(*, worker: Worker) -> list[Offer]:
     """
     held = _held(worker)
     shown = Q(state__in=(Campaign.OPEN, Campaign.PAUSED)) | Q(pk__in={campaign for campaign, _ in held})
-    campaigns = list(Campaign.objects.filter(shown).order_by("name"))
+    campaigns = list(campaigns_to_work_on(worker.pk).filter(shown).order_by("name"))
     today = _today(worker, campaigns)
     rows = {(row.campaign_id, row.kind): row for row in Row.objects.filter(worker=worker)}
     identity = Identity.objects.filter(worker=worker).first()

@@ -26,9 +26,18 @@ from django.db.models import QuerySet
 
 from annotation import leases, payments, sql
 from annotation.audit import record
-from annotation.models import Account, Assignment, Flag, Identity, Judgment, RoleGrant, Worker
-from annotation.models.crowd import ANNOTATOR
+from annotation.models import (
+    Account,
+    Assignment,
+    Campaign,
+    Flag,
+    Identity,
+    Judgment,
+    RoleGrant,
+    Worker,
+)
 from annotation.protocol.questions import CAPTION_WRITING, REGION_DESCRIPTION
+from annotation.roles import ANNOTATOR
 from annotation.selectors.campaign.cost import money
 
 ERASURES = "erasures.txt"
@@ -92,9 +101,14 @@ def drawn(length: int) -> str:
 
 
 def admit(
-    *, provider: str, external_id: str = "", username: str = "", password: str | None = None
+    *,
+    campaign: Campaign,
+    provider: str,
+    external_id: str = "",
+    username: str = "",
+    password: str | None = None,
 ) -> Account:
-    """Make an account with the role annotator, at work under a fresh pseudonym.
+    """Make an account with the role annotator for `campaign`, at work under a fresh pseudonym.
 
     Without `username` the account is called like the pseudonym; without `password` nobody signs in by one.
     Raises IntegrityError where the name, or the provider's `external_id`, is taken.
@@ -102,25 +116,33 @@ def admit(
     with sql.writing():
         worker = new_worker()
         account = Account.objects.create_user(username or worker.pseudonym, password=password)
-        RoleGrant.objects.create(account=account, role=ANNOTATOR)
+        RoleGrant.objects.create(account=account, role=ANNOTATOR, campaign=campaign)
         Identity.objects.create(worker=worker, account=account, provider=provider, external_id=external_id)
     return account
 
 
-def known_or_admitted(*, provider: str, external_id: str) -> Account:
-    """The account of whom `provider` knows as `external_id`; made when they come for the first time."""
+def known_or_admitted(*, campaign: Campaign, provider: str, external_id: str) -> Account:
+    """The account of whom `provider` knows as `external_id`, made when they come for the first time; from now
+    on an annotator of `campaign`."""
 
     def known() -> Account | None:
         return Account.objects.filter(identity__provider=provider, identity__external_id=external_id).first()
 
     try:
-        return known() or admit(provider=provider, external_id=external_id)
+        account = known() or admit(campaign=campaign, provider=provider, external_id=external_id)
     except IntegrityError:
         # Two windows at once: the other one was first.
         found = known()
         if found is None:
             raise
-        return found
+        account = found
+    may_work_on(account=account, campaign=campaign)
+    return account
+
+
+def may_work_on(*, account: Account, campaign: Campaign) -> bool:
+    """Make `account` an annotator of `campaign`, which it came for. False where it is one already."""
+    return RoleGrant.objects.get_or_create(account=account, role=ANNOTATOR, corpus=None, campaign=campaign)[1]
 
 
 def worker_called(name: str) -> Worker:

@@ -5,8 +5,8 @@ from django.urls import include, path
 from config import health
 
 urlpatterns = [
-    path("healthz", health.healthz),
-    path("readyz", health.readyz),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
     path("api/", include("annotation.api.urls")),
     path("", include("annotation.crowd.urls")),
     path("", include("annotation.web.urls")),

@@ -19,6 +19,7 @@ class EvaluationConfig(AppConfig):
 
         meteor.look_in(java_home=settings.JAVA_HOME, jar=settings.METEOR_JAR)
         parts.add(
-            parts.Part("evaluation", _("Evaluation"), "evaluation:systems", access.RUNNING), after="campaign"
+            parts.Part("evaluation", _("Evaluation"), "evaluation:systems", access.RUNNING, corpora=True),
+            after="campaign",
         )
         periodic.add(periodic.Periodic("ask_next_waves", 60, unattended.ask_next_waves))

@@ -25,18 +25,27 @@ from rest_framework.authentication import CSRFCheck
 from annotation import sql, workers
 from annotation.api.problems import Problem
 from annotation.models import Account
-from annotation.models.crowd import ADMIN, ANNOTATOR
+from annotation.roles import ADMIN, ANNOTATOR
 
 SCHEME = "Token "
 #: Characters of a token; what is longer is none.
 LONGEST_TOKEN = 128
 #: Sessions whose account a process remembers, and whose data it has decoded.
 OWNERS_KEPT = 4096
+LARGEST_ID = 2**63 - 1
 #: The account's id by session key, as it was found last: a guess, checked by every call.
 _owners: dict[str, int] = {}
 
-_WHO = """SELECT a.id, a.password, a.is_active, a.is_superuser, i.worker_id,
-        EXISTS (SELECT 1 FROM annotation_rolegrant r WHERE r.account_id = a.id AND r.role IN (%s, %s))
+#: Whether the account may work, on the campaign of an assignment where one is named.
+_WHO = f"""SELECT a.id, a.password, a.is_active, a.is_superuser, i.worker_id,
+        EXISTS (SELECT 1 FROM annotation_rolegrant r WHERE r.account_id = a.id
+            AND r.role IN ('{ANNOTATOR}', '{ADMIN}')
+            AND NOT EXISTS (SELECT 1 FROM annotation_assignment s
+                JOIN annotation_campaign c ON c.id = s.campaign_id
+                WHERE s.id = %s AND NOT (
+                    COALESCE(r.campaign_id = c.id OR r.corpus_id = c.corpus_id, FALSE)
+                    OR (r.campaign_id IS NULL AND r.corpus_id IS NULL
+                        AND (c.open_to_all OR r.role = '{ADMIN}')))))
     FROM annotation_account a LEFT JOIN annotation_identity i ON i.account_id = a.id"""
 
 
@@ -49,10 +58,14 @@ class _Row(NamedTuple):
     may_work: bool
 
 
-def worker_calling(request: HttpRequest) -> int:
-    """The id of the worker who sent `request`. Raises Problem: signed out, no role, or no CSRF token."""
+def worker_calling(request: HttpRequest, assignment: int | None = None) -> int:
+    """The id of the worker who sent `request`, and may work on the campaign of the assignment it is about.
+
+    Raises Problem: signed out, no role, or no CSRF token.
+    """
+    about = assignment if assignment is not None and assignment <= LARGEST_ID else None
     header = request.headers.get("Authorization", "")
-    row = _by_token(header) if header.startswith(SCHEME) else _by_session(request)
+    row = _by_token(header, about) if header.startswith(SCHEME) else _by_session(request, about)
     if not (row.may_work or row.is_superuser):
         raise Problem(
             HTTPStatus.FORBIDDEN,
@@ -64,18 +77,18 @@ def worker_calling(request: HttpRequest) -> int:
     return workers.worker_of(Account.objects.get(pk=row.account)).pk
 
 
-def _by_token(header: str) -> _Row:
+def _by_token(header: str, about: int | None) -> _Row:
     token = header.removeprefix(SCHEME).strip()
     row = None
     if token.isascii() and token.isprintable() and len(token) <= LONGEST_TOKEN:
-        row = _row("JOIN authtoken_token t ON t.user_id = a.id WHERE t.key = %s", [token])
+        row = _row("JOIN authtoken_token t ON t.user_id = a.id WHERE t.key = %s", [about, token])
     if row is None or not row.is_active:
         raise _signed_out(_("This token is not valid: make another, or ask an admin of this server."))
     return row
 
 
-def _by_session(request: HttpRequest) -> _Row:
-    row, session = _of_session(request)
+def _by_session(request: HttpRequest, about: int | None) -> _Row:
+    row, session = _of_session(request, about)
     if row is None or not row.is_active or not _still_valid(request, session, row):
         raise _signed_out(_("Sign in, or send a token: Authorization: Token KEY."))
     if request.method not in ("GET", "HEAD"):
@@ -87,7 +100,7 @@ def _by_session(request: HttpRequest) -> _Row:
     return row
 
 
-def _of_session(request: HttpRequest) -> tuple[_Row | None, Mapping[str, Any]]:
+def _of_session(request: HttpRequest, about: int | None) -> tuple[_Row | None, Mapping[str, Any]]:
     """The account of the caller's session, None without one, and what the session holds.
 
     Read as `request.session` would, by hand: that cost an eighth of a whole cycle. Whose a session is
@@ -103,7 +116,7 @@ def _of_session(request: HttpRequest) -> tuple[_Row | None, Mapping[str, Any]]:
             cursor,
             f"""SELECT s.session_data, who.* FROM django_session s LEFT JOIN ({_WHO}) who ON who.id = %s
                 WHERE s.session_key = %s AND s.expire_date > %s""",
-            [ANNOTATOR, ADMIN, guess, key, sql.moment(timezone.now())],
+            [about, guess, key, sql.moment(timezone.now())],
         )
         found = cursor.fetchone()
     if found is None:
@@ -117,7 +130,7 @@ def _of_session(request: HttpRequest) -> tuple[_Row | None, Mapping[str, Any]]:
     if len(_owners) >= OWNERS_KEPT:
         _owners.clear()
     _owners[key] = owner
-    return _row("WHERE a.id = %s", [owner]), session
+    return _row("WHERE a.id = %s", [about, owner]), session
 
 
 @lru_cache(maxsize=OWNERS_KEPT)
@@ -145,7 +158,7 @@ def _hash_under(password: str, secret: str) -> str:
 
 def _row(which: str, values: Sequence[Any]) -> _Row | None:
     with connection.cursor() as cursor:
-        sql.execute(cursor, f"{_WHO} {which}", [ANNOTATOR, ADMIN, *values])
+        sql.execute(cursor, f"{_WHO} {which}", values)
         found = cursor.fetchone()
     return _Row(*found) if found else None
 

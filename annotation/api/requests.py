@@ -47,7 +47,7 @@ def for_workers(*methods: str) -> Callable[[View], Callable[..., HttpResponse]]:
                         headers={"Allow": ", ".join(methods)},
                     )
                 sql.spare_the_check()
-                worker = worker_calling(request)
+                worker = worker_calling(request, path.get("assignment"))
                 data = json_in(request) if request.method == "POST" else {}
                 said = view(request, worker, data, **path)
             except Problem as problem:

@@ -27,6 +27,7 @@ from annotation.offers import kinds_of, no_consent, offers, today
 from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.protocol.trust import Refusal
+from annotation.selectors.scopes import campaigns_to_work_on
 from annotation.tasktypes import TASK_TYPES
 from annotation.tasktypes.base import answer_in
 
@@ -43,7 +44,11 @@ def tasks(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, 
 @for_workers("POST")
 def following(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
     """A task of a campaign and kind, or why there is none."""
-    campaign, kind, holding = _campaign(word_in(data, "campaign")), word_in(data, "kind"), holding_in(data)
+    campaign, kind, holding = (
+        _campaign(worker, word_in(data, "campaign")),
+        word_in(data, "kind"),
+        holding_in(data),
+    )
     kind = _kind(campaign, kind)
     found = no_consent(worker=worker, campaign=campaign) or leases.take(
         worker=worker, campaign=campaign, kind=kind, holding=holding
@@ -54,7 +59,7 @@ def following(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[s
 @for_workers("POST")
 def test(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
     """Begin the qualification test of a kind, or go on with it; its items come like other tasks."""
-    campaign, kind = _campaign(word_in(data, "campaign")), word_in(data, "kind")
+    campaign, kind = _campaign(worker, word_in(data, "campaign")), word_in(data, "kind")
     kind = _kind(campaign, kind)
     if (unagreed := no_consent(worker=worker, campaign=campaign)) is not None:
         return task_or_nothing(request, unagreed)
@@ -67,7 +72,7 @@ def test(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, A
 @for_workers("GET", "POST")
 def consent(request: HttpRequest, worker: int, data: dict[str, Any], name: str) -> dict[str, Any]:
     """What workers of a campaign agree to, and whether this one has to; POST agrees to a version."""
-    campaign = _campaign(name)
+    campaign = _campaign(worker, name)
     if request.method == "POST":
         try:
             instructions.consent(worker=worker, campaign=campaign, version=number_in(data, "version"))
@@ -145,8 +150,9 @@ def _real(assignment: int) -> int:
     return assignment
 
 
-def _campaign(name: str) -> Campaign:
-    found = Campaign.objects.filter(name=name).exclude(state=Campaign.DRAFT).first()
+def _campaign(worker: int, name: str) -> Campaign:
+    """The campaign, where it has begun and this worker may work on it."""
+    found = campaigns_to_work_on(worker).filter(name=name).exclude(state=Campaign.DRAFT).first()
     if found is None:
         raise _unknown(_("There is no campaign “%(name)s”.") % {"name": name})
     return found

@@ -3,6 +3,7 @@
 create, open_images, begin, open_campaign   from a corpus to questions that people can answer
 open_pairs                                  from pairs of images and captions to questions
 pause, resume, close, set_stop_rules        acts of staff
+set_open_to_all                             who may work on it
 reached                                     whether a stop rule holds
 """
 
@@ -22,7 +23,15 @@ from annotation.campaigns.opening import (
     open_campaign,
     open_images,
 )
-from annotation.campaigns.states import StopRule, close, pause, reached, resume, set_stop_rules
+from annotation.campaigns.states import (
+    StopRule,
+    close,
+    pause,
+    reached,
+    resume,
+    set_open_to_all,
+    set_stop_rules,
+)
 
 __all__ = [
     "ENTITIES",
@@ -46,5 +55,6 @@ __all__ = [
     "pause",
     "reached",
     "resume",
+    "set_open_to_all",
     "set_stop_rules",
 ]

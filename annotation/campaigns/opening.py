@@ -61,6 +61,7 @@ def open_campaign(
     draft: bool = False,
     split: str | None = None,
     images: int | None = None,
+    open_to_all: bool = False,
     actor: Account | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Campaign:
@@ -70,7 +71,9 @@ def open_campaign(
     nothing, or finishes what was left half-way; with more `images`, or another `split`, it opens
     those as well.
     """
-    campaign = create(name=name, corpus=corpus, tasks=tasks, settings=settings, actor=actor)
+    campaign = create(
+        name=name, corpus=corpus, tasks=tasks, settings=settings, open_to_all=open_to_all, actor=actor
+    )
     if not draft:
         open_images(campaign=campaign, split=split, images=images, actor=actor, progress=progress)
         begin(campaign=campaign, actor=actor)
@@ -83,10 +86,12 @@ def create(
     corpus: str,
     tasks: str,
     settings: Mapping[str, Any] | None = None,
+    open_to_all: bool = False,
     actor: Account | None = None,
 ) -> Campaign:
     """Write a draft; where it is there with the same corpus, tasks and settings, that one.
 
+    `open_to_all`: whether every annotator of the server may work on it, not only who is invited or sent.
     Its layer will bear its name, so names that gold is looked for under are refused.
     """
     check_layer_name(name)
@@ -102,7 +107,13 @@ def create(
     with sql.writing():
         campaign, created = Campaign.objects.get_or_create(
             name=name,
-            defaults={"corpus": target, "tasks": tasks, "settings": frozen, "created_by": actor},
+            defaults={
+                "corpus": target,
+                "tasks": tasks,
+                "settings": frozen,
+                "open_to_all": open_to_all,
+                "created_by": actor,
+            },
         )
         if created:
             record(actor=actor, act="create_campaign", campaign=campaign, corpus=corpus, tasks=tasks)

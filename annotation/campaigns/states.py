@@ -135,3 +135,20 @@ def _short(reason: str) -> str:
     """A reason as its column takes it."""
     reason = " ".join(reason.split())
     return reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 1] + "…"
+
+
+def set_open_to_all(*, campaign: Campaign, open_to_all: bool, actor: Account | None = None) -> bool:
+    """Let every annotator of the server work on a campaign, or only who was invited, sent or granted it.
+
+    False where it is so already. What somebody holds who may not work on it any more runs out.
+    """
+    with sql.writing():
+        changed = bool(
+            Campaign.objects.filter(pk=campaign.pk)
+            .exclude(open_to_all=open_to_all)
+            .update(open_to_all=open_to_all)
+        )
+        if changed:
+            record(actor=actor, act="open_to_all", campaign=campaign, open_to_all=open_to_all)
+    campaign.open_to_all = open_to_all
+    return changed

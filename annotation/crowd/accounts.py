@@ -21,7 +21,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation import payments, throttle, workers
 from annotation.models import Account
-from annotation.models.crowd import ANNOTATOR
+from annotation.roles import ANNOTATOR
 from annotation.selectors import own_data
 from annotation.selectors.campaign.cost import money
 from annotation.web import limits
@@ -149,7 +149,7 @@ def erase_me(request: HttpRequest) -> HttpResponse:
 def _account(request: HttpRequest, form: MailForm, status: int = 200) -> HttpResponse:
     found = account_of(request)
     worker = own_data.worker_behind(found)
-    about: dict[str, Any] = {"form": form, "worker": worker, "works": found.has_role(ANNOTATOR)}
+    about: dict[str, Any] = {"form": form, "worker": worker, "works": found.has_role_somewhere(ANNOTATOR)}
     if worker is not None:
         about |= {
             "shares": own_data.shares(worker),

@@ -42,7 +42,7 @@ def let_in(request: HttpRequest, *, study: Study, who: str, submission: str) -> 
     known = Identity.objects.filter(provider=study.provider, external_id=who).exists()
     if not known and (seconds := throttle.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request)))):
         return limits.too_often(request, "annotation/entry/arrival_refused.html", seconds)
-    account = workers.known_or_admitted(provider=study.provider, external_id=who)
+    account = workers.known_or_admitted(campaign=study.campaign, provider=study.provider, external_id=who)
     visit = visits.begin(study=study, account=account, external_id=submission)
     if request.user.pk != account.pk:
         logout(request)

@@ -22,8 +22,8 @@ from annotation import instructions, invitations, throttle, workers
 from annotation.crowd.arrival import BACKEND
 from annotation.invitations import InvitationError
 from annotation.models import Account, Invitation
-from annotation.models.crowd import ANNOTATOR
 from annotation.offers import kinds_of
+from annotation.roles import ANNOTATOR
 from annotation.tasktypes import TASK_TYPES
 from annotation.throttle import Try
 from annotation.web import limits
@@ -90,8 +90,8 @@ def begun(request: HttpRequest) -> HttpResponse:
 
 
 def _opened(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    if request.user.is_authenticated:
-        return render(request, "annotation/entry/invite_in.html", {"campaign": invitation.campaign})
+    if isinstance(request.user, Account):
+        return _joined(request, invitation, request.user)
     if request.method != "POST":
         return _page(request, invitation, AccountForm())
     if seconds := throttle.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request))):
@@ -127,6 +127,17 @@ def _opened(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     request.session.set_expiry(0)
     request.session[CODE] = code
     return redirect("invite_begun")
+
+
+def _joined(request: HttpRequest, invitation: Invitation, account: Account) -> HttpResponse:
+    """Who is signed in may work on the campaign too, where they want to."""
+    if request.method != "POST":
+        return render(request, "annotation/entry/invite_in.html", {"campaign": invitation.campaign})
+    try:
+        invitations.join(invitation=invitation, account=account)
+    except InvitationError as why:
+        return _over(request, why)
+    return redirect("tasks")
 
 
 def _page(

@@ -4,5 +4,5 @@ from django.urls import include, path
 
 urlpatterns = [
     path("", include(f"annotation.crowd.{way}"))
-    for way in ("accounts", "invite", "prolific", "mturk", "visit")
+    for way in ("accounts", "invite", "prolific", "mturk", "visit", "staff")
 ]

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation import visits
 from annotation.crowd import prolific
-from annotation.models.crowd import ANNOTATOR
+from annotation.roles import ANNOTATOR
 from annotation.visits import PROLIFIC, VisitError
 from annotation.web.access import for_roles
 

@@ -18,7 +18,7 @@ from django.db.models import Q
 from annotation import audit, sql
 from annotation.jobs.delivery import by_broker, deliver
 from annotation.jobs.kinds import kind_named
-from annotation.models import Account, Campaign, Job
+from annotation.models import Account, Campaign, Corpus, Job
 
 #: Seconds without a sign of life after which a running job is taken to be lost; it gives one every BEAT.
 LOST = 40.0
@@ -50,10 +50,12 @@ def enqueue(
     kind: str,
     arguments: Mapping[str, Any] | None = None,
     campaign: Campaign | None = None,
+    corpus: Corpus | None = None,
     actor: Account | None = None,
 ) -> Job:
     """A queued job, which is delivered when the transaction around this is committed.
 
+    `campaign` or `corpus` says whose staff may see and steer it; with neither, those of the whole server.
     Where the same is queued or running already (kind, campaign, arguments), that one is returned,
     so that asking twice does nothing twice. Raises UnknownName for a kind that is none, and
     JobError for arguments that it does not take or JSON cannot hold.
@@ -66,11 +68,18 @@ def enqueue(
         raise JobError(f"arguments of a {kind!r} job: {misfit}")
     with sql.writing():
         _one_at_a_time(kind)
-        for job in Job.objects.filter(kind=kind, campaign=campaign, state__in=LIVE, cancel=False):
+        for job in Job.objects.filter(
+            kind=kind, campaign=campaign, corpus=corpus, state__in=LIVE, cancel=False
+        ):
             if job.arguments == plain:
                 return job
         job = Job.objects.create(
-            kind=kind, arguments=plain, campaign=campaign, created_by=actor, heartbeat_at=sql.now()
+            kind=kind,
+            arguments=plain,
+            campaign=campaign,
+            corpus=corpus,
+            created_by=actor,
+            heartbeat_at=sql.now(),
         )
         transaction.on_commit(partial(deliver, job.pk))
     return job

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from django.db import models
 
+from annotation.roles import Scope
+
 
 class Corpus(models.Model):
     """A named set of images with captions. Invisible until `published` is set, by one UPDATE."""
@@ -26,6 +28,11 @@ class Corpus(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def scope(self) -> Scope:
+        """What a role must be granted for to act on all of it."""
+        return Scope(self.pk)
 
 
 class Image(models.Model):

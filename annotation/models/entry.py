@@ -5,8 +5,10 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import F, Q
 
+from annotation.models.corpus import Corpus
 from annotation.models.crowd import Account, Identity
 from annotation.models.work import Campaign
+from annotation.roles import ROLES
 
 
 class Invitation(models.Model):
@@ -37,6 +39,32 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return f"invitation {self.pk} to campaign {self.campaign_id}"
+
+
+class StaffInvitation(models.Model):
+    """A link by which one person, at one address of mail, becomes staff. It is signed, not stored."""
+
+    email = models.EmailField(max_length=254)
+    role = models.CharField(max_length=40, choices=[(role, role) for role in ROLES])
+    corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(
+        Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(corpus=None) | Q(campaign=None), name="staff_invitation_for_one_thing"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"invitation of staff {self.pk}"
 
 
 class Study(models.Model):

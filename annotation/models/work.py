@@ -8,6 +8,7 @@ from django.db.models import Q
 from annotation.models.corpus import Corpus
 from annotation.models.crowd import Account, Worker
 from annotation.protocol.questions import ASKED_BY
+from annotation.roles import Scope
 
 
 class Campaign(models.Model):
@@ -35,6 +36,11 @@ class Campaign(models.Model):
         default=0, db_default=0, help_text="Rises when settings, known items or instructions change"
     )
     seed = models.PositiveIntegerField(default=1, db_default=1, help_text="Of controls and double checks")
+    open_to_all = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Whether every annotator of the server may work on it, not only who came for it",
+    )
     opened_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -47,6 +53,11 @@ class Campaign(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def scope(self) -> Scope:
+        """What a role must be granted for to act on it."""
+        return Scope(self.corpus_id, self.pk)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -75,6 +86,14 @@ class Job(models.Model):
         related_name="jobs",
         help_text="If it is of one",
     )
+    corpus = models.ForeignKey(
+        Corpus,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="If it is of one, and of no campaign",
+    )
     kind = models.CharField(max_length=80)
     arguments = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=20, default=QUEUED)
@@ -102,6 +121,11 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} #{self.pk} ({self.state})"
+
+    @property
+    def scope(self) -> Scope:
+        """What a role must be granted for to steer it and to fetch what it made."""
+        return self.campaign.scope if self.campaign is not None else Scope(self.corpus_id)
 
 
 class Instructions(models.Model):

@@ -11,9 +11,9 @@ from django.contrib.auth.hashers import make_password
 from annotation import sql
 from annotation.campaign_settings import CampaignError
 from annotation.campaigns import SMALLEST_CROWD
-from annotation.models import Account, Identity, RoleGrant
+from annotation.models import Account, Campaign, Identity, RoleGrant
 from annotation.models import Worker as WorkerRow
-from annotation.models.crowd import ANNOTATOR
+from annotation.roles import ANNOTATOR
 from annotation.simulation.workers import PRESETS, Worker
 
 #: Who comes to a campaign that names no crowd, as shares of the workers.
@@ -55,8 +55,9 @@ def check_mix(mix: Mapping[str, int]) -> None:
         raise CampaignError(f"unknown kind of worker {unknown[0]!r}; known: {', '.join(PRESETS)}")
 
 
-def enrol(workers: Sequence[Worker], *, accounts: bool) -> list[Person]:
-    """Rows for simulated workers, made on first sight; with `accounts` that they can sign in with.
+def enrol(workers: Sequence[Worker], *, campaign: Campaign, accounts: bool) -> list[Person]:
+    """Rows for simulated workers, made on first sight; with `accounts` that they can sign in with, as
+    annotators of `campaign`.
 
     The same worker of the same seed is the same person, whatever the campaign. All of a rehearsal
     share a password that is drawn for it and kept nowhere.
@@ -73,7 +74,9 @@ def enrol(workers: Sequence[Worker], *, accounts: bool) -> list[Person]:
             )
             if accounts:
                 account, _ = Account.objects.update_or_create(username=name, defaults={"password": hashed})
-                RoleGrant.objects.get_or_create(account=account, role=ANNOTATOR)
+                RoleGrant.objects.get_or_create(
+                    account=account, role=ANNOTATOR, corpus=None, campaign=campaign
+                )
                 if identity.account_id != account.pk:
                     Identity.objects.filter(account=account).delete()
                     Identity.objects.filter(pk=identity.pk).update(account=account)

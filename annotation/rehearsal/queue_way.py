@@ -102,7 +102,7 @@ def rehearse(
         f"a crowd of seed {seed} is simulated by another process; choose another --seed, or wait for its end"
     )
     with exclusive_folder(f"rehearsal.{seed}", busy=busy):
-        people = enrol(workers, accounts=through == HTTP)
+        people = enrol(workers, campaign=campaign, accounts=through == HTTP)
         try:
             for person in people:
                 _agree(person, campaign)

@@ -105,10 +105,10 @@ class LayerRows:
     boxes: list[Box]
 
 
-def published_corpora() -> list[CorpusRow]:
-    """Every published corpus by name, with its published layers and its first pictures; three queries."""
+def corpus_rows(found: QuerySet[Corpus]) -> list[CorpusRow]:
+    """The published ones of these corpora, with their published layers and first pictures; three queries."""
     layers = Prefetch("layers", Layer.objects.filter(published=True).order_by("pk"), to_attr="shown_layers")
-    corpora = list(Corpus.objects.filter(published=True).prefetch_related(layers))
+    corpora = list(found.filter(published=True).prefetch_related(layers))
     firsts = Image.objects.filter(corpus__in=corpora, position__lt=STRIP).exclude(picture="")
     strips: dict[int, list[Tile]] = defaultdict(list)
     for tile in _captioned(firsts.order_by("position")):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.db.models import QuerySet
+
 from annotation.models import Campaign, Job
 
 
@@ -19,5 +21,9 @@ def recent_jobs(*, campaign: Campaign | None = None, state: str | None = None, l
 
 def jobs_of_kinds(kinds: Sequence[str], *, limit: int) -> list[Job]:
     """The newest jobs of these kinds, of whatever campaign."""
-    found = Job.objects.select_related("campaign", "created_by").filter(kind__in=kinds).order_by("-pk")
-    return list(found[:limit])
+    return newest_of(Job.objects.filter(kind__in=kinds), limit=limit)
+
+
+def newest_of(jobs: QuerySet[Job], *, limit: int) -> list[Job]:
+    """The newest of these jobs first; with who asked for them."""
+    return list(jobs.select_related("campaign", "created_by").order_by("-pk")[:limit])

@@ -29,9 +29,7 @@ def places(context: dict[str, Any]) -> list[Place]:
     """The parts of the site that are open to whoever asks; none where there is only one."""
     request = context["request"]
     found = [
-        (str(part.title), reverse(part.route), part.key)
-        for part in PARTS
-        if request.user.has_role(*part.roles)
+        (str(part.title), reverse(part.route), part.key) for part in PARTS if part.is_open_to(request.user)
     ]
     if visits.SESSION in request.session:
         found.append((_("Finish"), reverse("visit"), "visit"))

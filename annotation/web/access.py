@@ -1,16 +1,18 @@
-"""Who may open a page: a decorator that asks for a role, and says why not where it is missing."""
+"""Who may open a page: a decorator that asks for a role on what the page is about, and says why not."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 
-from annotation.models.crowd import RESEARCHER, REVIEWER
+from annotation.models import Account
+from annotation.roles import ADMIN, EVERYTHING, RESEARCHER, REVIEWER, Scope
 
 View = Callable[..., HttpResponseBase]
 
@@ -20,8 +22,38 @@ BROWSING = (REVIEWER, RESEARCHER)
 RUNNING = (RESEARCHER,)
 
 
-def for_roles(*roles: str) -> Callable[[View], View]:
-    """Let a view be opened by accounts that hold one of `roles`.
+class Scoped(Protocol):
+    """What a role can be granted for, or what belongs to such a thing."""
+
+    @property
+    def scope(self) -> Scope: ...
+
+
+P = ParamSpec("P")
+T = TypeVar("T", bound=Scoped)
+
+
+@dataclass(frozen=True)
+class At(Generic[T]):
+    """How the thing of an address is found by its name, and what is said where it is not there."""
+
+    find: Callable[[str], T | None]
+    missing: Any  # a text with %(name)s, translated when it is shown
+
+    def __call__(self, name: str) -> T:
+        """The thing of that name; else a page that says that there is none."""
+        found = self.find(name)
+        if found is None:
+            raise self.none(name)
+        return found
+
+    def none(self, name: str) -> Http404:
+        return Http404(str(self.missing) % {"name": name})
+
+
+def for_roles(*roles: str, corpora: bool = False) -> Callable[[View], View]:
+    """Let a view be opened by accounts that hold one of `roles` for anything, or, with `corpora`, for a
+    corpus at least: lists and forms, which must show and take no more than those roles are for.
 
     Others who are signed in get a page that names the roles and the next step (status 403);
     anonymous visitors go to the sign-in page and come back.
@@ -30,11 +62,61 @@ def for_roles(*roles: str) -> Callable[[View], View]:
     def guard(view: View) -> View:
         @wraps(view)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            account: Any = request.user
-            if account.has_role(*roles):
+            if account_of(request).has_role_somewhere(*roles, corpora=corpora):
                 return view(request, *args, **kwargs)
-            return render(request, "annotation/role_missing.html", {"roles": roles}, status=403)
+            return role_missing(request, *roles)
 
         return login_required(guarded)
 
     return guard
+
+
+def for_roles_on(
+    at: At[T], *roles: str
+) -> Callable[[Callable[Concatenate[HttpRequest, T, P], HttpResponseBase]], View]:
+    """Let a view be opened by accounts that hold one of `roles` for the thing that its address names.
+
+    The view gets the thing in the place of its `name`. Who holds none of `roles` for anything gets a page
+    that names them (status 403), whatever the address names. For the others, what none of their roles of
+    staff is for is not there: its page is the one of a name that nothing bears.
+    """
+
+    def guard(view: Callable[Concatenate[HttpRequest, T, P], HttpResponseBase]) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, name: str, **kwargs: Any) -> HttpResponseBase:
+            account = account_of(request)
+            if not account.has_role_somewhere(*roles):
+                return role_missing(request, *roles)
+            found = at(name)
+            if account.has_role(*roles, on=found.scope):
+                return view(request, found, *args, **kwargs)
+            if account.has_role(*BROWSING, on=found.scope):
+                return role_missing(request, *roles)
+            raise at.none(name)
+
+        return login_required(guarded)
+
+    return guard
+
+
+def for_admins(view: View) -> View:
+    """Let a view be opened by admins of the whole server."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if account_of(request).has_role(ADMIN, on=EVERYTHING):
+            return view(request, *args, **kwargs)
+        return role_missing(request, ADMIN)
+
+    return login_required(guarded)
+
+
+def account_of(request: HttpRequest) -> Account:
+    """Whoever is signed in; what is called without an account opens for nobody."""
+    assert isinstance(request.user, Account)
+    return request.user
+
+
+def role_missing(request: HttpRequest, *roles: str) -> HttpResponse:
+    """A page that says which roles this takes, and whom to ask."""
+    return render(request, "annotation/role_missing.html", {"roles": roles}, status=403)

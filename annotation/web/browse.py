@@ -10,35 +10,46 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from annotation.models import Corpus, Image, Layer
-from annotation.models.crowd import ANNOTATOR
 from annotation.pictures import picture_size
 from annotation.protocol.terms import CATEGORIES
+from annotation.roles import ANNOTATOR
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
-from annotation.web.access import BROWSING, for_roles
+from annotation.selectors.scopes import campaigns_of, corpora_of
+from annotation.web.access import BROWSING, At, account_of, for_roles, for_roles_on
 from annotation.web.filters import as_query, filter_in, layer_in, number_in
 from annotation.web.inspection import inspect
+
+#: The corpus of an address.
+CORPUS = At(
+    lambda name: Corpus.objects.filter(name=name, published=True).first(),
+    gettext_lazy("There is no corpus “%(name)s” here."),
+)
 
 
 @require_safe
 @for_roles(*BROWSING, ANNOTATOR)
 def home(request: HttpRequest) -> HttpResponse:
-    """All published corpora, each with a strip of its pictures. Who only annotates goes to their tasks."""
-    account: Any = request.user
-    if not account.has_role(*BROWSING):
+    """The published corpora that are open to one, each with a strip of its pictures. Who only annotates goes
+    to their tasks."""
+    account = account_of(request)
+    if not account.has_role_somewhere(*BROWSING):
         return redirect("tasks")
-    about = {"corpora": browse.published_corpora(), "works": account.has_role(ANNOTATOR)}
+    found = corpora_of(account, *BROWSING)
+    if not found.exists() and campaigns_of(account, *BROWSING).exists():
+        return redirect("campaigns")  # their roles are for campaigns alone
+    about = {"corpora": browse.corpus_rows(found), "works": account.has_role_somewhere(ANNOTATOR)}
     return render(request, "annotation/home.html", about)
 
 
 @require_safe
-@for_roles(*BROWSING)
-def corpus(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(CORPUS, *BROWSING)
+def corpus(request: HttpRequest, shown: Corpus) -> HttpResponse:
     """One corpus: what its layers hold, and its images by the filter in the address."""
-    shown = _corpus(name)
     wanted = filter_in(request.GET)
     layers = browse.layers_of(shown)
     layer = _layer(layers, layer_in(request.GET))
@@ -70,10 +81,10 @@ def corpus(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-@for_roles(*BROWSING)
-def image(request: HttpRequest, name: str, key: str) -> HttpResponse:
+@for_roles_on(CORPUS, *BROWSING)
+def image(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse:
     """One image: the picture with its boxes, its captions with their mentions, its chains."""
-    shown = _image(_corpus(name), key)
+    shown = _image(corpus, key)
     wanted = filter_in(request.GET)
     layers = browse.layers_of(shown.corpus)
     layer = _layer(layers, layer_in(request.GET))
@@ -105,13 +116,6 @@ def image(request: HttpRequest, name: str, key: str) -> HttpResponse:
             "filtered": bool(wanted),
         },
     )
-
-
-def _corpus(name: str) -> Corpus:
-    try:
-        return Corpus.objects.get(name=name, published=True)
-    except Corpus.DoesNotExist:
-        raise Http404(_("There is no corpus “%(name)s” here.") % {"name": name}) from None
 
 
 def _image(corpus: Corpus, key: str) -> Image:

@@ -34,6 +34,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/workers/<str:pseudonym>/act/", staff_workers.act, name="act_on_worker"),
     path("campaigns/<slug:name>/workers/<str:pseudonym>/erase/", staff_workers.erase, name="erase_worker"),
     path("campaigns/<slug:name>/entry/", staff_entry.entry, name="entry"),
+    path("campaigns/<slug:name>/entry/open/", staff_entry.open_to_all, name="open_to_all"),
     path("campaigns/<slug:name>/entry/invite/", staff_entry.invite, name="make_invitation"),
     path("campaigns/<slug:name>/entry/study/", staff_entry.study, name="save_study"),
     path(

@@ -13,18 +13,19 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import campaigns, jobs, running
 from annotation.campaign_settings import CampaignError, settings_of
-from annotation.models import AuditEntry, Corpus
-from annotation.models.crowd import RESEARCHER
+from annotation.models import AuditEntry, Campaign
 from annotation.protocol.questions import RELEVANCE
 from annotation.rebuild import LayerError
 from annotation.registry import UnknownName
+from annotation.roles import EVERYTHING, RESEARCHER
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaign.reasons import PAUSED, coded
 from annotation.selectors.campaigns import listed
 from annotation.selectors.drawing_ways import drawing_ways
-from annotation.web.access import BROWSING, for_roles
+from annotation.selectors.scopes import campaigns_of, corpora_of
+from annotation.web.access import BROWSING, account_of, for_roles, for_roles_on
 from annotation.web.campaign_shapes import acts_next, facts, funnel_rows, kind_rows, told_acts
-from annotation.web.staff import account_of, campaign_at, framed, said
+from annotation.web.staff import CAMPAIGN, framed, said
 from annotation.web.staff_words import WAYS
 
 #: Acts of the audit on the first page.
@@ -34,16 +35,20 @@ HISTORY = 12
 @require_safe
 @for_roles(*BROWSING)
 def index(request: HttpRequest) -> HttpResponse:
-    """All campaigns, the newest first."""
-    runs = account_of(request).has_role(RESEARCHER)
-    return render(request, "annotation/staff/campaigns.html", {"rows": listed(), "runs": runs})
+    """All campaigns that are open to one, the newest first."""
+    account = account_of(request)
+    about = {
+        "rows": listed(campaigns_of(account, *BROWSING)),
+        "runs": corpora_of(account, RESEARCHER).exists(),
+        "all": account.has_role(*BROWSING, on=EVERYTHING),
+    }
+    return render(request, "annotation/staff/campaigns.html", about)
 
 
 @require_safe
-@for_roles(*BROWSING)
-def campaign(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, *BROWSING)
+def campaign(request: HttpRequest, shown: Campaign) -> HttpResponse:
     """One campaign: what to do next, where it stands, its funnel, its questions, who did what."""
-    shown = campaign_at(name)
     settings = settings_of(shown.settings)
     seen = overview(shown, settings.pay)
     history = AuditEntry.objects.filter(campaign=shown).select_related("actor").order_by("-pk")
@@ -54,7 +59,11 @@ def campaign(request: HttpRequest, name: str) -> HttpResponse:
             request,
             shown,
             "overview",
-            acts=acts_next(shown, running.alarms(shown), runs=account_of(request).has_role(RESEARCHER)),
+            acts=acts_next(
+                shown,
+                running.alarms(shown),
+                runs=account_of(request).has_role(RESEARCHER, on=shown.scope),
+            ),
             facts=facts(seen, basis=settings.pay.basis, paged=shown.kinds == (RELEVANCE,)),
             stages=funnel_rows(seen.funnel) if shown.tasks == campaigns.ENTITIES else [],
             kinds=kind_rows(seen),
@@ -65,10 +74,10 @@ def campaign(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-@for_roles(RESEARCHER)
-def move(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def move(request: HttpRequest, shown: Campaign) -> HttpResponse:
     """Pause, resume or close a campaign, as the button says."""
-    shown, actor = campaign_at(name), account_of(request)
+    actor = account_of(request)
     reason = request.POST.get("reason", "").strip()
     with said(request, CampaignError) as tell:
         match request.POST.get("act", ""):
@@ -85,18 +94,23 @@ def move(request: HttpRequest, name: str) -> HttpResponse:
                 tell(_("The campaign is closed."))
             case _other:
                 raise CampaignError(_("Nothing was chosen: use one of the buttons."))
-    return redirect("campaign", name)
+    return redirect("campaign", shown.name)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles(RESEARCHER)
+@for_roles(RESEARCHER, corpora=True)
 def opening(request: HttpRequest) -> HttpResponse:
     """Open a campaign: the form, and what becomes of it. Its images are opened by a job."""
     wrong, status = "", 200
+    corpora = corpora_of(account_of(request), RESEARCHER).filter(published=True).order_by("name")
     given: Any = request.POST if request.method == "POST" else {"corpus": request.GET.get("corpus", "")}
     if request.method == "POST":
         try:
             images = _images_in(given)
+            if not corpora.filter(name=given.get("corpus", "")).exists():
+                raise CampaignError(
+                    _("There is no corpus “%(name)s” here.") % {"name": given.get("corpus", "")[:100]}
+                )
             made = campaigns.create(
                 name=given.get("name", "").strip(),
                 corpus=given.get("corpus", ""),
@@ -109,7 +123,6 @@ def opening(request: HttpRequest) -> HttpResponse:
             return redirect("jobs", made.name)
         except (CampaignError, LayerError, UnknownName, jobs.JobError) as error:
             wrong, status = str(error), 409
-    corpora = Corpus.objects.filter(published=True).order_by("name")
     return render(
         request,
         "annotation/staff/opening.html",

@@ -6,24 +6,34 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models.crowd import ANNOTATOR
+from annotation.models import Account
+from annotation.roles import ADMIN, ANNOTATOR, EVERYTHING
 from annotation.web.access import BROWSING
 
 
 class Part(NamedTuple):
-    """A part: how its addresses begin, its title, the name of its first page's route, and for whom it is."""
+    """A part: how its addresses begin, its title, the name of its first page's route, and for whom it is:
+    who holds one of `roles` for anything, with `corpora` for a corpus at least, with `everything` for all."""
 
     key: str
     title: Any
     route: str
     roles: tuple[str, ...]
+    corpora: bool = False
+    everything: bool = False
+
+    def is_open_to(self, account: Account) -> bool:
+        if self.everything:
+            return account.has_role(*self.roles, on=EVERYTHING)
+        return account.has_role_somewhere(*self.roles, corpora=self.corpora)
 
 
 #: In the order in which they are linked.
 PARTS = [
-    Part("corpora", _("Corpora"), "home", BROWSING),
+    Part("corpora", _("Corpora"), "home", BROWSING, corpora=True),
     Part("campaign", _("Campaigns"), "campaigns", BROWSING),
     Part("tasks", _("Tasks"), "tasks", (ANNOTATOR,)),
+    Part("roles", _("Roles"), "roles", (ADMIN,), everything=True),
 ]
 
 

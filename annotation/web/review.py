@@ -15,20 +15,19 @@ from annotation import refold, reviewing
 from annotation.models import Campaign
 from annotation.reviewing import CannotRule
 from annotation.selectors import review as selector
-from annotation.web.access import BROWSING, for_roles
+from annotation.web.access import BROWSING, account_of, for_roles_on
 from annotation.web.browse import size_of
 from annotation.web.filters import number_in
 from annotation.web.review_forms import NEW, ruling_in
 from annotation.web.review_shapes import reviewed
-from annotation.web.staff import account_of, campaign_at, framed, query
+from annotation.web.staff import CAMPAIGN, framed, query
 from annotation.web.staff_words import FLAGS, QUESTIONS, REASONS
 
 
 @require_safe
-@for_roles(*BROWSING)
-def queue(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, *BROWSING)
+def queue(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The chains that wait for a reviewer, and what workers reported."""
-    campaign = campaign_at(name)
     reason = request.GET.get("reason", "")
     reason = reason if reason in selector.REASONS else ""
     found = selector.review_queue(campaign=campaign.pk, reason=reason, after=request.GET.get("after", ""))
@@ -62,17 +61,16 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-@for_roles(*BROWSING)
-def image(request: HttpRequest, name: str, key: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, *BROWSING)
+def image(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
     """An image of a campaign: chains, judgments, steps, rulings, and the forms to rule."""
-    return _image(request, campaign_at(name), key)
+    return _image(request, campaign, key)
 
 
 @require_POST
-@for_roles(*BROWSING)
-def rule(request: HttpRequest, name: str, key: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, *BROWSING)
+def rule(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
     """Make the ruling that a form asks for; where it is refused, say why and keep what was typed."""
-    campaign = campaign_at(name)
     row = _open(campaign, key)
     try:
         ruling, seen = ruling_in(request.POST)
@@ -92,34 +90,34 @@ def rule(request: HttpRequest, name: str, key: str) -> HttpResponse:
         if waiting
         else _("Your ruling holds. Nothing in this image waits for a reviewer."),
     )
-    return redirect(reverse("review_image", args=[name, key]))
+    return redirect(reverse("review_image", args=[campaign.name, key]))
 
 
 @require_POST
-@for_roles(*BROWSING)
-def withdraw(request: HttpRequest, name: str, key: str, ruling: int) -> HttpResponse:
+@for_roles_on(CAMPAIGN, *BROWSING)
+def withdraw(request: HttpRequest, campaign: Campaign, key: str, ruling: int) -> HttpResponse:
     """Take a ruling back."""
-    campaign = campaign_at(name)
     try:
         reviewing.withdraw(campaign=campaign, ruling=ruling, actor=account_of(request))
         messages.success(request, _("The ruling is withdrawn; the image is as the answers make it."))
     except CannotRule as error:
         messages.error(request, str(error))
-    return redirect(reverse("review_image", args=[name, key]))
+    return redirect(reverse("review_image", args=[campaign.name, key]))
 
 
 @require_POST
-@for_roles(*BROWSING)
-def resolve(request: HttpRequest, name: str, flag: int) -> HttpResponse:
+@for_roles_on(CAMPAIGN, *BROWSING)
+def resolve(request: HttpRequest, campaign: Campaign, flag: int) -> HttpResponse:
     """Say that a report was seen to; back to the page it was said on."""
-    campaign = campaign_at(name)
     try:
         reviewing.resolve_flag(campaign=campaign, flag=flag, actor=account_of(request))
         messages.success(request, _("The report is marked as seen to."))
     except CannotRule as error:
         raise Http404(str(error)) from error
     key = request.POST.get("image", "")
-    return redirect(reverse("review_image", args=[name, key]) if key else reverse("review", args=[name]))
+    return redirect(
+        reverse("review_image", args=[campaign.name, key]) if key else reverse("review", args=[campaign.name])
+    )
 
 
 def _image(request: HttpRequest, campaign: Campaign, key: str, *, wrong: str = "") -> HttpResponse:

@@ -7,40 +7,47 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from django.utils.http import urlencode
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from annotation.models import Account, Campaign
-from annotation.models.crowd import ADMIN, RESEARCHER
+from annotation.models import Campaign, Layer
+from annotation.roles import ADMIN, EVERYTHING, RESEARCHER
+from annotation.selectors.browse import layers_of
 from annotation.selectors.review import waiting
+from annotation.web.access import BROWSING, At, account_of
 
-
-def campaign_at(name: str) -> Campaign:
-    """The campaign of that name, with its corpus; else a page that says there is none."""
-    found = Campaign.objects.select_related("corpus").filter(name=name).first()
-    if found is None:
-        raise Http404(_("There is no campaign “%(name)s” here.") % {"name": name})
-    return found
-
-
-def account_of(request: HttpRequest) -> Account:
-    """Whoever is signed in; the pages of campaigns open for nobody else."""
-    assert isinstance(request.user, Account)
-    return request.user
+#: The campaign of an address, with its corpus.
+CAMPAIGN = At(
+    lambda name: Campaign.objects.select_related("corpus").filter(name=name).first(),
+    gettext_lazy("There is no campaign “%(name)s” here."),
+)
 
 
 def framed(request: HttpRequest, campaign: Campaign, tab: str, **more: Any) -> dict[str, Any]:
     """What every page of a campaign needs: which of its pages this is, and what its reader may do."""
     account = account_of(request)
+    scope = campaign.scope
     return {
         "campaign": campaign,
         "tab": tab,
         "in_review": waiting(campaign.pk),
-        "runs": account.has_role(RESEARCHER),
-        "administers": account.has_role(ADMIN),
+        "runs": account.has_role(RESEARCHER, on=scope),
+        "administers": account.has_role(ADMIN, on=EVERYTHING),
         **more,
     }
+
+
+def layers_open(request: HttpRequest, campaign: Campaign) -> list[Layer]:
+    """The layers of a campaign's corpus that whoever asks may read: all with a role on the corpus, else the
+    campaign's own."""
+    found = layers_of(campaign.corpus)
+    return [layer for layer in found if layer_is_open(request, campaign, layer.name)]
+
+
+def layer_is_open(request: HttpRequest, campaign: Campaign, layer: str | None) -> bool:
+    """Whether whoever asks may read the layer of that name; None is whichever the corpus has."""
+    return layer == campaign.name or account_of(request).has_role(*BROWSING, on=campaign.corpus.scope)
 
 
 @contextmanager

@@ -15,13 +15,13 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import invitations, visits
+from annotation import campaigns, invitations, visits
 from annotation.invitations import InvitationError
 from annotation.models import Campaign, Invitation, Study, Visit
-from annotation.models.crowd import RESEARCHER
+from annotation.roles import RESEARCHER
 from annotation.visits import MTURK, PROLIFIC, VisitError
-from annotation.web.access import for_roles
-from annotation.web.staff import account_of, campaign_at, framed, said
+from annotation.web.access import account_of, for_roles_on
+from annotation.web.staff import CAMPAIGN, framed, said
 
 PLATFORMS = {PROLIFIC: "Prolific", MTURK: "Mechanical Turk"}
 #: What Prolific is to fill in.
@@ -51,10 +51,9 @@ class ShownStudy:
 
 
 @require_safe
-@for_roles(RESEARCHER)
-def entry(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def entry(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """How people come to this campaign."""
-    campaign = campaign_at(name)
     languages = dict(settings.LANGUAGES)
     rows = campaign.invitations.select_related("campaign").order_by("-pk")
     return render(
@@ -83,10 +82,24 @@ def entry(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-@for_roles(RESEARCHER)
-def invite(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def open_to_all(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Say whether every annotator of the server may work on the campaign."""
+    wanted = request.POST.get("open") == "1"
+    with said(request) as tell:
+        campaigns.set_open_to_all(campaign=campaign, open_to_all=wanted, actor=account_of(request))
+        tell(
+            _("Every annotator of this server may work on it now.")
+            if wanted
+            else _("Only who comes by a link, a study or a role of its own may work on it now.")
+        )
+    return redirect("entry", campaign.name)
+
+
+@require_POST
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def invite(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Make a link."""
-    campaign = campaign_at(name)
     with said(request, InvitationError) as tell:
         invitations.make(
             campaign=campaign,
@@ -97,25 +110,25 @@ def invite(request: HttpRequest, name: str) -> HttpResponse:
             actor=account_of(request),
         )
         tell(_("The link is made: copy it from the list and send it to those whom you invite."))
-    return redirect("entry", name)
+    return redirect("entry", campaign.name)
 
 
 @require_POST
-@for_roles(RESEARCHER)
-def revoke(request: HttpRequest, name: str, invitation: int) -> HttpResponse:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def revoke(request: HttpRequest, campaign: Campaign, invitation: int) -> HttpResponse:
     """Take a link back."""
-    found = _of(campaign_at(name), invitation)
+    found = _of(campaign, invitation)
     with said(request) as tell:
         revoked = invitations.revoke(invitation=found, actor=account_of(request))
         tell(_("The link lets nobody in any more.") if revoked else _("It was taken back already."))
-    return redirect("entry", name)
+    return redirect("entry", campaign.name)
 
 
 @require_POST
-@for_roles(RESEARCHER)
-def study(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def study(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Tell of a study on a platform, or change one."""
-    campaign, sent = campaign_at(name), request.POST
+    sent = request.POST
     with said(request, InvitationError, VisitError) as tell:
         visits.save_study(
             campaign=campaign,
@@ -127,7 +140,7 @@ def study(request: HttpRequest, name: str) -> HttpResponse:
             actor=account_of(request),
         )
         tell(_("The study is kept: give its address to the platform."))
-    return redirect("entry", name)
+    return redirect("entry", campaign.name)
 
 
 def _study(request: HttpRequest, row: Study) -> ShownStudy:

@@ -13,13 +13,12 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation import downloads, jobs
 from annotation.formats import FORMATS
 from annotation.models import Campaign, Job
-from annotation.models.crowd import RESEARCHER
 from annotation.registry import UnknownName
-from annotation.selectors.browse import layers_of
+from annotation.roles import RESEARCHER
 from annotation.selectors.jobs import recent_jobs
-from annotation.web.access import for_roles
+from annotation.web.access import account_of, for_roles_on
 from annotation.web.job_lines import ShownJob, shown, steer_as_asked
-from annotation.web.staff import account_of, campaign_at, framed, said
+from annotation.web.staff import CAMPAIGN, framed, layer_is_open, layers_open, said
 
 #: Jobs on the page, the newest.
 NEWEST = 30
@@ -27,12 +26,12 @@ EXPORT = "export_dataset"
 
 
 @require_safe
-@for_roles(RESEARCHER)
-def listing(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The campaign's newest jobs, and the form for an export."""
-    campaign = campaign_at(name)
-    shown = [_shown(job) for job in recent_jobs(campaign=campaign, limit=NEWEST)]
-    layers = layers_of(campaign.corpus)
+    layers = layers_open(request, campaign)
+    found = recent_jobs(campaign=campaign, limit=NEWEST)
+    shown = [_shown(job) for job in found if _is_open(request, campaign, job)]
     return render(
         request,
         "annotation/staff/jobs.html",
@@ -50,17 +49,23 @@ def listing(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-@for_roles(RESEARCHER)
-def start(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def start(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Ask for a job: an export, the layer brought up to date, or the opening of a draft."""
-    campaign, actor = campaign_at(name), account_of(request)
+    actor = account_of(request)
     with said(request, jobs.JobError, UnknownName) as tell:
         match request.POST.get("act", ""):
             case "export":
+                layer = request.POST.get("layer", "") or None
+                if not layer_is_open(request, campaign, layer):
+                    raise jobs.JobError(
+                        _("Your role is for this campaign alone: export its own layer, “%(name)s”.")
+                        % {"name": campaign.name}
+                    )
                 arguments = {
                     "corpus": campaign.corpus.name,
                     "format": request.POST.get("format", ""),
-                    "layer": request.POST.get("layer", "") or None,
+                    "layer": layer,
                     "include_unfinished": request.POST.get("unfinished") == "1",
                     "with_pictures": request.POST.get("pictures") == "1",
                 }
@@ -74,22 +79,22 @@ def start(request: HttpRequest, name: str) -> HttpResponse:
                 tell(_("Its images are being opened."))
             case _other:
                 raise jobs.JobError(_("Nothing was chosen: use one of the buttons."))
-    return redirect("jobs", name)
+    return redirect("jobs", campaign.name)
 
 
 @require_POST
-@for_roles(RESEARCHER)
-def steer(request: HttpRequest, name: str, job: int) -> HttpResponse:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def steer(request: HttpRequest, campaign: Campaign, job: int) -> HttpResponse:
     """Cancel a job, or go on with one that was cancelled or failed."""
-    steer_as_asked(request, _job(campaign_at(name), job))
-    return redirect("jobs", name)
+    steer_as_asked(request, _job(request, campaign, job))
+    return redirect("jobs", campaign.name)
 
 
 @require_safe
-@for_roles(RESEARCHER)
-def download(request: HttpRequest, name: str, job: int) -> HttpResponseBase:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def download(request: HttpRequest, campaign: Campaign, job: int) -> HttpResponseBase:
     """The archive that an export made, while it is kept."""
-    found = _job(campaign_at(name), job)
+    found = _job(request, campaign, job)
     if found.kind != EXPORT or found.state != Job.DONE:
         raise Http404(_("Job %(job)d made no download.") % {"job": job})
     try:
@@ -105,10 +110,15 @@ def download(request: HttpRequest, name: str, job: int) -> HttpResponseBase:
     return response
 
 
-def _job(campaign: Campaign, number: int) -> Job:
-    """A job of this campaign; those of others are none here."""
+def _is_open(request: HttpRequest, campaign: Campaign, job: Job) -> bool:
+    """Whether whoever asks may see a job of the campaign: an export only where its layer is open to them."""
+    return job.kind != EXPORT or layer_is_open(request, campaign, job.arguments.get("layer"))
+
+
+def _job(request: HttpRequest, campaign: Campaign, number: int) -> Job:
+    """A job of this campaign; those of others, and exports of layers that are not open, are none here."""
     found = Job.objects.filter(pk=number, campaign=campaign).first()
-    if found is None:
+    if found is None or not _is_open(request, campaign, found):
         raise Http404(_("Campaign “%(name)s” has no job %(job)d.") % {"name": campaign.name, "job": number})
     return found
 

@@ -19,18 +19,17 @@ from annotation.campaign_settings import settings_of
 from annotation.campaigns import OF_PAIRS
 from annotation.formats.base import FormatError
 from annotation.models import Campaign, Control
-from annotation.models.crowd import RESEARCHER
 from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
 from annotation.registry import UnknownName
-from annotation.selectors.browse import layers_of
+from annotation.roles import RESEARCHER
 from annotation.selectors.controls import answered, known_items
 from annotation.selectors.corpora import check_split, layer_named, splits_of
 from annotation.tasktypes import shown_image
 from annotation.tasktypes.shown import sentence
-from annotation.web.access import for_roles
+from annotation.web.access import account_of, for_roles_on
 from annotation.web.filters import number_in
-from annotation.web.staff import account_of, campaign_at, framed, query, said
+from annotation.web.staff import CAMPAIGN, framed, layer_is_open, layers_open, query, said
 from annotation.web.staff_words import ANSWERS, KINDS, PURPOSES, SOURCES, kinds_in_words
 
 #: Known items on a page.
@@ -56,10 +55,9 @@ class ShownItem:
 
 
 @require_safe
-@for_roles(RESEARCHER)
-def listing(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """What known items there are, counted and one by one, and the ways to add more."""
-    campaign = campaign_at(name)
     kind, purpose = request.GET.get("kind", ""), request.GET.get("purpose", "")
     kind = kind if kind in KINDS else ""
     purpose = purpose if purpose in PURPOSES else ""
@@ -93,7 +91,7 @@ def listing(request: HttpRequest, name: str) -> HttpResponse:
             kinds=kinds_in_words(campaign),
             purposes=PURPOSES.items(),
             promotable=[(each, KINDS[each]) for each in q.QUESTIONS if each != q.BOX_DRAWING],
-            layers=[layer for layer in layers_of(campaign.corpus) if layer.name != campaign.name],
+            layers=[layer for layer in layers_open(request, campaign) if layer.name != campaign.name],
             chained=campaign.kinds == q.QUESTIONS,
             splits=splits_of(campaign.corpus) if campaign.tasks in OF_PAIRS else [],
             images=IMAGES,
@@ -102,10 +100,9 @@ def listing(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-@for_roles(RESEARCHER)
-def add(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Add known items from a CSV file, from a layer, or from what workers agree on."""
-    campaign = campaign_at(name)
     refusals = (
         controls.BadItem,
         controls.BadItems,
@@ -120,14 +117,14 @@ def add(request: HttpRequest, name: str) -> HttpResponse:
         text = ngettext("%(n)d known item is added", "%(n)d known items are added", done.added)
         there = ngettext("; %(n)d stood there already.", "; %(n)d stood there already.", done.there)
         tell(text % {"n": done.added} + (there % {"n": done.there} if done.there else "."))
-    return redirect("known_items", name)
+    return redirect("known_items", campaign.name)
 
 
 @require_POST
-@for_roles(RESEARCHER)
-def retire(request: HttpRequest, name: str, item: int) -> HttpResponse:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def retire(request: HttpRequest, campaign: Campaign, item: int) -> HttpResponse:
     """Take a known item out of use. Answers given on it keep counting, unless the item was wrong itself."""
-    campaign, actor = campaign_at(name), account_of(request)
+    actor = account_of(request)
     found = Control.objects.filter(campaign=campaign, pk=item, active=True)
     with said(request) as tell:
         if not found.exists():
@@ -143,7 +140,7 @@ def retire(request: HttpRequest, name: str, item: int) -> HttpResponse:
         else:
             controls.retire(campaign=campaign, controls=[item], actor=actor)
             tell(_("The item is not shown any more; answers given on it keep counting."))
-    return redirect("known_items", name)
+    return redirect("known_items", campaign.name)
 
 
 class BadUpload(ValueError):
@@ -167,7 +164,10 @@ def _added(request: HttpRequest, campaign: Campaign) -> controls.Added:
                 actor=actor,
             )
         case "layer":
-            layer = layer_named(campaign.corpus, request.POST.get("layer", ""))
+            wanted = request.POST.get("layer", "")
+            if not layer_is_open(request, campaign, wanted):
+                raise UnknownName(_("Your role is for this campaign alone, not for its corpus's layers."))
+            layer = layer_named(campaign.corpus, wanted)
             assert layer is not None  # A name was given.
             return controls.from_gold(campaign=campaign, layer=layer, images=IMAGES, actor=actor)
         case "captions":

@@ -13,20 +13,20 @@ from annotation import controls
 from annotation.campaigns import gold_layer, mentions_of
 from annotation.controls import BadItems, KnownItem
 from annotation.models import Campaign, Control, Image, OpenImage
-from annotation.models.crowd import RESEARCHER
 from annotation.protocol import questions as q
 from annotation.protocol.contents import mention_from
 from annotation.protocol.terms import Box, Mention
 from annotation.protocol.trust_settings import CONTROLS, known_from
 from annotation.reviewing import CannotRule
+from annotation.roles import RESEARCHER
 from annotation.selectors.browse import captions_of
 from annotation.selectors.records import image_record, layer_of
-from annotation.web.access import for_roles
+from annotation.web.access import account_of, for_roles_on
 from annotation.web.browse import size_of
 from annotation.web.overlay import Frame
 from annotation.web.review_forms import boxes_in
 from annotation.web.review_shapes import Reviewed, marked_captions
-from annotation.web.staff import account_of, campaign_at, framed, query
+from annotation.web.staff import CAMPAIGN, framed, query
 from annotation.web.staff_words import ANSWERS, PURPOSES, QUESTIONS, kinds_in_words
 
 #: Kinds that show boxes which were accepted already.
@@ -34,10 +34,9 @@ WITH_BOXES = (q.BOX_DRAWING, q.BOX_QUALITY, q.BOX_COVERAGE)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles(RESEARCHER)
-def new(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Choose an image and a kind of question; then its mentions and the answer. A POST adds the item."""
-    campaign = campaign_at(name)
     asked = request.POST if request.method == "POST" else request.GET
     kind = asked.get("kind", "")
     if campaign.kinds != q.QUESTIONS:
@@ -56,7 +55,7 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
         try:
             _add(campaign, image, kind, request)
             messages.success(request, _("The known item is added. Add another about this image, or go back."))
-            return redirect(reverse("new_known_item", args=[name]) + query(image=key, kind=kind))
+            return redirect(reverse("new_known_item", args=[campaign.name]) + query(image=key, kind=kind))
         except (BadItems, CannotRule) as error:
             wrong = error.problems[0][1] if isinstance(error, BadItems) else str(error)
             status = 409

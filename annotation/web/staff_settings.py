@@ -15,9 +15,10 @@ from django.views.decorators.http import require_http_methods
 
 from annotation import campaigns
 from annotation.campaign_settings import CampaignError, CampaignSettings, settings_of
-from annotation.models.crowd import RESEARCHER
-from annotation.web.access import BROWSING, for_roles
-from annotation.web.staff import account_of, campaign_at, framed
+from annotation.models import Campaign
+from annotation.roles import RESEARCHER
+from annotation.web.access import BROWSING, account_of, for_roles_on, role_missing
+from annotation.web.staff import CAMPAIGN, framed
 
 #: The tables of settings, in the order of the page, and what each is about.
 TITLES = {
@@ -51,20 +52,19 @@ class SettingTable:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles(*BROWSING)
-def settings_page(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, *BROWSING)
+def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """All settings of a campaign. A POST by a researcher sets the stop rules, which alone may change."""
-    campaign = campaign_at(name)
     wrong, status = "", 200
     given: Mapping[str, str] = {}
     if request.method == "POST":
-        if not account_of(request).has_role(RESEARCHER):
-            return render(request, "annotation/role_missing.html", {"roles": (RESEARCHER,)}, status=403)
+        if not account_of(request).has_role(RESEARCHER, on=campaign.scope):
+            return role_missing(request, RESEARCHER)
         try:
             rules = stop_rules_in(request.POST)
             campaigns.set_stop_rules(campaign=campaign, rules=rules, actor=account_of(request))
             messages.success(request, _("The stop rules are set."))
-            return redirect("campaign_settings", name)
+            return redirect("campaign_settings", campaign.name)
         except CampaignError as error:
             wrong, given, status = str(error), request.POST, 409
     settings = settings_of(campaign.settings)

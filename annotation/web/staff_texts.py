@@ -11,10 +11,10 @@ from django.views.decorators.http import require_http_methods
 
 from annotation import instructions
 from annotation.campaign_settings import CampaignError
-from annotation.models import Consent, Instructions
-from annotation.models.crowd import RESEARCHER
-from annotation.web.access import for_roles
-from annotation.web.staff import account_of, campaign_at, framed
+from annotation.models import Campaign, Consent, Instructions
+from annotation.roles import RESEARCHER
+from annotation.web.access import account_of, for_roles_on
+from annotation.web.staff import CAMPAIGN, framed
 from annotation.web.staff_words import KINDS
 
 #: What there are texts of, in words.
@@ -22,10 +22,9 @@ NAMES = {**KINDS, instructions.CONSENT: gettext_lazy("consent")}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles(RESEARCHER)
-def texts(request: HttpRequest, name: str, kind: str = instructions.CONSENT) -> HttpResponse:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def texts(request: HttpRequest, campaign: Campaign, kind: str = instructions.CONSENT) -> HttpResponse:
     """One text of a campaign: what workers read, a form to write it anew, all versions. A POST writes."""
-    campaign = campaign_at(name)
     if kind not in (instructions.CONSENT, *campaign.kinds):
         raise Http404(_("There is no text of “%(kind)s”.") % {"kind": kind})
     now = instructions.current(campaign=campaign, kind=kind)
@@ -36,7 +35,7 @@ def texts(request: HttpRequest, name: str, kind: str = instructions.CONSENT) -> 
             new = instructions.publish(campaign=campaign, kind=kind, text=given, actor=account_of(request))
             said = _("Version %(number)d is what workers read now.") % {"number": new.version}
             messages.success(request, said if new != now else _("It says the same as before."))
-            return redirect("text", name, kind)
+            return redirect("text", campaign.name, kind)
         except CampaignError as error:
             wrong, status = str(error), 409
     agreed = Consent.objects.filter(text__campaign=campaign, text__version=now.version).count()

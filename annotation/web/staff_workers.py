@@ -15,16 +15,16 @@ from annotation import discard, jobs, workers
 from annotation.campaign_settings import settings_of
 from annotation.discard import CannotDo
 from annotation.models import Campaign, Worker
-from annotation.models.crowd import ADMIN, RESEARCHER
 from annotation.protocol.questions import KINDS as ALL_KINDS
 from annotation.protocol.work import UNPAID
 from annotation.registry import UnknownName
+from annotation.roles import ADMIN, EVERYTHING, RESEARCHER
 from annotation.selectors.campaign import KindRow, WorkerRow
 from annotation.selectors.campaign import workers as worker_rows
 from annotation.selectors.worker_table import SORTS, STATES, Asked, Figures, worker_page
-from annotation.web.access import for_roles
+from annotation.web.access import account_of, for_roles_on, role_missing
 from annotation.web.campaign_shapes import cents
-from annotation.web.staff import account_of, campaign_at, framed, query, said
+from annotation.web.staff import CAMPAIGN, framed, query, said
 from annotation.web.staff_words import KINDS, STANDINGS, kinds_in_words
 from annotation.workers import CannotErase
 
@@ -68,10 +68,9 @@ class ShownWorker:
 
 
 @require_safe
-@for_roles(RESEARCHER)
-def table(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def table(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """All workers of a campaign; sorted, filtered and paged by the address."""
-    campaign = campaign_at(name)
     asked = asked_in(request.GET)
     page = worker_page(campaign, asked)
     pay = settings_of(campaign.settings).pay
@@ -98,10 +97,9 @@ def table(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-@for_roles(RESEARCHER)
-def worker(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def worker(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """One worker of a campaign, by kind of question, with what can be done about them."""
-    campaign = campaign_at(name)
     row = worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0]
     pay = settings_of(campaign.settings).pay
     return render(
@@ -122,10 +120,9 @@ def worker(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
 
 
 @require_POST
-@for_roles(RESEARCHER)
-def act(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def act(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """Take a worker off a kind or all, let them back, withdraw their answers or restore them."""
-    campaign = campaign_at(name)
     found, actor = _worker(campaign, pseudonym), account_of(request)
     kind = request.POST.get("kind", "") or None
     reason = request.POST.get("reason", "").strip()[:200]
@@ -151,21 +148,23 @@ def act(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
                 tell(_("Their answers are being restored; see Jobs for how far that is."))
             case _other:
                 raise CannotDo(_("Nothing was chosen: use one of the buttons."))
-    return redirect("worker", name, pseudonym)
+    return redirect("worker", campaign.name, pseudonym)
 
 
 @require_POST
-@for_roles(ADMIN)
-def erase(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Forget who a worker is; their answers stay under the pseudonym."""
-    campaign = campaign_at(name)
+@for_roles_on(CAMPAIGN, ADMIN)
+def erase(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
+    """Forget who a worker is; their answers stay under the pseudonym. For admins of the whole server: who
+    they are is known, and forgotten, in every campaign."""
+    if not account_of(request).has_role(ADMIN, on=EVERYTHING):
+        return role_missing(request, ADMIN)
     found = Worker.objects.get(pk=_worker(campaign, pseudonym))
     with said(request, CannotErase) as tell:
         if request.POST.get("sure") != "yes":
             raise CannotErase(_("Erasing cannot be undone: tick the box to say that you mean it."))
         workers.erase(worker=found, actor=account_of(request))
         tell(_("This worker is erased: nothing leads from the pseudonym to a person any more."))
-    return redirect("worker", name, pseudonym)
+    return redirect("worker", campaign.name, pseudonym)
 
 
 def shown(row: WorkerRow, figures: Figures, kind: str, currency: str) -> ShownWorker:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Account, Campaign, Worker
 from annotation.offers import kinds_of
+from annotation.selectors.scopes import campaigns_to_work_on
 from annotation.tasktypes import TASK_TYPES, TaskType
 from annotation.workers import worker_of
 
@@ -44,16 +45,17 @@ class Place:
 
 def place_of(request: HttpRequest, name: str, kind: str) -> Place:
     """The place that an address names; 404 where there is none."""
-    campaign = campaign_of(name)
+    campaign = campaign_of(request, name)
     if kind not in kinds_of(campaign):
         said = _("Campaign “%(name)s” has no task “%(kind)s”.") % {"name": name, "kind": kind}
         raise Http404(said)
     return Place(worker_at(request), campaign, TASK_TYPES.get(kind))
 
 
-def campaign_of(name: str) -> Campaign:
-    """The campaign of that name, unless it is a draft; else 404."""
-    found = Campaign.objects.filter(name=name).exclude(state=Campaign.DRAFT).first()
+def campaign_of(request: HttpRequest, name: str) -> Campaign:
+    """The campaign of that name, where it has begun and whoever asks may work on it; else 404."""
+    open_to_them = campaigns_to_work_on(worker_at(request).pk)
+    found = open_to_them.filter(name=name).exclude(state=Campaign.DRAFT).first()
     if found is None:
         raise Http404(_("There is no campaign “%(name)s”.") % {"name": name})
     return found

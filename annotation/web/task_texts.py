@@ -13,8 +13,8 @@ from django.views.decorators.http import require_http_methods
 from annotation import instructions
 from annotation.instructions import CONSENT, Text
 from annotation.models import Campaign, Judgment
-from annotation.models.crowd import ANNOTATOR
 from annotation.offers import kinds_of
+from annotation.roles import ANNOTATOR
 from annotation.web.access import for_roles
 from annotation.web.task_place import Place, SeeOther, campaign_of, number_in, place_of, worker_at
 
@@ -41,7 +41,7 @@ def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpRespons
 @for_roles(ANNOTATOR)
 def consent(request: HttpRequest, name: str) -> HttpResponse:
     """How a campaign uses what its workers give; POST agrees to it."""
-    campaign, worker = campaign_of(name), worker_at(request)
+    campaign, worker = campaign_of(request, name), worker_at(request)
     kind = request.GET.get("kind", "")
     then = reverse("task", args=[name, kind]) if kind in kinds_of(campaign) else reverse("tasks")
     if request.method == "POST":

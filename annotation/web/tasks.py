@@ -20,9 +20,9 @@ from annotation.hand_out import Nothing
 from annotation.instructions import Text
 from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Standing
-from annotation.models.crowd import ANNOTATOR
 from annotation.offers import Offer, no_consent, offers, today
 from annotation.protocol.trust import Refusal
+from annotation.roles import ANNOTATOR
 from annotation.tasktypes import BadAnswer, shown_image
 from annotation.web.access import for_roles
 from annotation.web.desk import Desk, desk

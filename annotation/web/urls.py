@@ -17,4 +17,5 @@ urlpatterns = [
     path("corpora/<slug:name>/images/<str:key>/", image, name="image"),
     path("pictures/<str:token>", picture, name="picture"),
     path("tasks/", include("annotation.web.task_urls")),
+    path("roles/", include("annotation.web.role_pages")),
 ]

@@ -9,6 +9,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
+from annotation.roles import Scope
+
 #: Who asks: an image, or a keyword. Exactly one is there.
 ONE_QUERY = Q(image__isnull=False, keyword="") | (Q(image__isnull=True) & ~Q(keyword=""))
 
@@ -109,6 +111,11 @@ class QrelsSnapshot(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} version {self.version}"
+
+    @property
+    def scope(self) -> Scope:
+        """What a role must be granted for to act on it."""
+        return Scope(self.corpus_id)
 
 
 class QrelsRow(models.Model):

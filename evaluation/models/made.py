@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
+from annotation.roles import Scope
 from evaluation.models.judged import JudgmentSet, QrelsSnapshot
 from evaluation.models.ranked import Run
 
@@ -49,6 +50,11 @@ class Batch(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def scope(self) -> Scope:
+        """What a role must be granted for to act on it."""
+        return Scope(self.corpus_id)
+
 
 class BatchRun(models.Model):
     """A run that a batch pooled; `digest` is that of its rankings then."""
@@ -90,6 +96,11 @@ class Report(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def scope(self) -> Scope:
+        """What a role must be granted for to act on it."""
+        return Scope(self.corpus_id)
 
 
 class ReportRun(models.Model):

@@ -6,6 +6,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from annotation.roles import Scope
+
 
 class System(models.Model):
     """What ranks, and where it comes from: trained here by a recipe, or brought by somebody.
@@ -37,6 +39,11 @@ class System(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def scope(self) -> Scope:
+        """What a role must be granted for to act on it."""
+        return Scope(self.corpus_id)
 
 
 class Run(models.Model):
@@ -75,6 +82,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def scope(self) -> Scope:
+        """What a role must be granted for to act on it."""
+        return Scope(self.corpus_id)
 
 
 class Ranking(models.Model):

@@ -32,11 +32,11 @@ def ask_next_waves() -> int:
     asked = 0
     newest = {_of(job.arguments): job for job in reversed(jobs_of_kinds([KIND], limit=LOOKED_THROUGH))}
     waiting = Batch.objects.exclude(strategy="").filter(campaign__state="open", waves__ended="")
-    for batch in waiting.select_related("campaign").order_by("pk"):
+    for batch in waiting.select_related("campaign", "corpus").order_by("pk"):
         arguments = wave_after(batch)
         if _in_vain(newest.get(_of(arguments))) or not _answered(batch):
             continue
-        jobs.enqueue(kind=KIND, arguments=arguments)
+        jobs.enqueue(kind=KIND, arguments=arguments, corpus=batch.corpus)
         asked += 1
     return asked
 

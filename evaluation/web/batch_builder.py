@@ -22,10 +22,8 @@ from annotation import jobs
 from annotation.campaigns import OF_PAIRS, CampaignError
 from annotation.exclusive import Busy
 from annotation.registry import UnknownName
-from annotation.selectors.browse import published_corpora
 from annotation.selectors.corpora import splits_of
-from annotation.web.access import RUNNING, for_roles
-from annotation.web.staff import account_of
+from annotation.web.access import RUNNING, account_of, for_roles
 from evaluation.models import Batch, JudgmentSet, Run
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import THRESHOLD
@@ -35,6 +33,7 @@ from evaluation.services.planning import DEPTH, Plan, plan
 from evaluation.services.pooled import WIDEST
 from evaluation.services.stored_answers import BatchRefused, reusable
 from evaluation.services.writing import ImportRefused, check_name
+from evaluation.web import offered
 from evaluation.web.frame import all_asked, asked, framed
 from evaluation.web.splits import NotOffered, whole_in
 
@@ -87,7 +86,7 @@ class Wanted:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles(*RUNNING)
+@for_roles(*RUNNING, corpora=True)
 def build(request: HttpRequest) -> HttpResponse:
     """Choose what a batch is made of, see what it comes to, and launch it."""
     given = request.POST if request.method == "POST" else request.GET
@@ -97,6 +96,9 @@ def build(request: HttpRequest) -> HttpResponse:
     name = asked(given, "name")
     try:
         wanted = wanted_in(given)
+        if wanted.corpus:
+            offered.corpus(request, wanted.corpus)
+        offered.runs(request, wanted.runs)
         if request.method == "POST":
             return _launched(request, wanted, name)
     except REFUSALS as error:
@@ -107,7 +109,7 @@ def build(request: HttpRequest) -> HttpResponse:
     except REFUSALS as error:
         wrong = str(error)
     return render(
-        request, "evaluation/batch_new.html", _shown(given, wanted, made, wrong, name), status=status
+        request, "evaluation/batch_new.html", _shown(request, given, wanted, made, wrong, name), status=status
     )
 
 
@@ -159,7 +161,8 @@ def _launched(request: HttpRequest, wanted: Wanted, name: str) -> HttpResponse:
     if Batch.objects.filter(name=name).exists():
         raise BatchRefused(_("There is a batch “%(name)s” already; choose another name.") % {"name": name})
     arguments = {**wanted.planned(), "name": name, "known_from": wanted.known_from or None}
-    jobs.enqueue(kind="open_batch", arguments=arguments, actor=account_of(request))
+    corpus = offered.corpus(request, wanted.corpus)
+    jobs.enqueue(kind="open_batch", arguments=arguments, corpus=corpus, actor=account_of(request))
     messages.success(request, _("The batch is being opened. It stands below once its questions are."))
     return redirect("evaluation:batches")
 
@@ -174,20 +177,22 @@ def _share_in(given: Mapping[str, str], name: str) -> float | None:
         raise NotOffered(_("“%(given)s” is no share from 0 to 1.") % {"given": text[:60]}) from None
 
 
-def _shown(given: QueryDict, wanted: Wanted, made: Plan | None, wrong: str, name: str) -> dict[str, Any]:
+def _shown(
+    request: HttpRequest, given: QueryDict, wanted: Wanted, made: Plan | None, wrong: str, name: str
+) -> dict[str, Any]:
     """What the page shows: the choices of the corpus, and what was planned."""
-    known = [row.corpus for row in published_corpora()]
+    known = offered.corpora(request)
     corpus = next((each for each in known if each.name == wanted.corpus), None)
     runs, more, sets, splits = [], False, [], []
     if corpus is not None:
-        offered = Run.objects.filter(corpus=corpus, published=True).order_by("name")
-        found = offered.filter(name__icontains=wanted.find) if wanted.find else offered
+        alike = Run.objects.filter(corpus=corpus, published=True).order_by("name")
+        found = alike.filter(name__icontains=wanted.find) if wanted.find else alike
         listed = list(found[: MOST_RUNS + 1])
         more = len(listed) > MOST_RUNS
         # What is chosen stays in sight, whatever was looked for.
         listed = listed[:MOST_RUNS]
         there = {run.pk for run in listed}
-        runs = [run for run in offered.filter(name__in=wanted.runs) if run.pk not in there] + listed
+        runs = [run for run in alike.filter(name__in=wanted.runs) if run.pk not in there] + listed
         sets = list(JudgmentSet.objects.filter(corpus=corpus, published=True, batches=None).order_by("name"))
         splits = [split for split in splits_of(corpus) if split]
     numbers = made.numbers() if made is not None else {}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import jobs
@@ -17,8 +20,8 @@ from annotation.registry import UnknownName
 from annotation.selectors.campaign import costs, money, tasks
 from annotation.selectors.jobs import Job
 from annotation.selectors.pair_judgments import Judge, judges
-from annotation.web.access import RUNNING, for_roles
-from annotation.web.staff import account_of, said
+from annotation.web.access import RUNNING, At, account_of, for_roles, for_roles_on
+from annotation.web.staff import said
 from evaluation.grades import GRADED_RULES
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.qrels import RULES, rule_named
@@ -26,6 +29,7 @@ from evaluation.services.batch_state import BatchState, kept_state
 from evaluation.services.next_pairs import USUAL
 from evaluation.services.unattended import wave_after
 from evaluation.services.writing import ImportRefused, check_name
+from evaluation.web import offered
 from evaluation.web.frame import asked, framed, newest
 from evaluation.web.job_lines import NEWEST, job_lines
 
@@ -69,13 +73,22 @@ class JudgeLine:
         return bool(self.judge.unused)
 
 
+#: The batch of an address.
+BATCH = At(
+    lambda name: (
+        Batch.objects.select_related("campaign__corpus", "corpus", "judgments").filter(name=name).first()
+    ),
+    gettext_lazy("There is no batch “%(name)s” here."),
+)
+
+
 @require_safe
-@for_roles(*RUNNING)
+@for_roles(*RUNNING, corpora=True)
 def listing(request: HttpRequest) -> HttpResponse:
     """All batches, the newest first, and the newest that are being opened."""
-    found = Batch.objects.select_related("campaign__corpus", "corpus", "judgments")
+    found = offered.batches(request).select_related("campaign__corpus", "corpus", "judgments")
     page = newest(found, request.GET, number=PAGE)
-    lines = job_lines(OPENING, here=request.path, leads=leads)
+    lines = job_lines(request, OPENING, leads=leads)
     return render(
         request,
         "evaluation/batches.html",
@@ -90,10 +103,9 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@for_roles(*RUNNING)
-def batch(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(BATCH, *RUNNING)
+def batch(request: HttpRequest, row: Batch) -> HttpResponse:
     """One batch: what to do next, how far it is, who judged, what is frozen from it."""
-    row = batch_at(name)
     seen = kept_state(row, fresh=request.GET.get("fresh") == "1")
     people = sorted(
         (JudgeLine(*each) for each in seen.people.items()),
@@ -101,8 +113,8 @@ def batch(request: HttpRequest, name: str) -> HttpResponse:
     )
     lines = [
         line
-        for line in job_lines(ABOUT_ONE, here=request.path, limit=LOOKED_THROUGH)
-        if name in (line.job.arguments.get("batch"), line.job.arguments.get("name"))
+        for line in job_lines(request, ABOUT_ONE, limit=LOOKED_THROUGH)
+        if row.name in (line.job.arguments.get("batch"), line.job.arguments.get("name"))
     ][:NEWEST]
     frozen = frozen_of(row)
     rules = GRADED_RULES if seen.tasks == "graded" else RULES
@@ -126,7 +138,7 @@ def batch(request: HttpRequest, name: str) -> HttpResponse:
             frozen=frozen,
             rules=[(rule.name, rule.described()) for rule in rules],
             usual=USUAL[seen.tasks].name,
-            qrels=frozen[0].name if frozen else name,
+            qrels=frozen[0].name if frozen else row.name,
             report=report_of(frozen[0], seen) if frozen else "",
             comparison=comparison_of(frozen[0], seen) if frozen else "",
             jobs=lines,
@@ -136,40 +148,35 @@ def batch(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-@for_roles(*RUNNING)
-def act(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(BATCH, *RUNNING)
+def act(request: HttpRequest, row: Batch) -> HttpResponse:
     """Ask again, ask more, collect, or collect and freeze, as the button says; each is a job."""
-    row, actor = batch_at(name), account_of(request)
+    ask = partial(_ask, request, row)
     with said(request, jobs.JobError, ImportRefused, UnknownName) as tell:
         match request.POST.get("act", ""):
             case "top_up":
-                jobs.enqueue(kind="top_up_batch", arguments={"batch": row.name}, actor=actor)
+                ask("top_up_batch", {"batch": row.name})
                 tell(_("Their answers are being withdrawn; others are asked."))
             case "next_wave":
-                jobs.enqueue(kind="next_wave", arguments=wave_after(row), actor=actor)
+                ask("next_wave", wave_after(row))
                 tell(_("What to ask next is being looked for."))
             case "collect":
-                jobs.enqueue(kind="collect_judgments", arguments={"batch": row.name}, actor=actor)
+                ask("collect_judgments", {"batch": row.name})
                 tell(_("The answers are being collected."))
             case "settle":
                 qrels, rule = asked(request.POST, "qrels"), asked(request.POST, "rule") or None
                 check_name(qrels, "qrels")
                 if rule is not None:
                     rule_named(rule)
-                arguments = {"batch": row.name, "qrels": qrels, "rule": rule}
-                jobs.enqueue(kind="settle_batch", arguments=arguments, actor=actor)
+                ask("settle_batch", {"batch": row.name, "qrels": qrels, "rule": rule})
                 tell(_("The answers are being collected and frozen."))
             case _other:
                 raise jobs.JobError(_("Nothing was chosen: use one of the buttons."))
     return redirect("evaluation:batch", row.name)
 
 
-def batch_at(name: str) -> Batch:
-    """The batch of that name; else a page that says there is none."""
-    found = Batch.objects.select_related("campaign__corpus", "corpus", "judgments").filter(name=name).first()
-    if found is None:
-        raise Http404(_("There is no batch “%(name)s” here.") % {"name": name})
-    return found
+def _ask(request: HttpRequest, row: Batch, kind: str, arguments: dict[str, Any]) -> None:
+    jobs.enqueue(kind=kind, arguments=arguments, corpus=row.corpus, actor=account_of(request))
 
 
 def leads(job: Job) -> str:

@@ -28,9 +28,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.exclusive import Busy
 from annotation.formats.base import FormatError
 from annotation.registry import UnknownName
-from annotation.selectors.browse import published_corpora
-from annotation.web.access import RUNNING, for_roles
-from annotation.web.staff import account_of
+from annotation.web.access import RUNNING, account_of, for_roles
 from evaluation.models import Run, System
 from evaluation.services import registry
 from evaluation.services.bringing import EMBEDDINGS, SCORES
@@ -38,6 +36,7 @@ from evaluation.services.bringing import bring as keep
 from evaluation.services.origins import ORIGINS
 from evaluation.services.runs import DIRECTIONS, import_run
 from evaluation.services.writing import ImportRefused, check_name
+from evaluation.web import offered
 from evaluation.web.frame import asked, framed
 from evaluation.web.splits import NotOffered
 
@@ -54,7 +53,7 @@ REFUSALS = (FormatError, ImportRefused, NotOffered, UnknownName, Busy, ValueErro
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles(*RUNNING)
+@for_roles(*RUNNING, corpora=True)
 def bring(request: HttpRequest) -> HttpResponse:
     """Take files of a system in: all of them, or none."""
     wrong, status = "", 200
@@ -63,6 +62,7 @@ def bring(request: HttpRequest) -> HttpResponse:
         try:
             if act not in TAKEN:
                 raise NotOffered(_("Nothing was chosen: use one of the buttons."))
+            offered.corpus(request, asked(request.POST, "corpus"))
             with _aside(request) as folder:
                 system = TAKEN[act](request, folder)
             messages.success(request, _("The system “%(name)s” is here.") % {"name": system})
@@ -75,7 +75,7 @@ def bring(request: HttpRequest) -> HttpResponse:
         framed(
             "systems",
             deeper=True,
-            corpora=[row.corpus for row in published_corpora()],
+            corpora=offered.corpora(request),
             origins=[ORIGINS.get(key) for key in (EMBEDDINGS, SCORES, "runs")],
             given=request.POST,
             act=act,

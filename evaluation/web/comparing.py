@@ -13,15 +13,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotation.registry import UnknownName
-from annotation.selectors.browse import published_corpora
 from annotation.web.access import RUNNING, for_roles
 from evaluation.comparisons import compared, scored, table_of_compared
 from evaluation.metrics.table import METRICS, UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.ranked_runs import NotComparable
-from evaluation.selectors import run_named
 from evaluation.services.runs import DIRECTIONS
 from evaluation.tables import LAYOUTS, Marked, Table
+from evaluation.web import offered
 from evaluation.web.frame import all_asked, asked, framed
 from evaluation.web.runs import chosen_qrels, qrels_of_corpus, remembered
 
@@ -49,19 +48,19 @@ class Side:
 
 
 @require_safe
-@for_roles(*RUNNING)
+@for_roles(*RUNNING, corpora=True)
 def compare(request: HttpRequest) -> HttpResponse:
     """Choose runs and qrels; the address holds the whole choice."""
-    corpora = [row.corpus for row in published_corpora()]
+    corpora = offered.corpora(request)
     wrong, sides, snapshot = "", [], None
     rounds = next((each for each in ROUNDS if str(each) == asked(request.GET, "rounds")), ROUNDS[0])
     runs: list[Run] = []
     choices: list[QrelsSnapshot] = []
     try:
-        runs = [run_named(name) for name in all_asked(request.GET, "run")]
+        runs = offered.runs(request, all_asked(request.GET, "run"))
         if runs:
             choices = qrels_of_corpus(runs[0])
-            snapshot = chosen_qrels(request.GET, choices)
+            snapshot = chosen_qrels(request, choices)
             if snapshot is None:
                 wrong = _("There are no qrels of this corpus yet: freeze some (manage.py freeze_qrels).")
             else:
@@ -72,9 +71,9 @@ def compare(request: HttpRequest) -> HttpResponse:
     if download and sides:
         return _download(download, sides, asked(request.GET, "direction"))
     corpus = runs[0].corpus.name if runs else asked(request.GET, "corpus") or _first(corpora)
-    offered = Run.objects.filter(published=True, corpus__name=corpus).order_by("name")
+    alike = offered.published_runs(request).filter(corpus__name=corpus).order_by("name")
     its = {
-        direction: _with_chosen(offered.filter(direction=direction)[:OFFERED], runs, direction)
+        direction: _with_chosen(alike.filter(direction=direction)[:OFFERED], runs, direction)
         for direction in DIRECTIONS
     }
     chosen = {run.name for run in runs}
@@ -88,7 +87,7 @@ def compare(request: HttpRequest) -> HttpResponse:
             offered=[(way, [(run, run.name in chosen) for run in found]) for way, found in its.items()],
             many=any(len(found) >= OFFERED for found in its.values()),
             runs=runs,
-            choices=choices or _qrels_of(corpus),
+            choices=choices or _qrels_of(request, corpus),
             snapshot=snapshot,
             baseline=asked(request.GET, "baseline"),
             measures=asked(request.GET, "measures"),
@@ -209,8 +208,8 @@ def _measures(given: Mapping[str, str]) -> list[str]:
     return [name.strip() for name in asked(given, "measures").split(",") if name.strip()]
 
 
-def _qrels_of(corpus: str) -> list[QrelsSnapshot]:
-    run = Run.objects.filter(corpus__name=corpus, published=True).first()
+def _qrels_of(request: HttpRequest, corpus: str) -> list[QrelsSnapshot]:
+    run = offered.published_runs(request).filter(corpus__name=corpus).first()
     return qrels_of_corpus(run) if run is not None else []
 
 

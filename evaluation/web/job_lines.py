@@ -13,45 +13,51 @@ from django.views.decorators.http import require_POST
 
 from annotation import jobs
 from annotation.registry import UnknownName
-from annotation.selectors.jobs import Job, jobs_of_kinds
-from annotation.web.access import RUNNING, for_roles
+from annotation.selectors.jobs import Job, newest_of
+from annotation.web.access import RUNNING, account_of, for_roles
 from annotation.web.job_lines import ShownJob, shown, steer_as_asked
+from evaluation.web import offered
 
 #: Jobs on a page, the newest.
 NEWEST = 10
 
 
 def job_lines(
-    kinds: Sequence[str], *, here: str, leads: Callable[[Job], str] | None = None, limit: int = NEWEST
+    request: HttpRequest,
+    kinds: Sequence[str],
+    *,
+    leads: Callable[[Job], str] | None = None,
+    limit: int = NEWEST,
 ) -> list[ShownJob]:
-    """The newest jobs of these kinds; `here` is the page that shows them, which steering comes back to.
+    """The newest jobs of these kinds that are open to whoever asks; steering them comes back to their page.
 
     `leads` says where the work of a finished job is looked at, "" for nowhere.
     """
     return [
         shown(
             job,
-            f"{reverse('evaluation:steer_job', args=[job.pk])}?next={here}",
+            f"{reverse('evaluation:steer_job', args=[job.pk])}?next={request.path}",
             leads=leads(job) if leads is not None and job.state == Job.DONE else "",
         )
-        for job in jobs_of_kinds(kinds, limit=limit)
+        for job in newest_of(offered.jobs(request).filter(kind__in=kinds), limit=limit)
     ]
 
 
 @require_POST
-@for_roles(*RUNNING)
+@for_roles(*RUNNING, corpora=True)
 def steer(request: HttpRequest, job: int) -> HttpResponse:
     """Cancel a job of evaluation, or go on with one that was cancelled or failed."""
-    steer_as_asked(request, _of_evaluation(job))
+    steer_as_asked(request, _of_evaluation(request, job))
     back = request.GET.get("next", "")
     return redirect(back if url_has_allowed_host_and_scheme(back, None) else "evaluation:systems")
 
 
-def _of_evaluation(number: int) -> Job:
-    """The job, where its kind is one of evaluation's; others are none here."""
+def _of_evaluation(request: HttpRequest, number: int) -> Job:
+    """The job, where its kind is one of evaluation's and it is open to whoever asks; others are none here."""
     try:
         job = jobs.job_numbered(number)
-        if jobs.kind_named(job.kind).work.__module__.startswith("evaluation."):
+        known = jobs.kind_named(job.kind).work.__module__.startswith("evaluation.")
+        if known and account_of(request).has_role(*RUNNING, on=job.scope):
             return job
     except (jobs.JobError, UnknownName):
         pass

@@ -14,15 +14,15 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from annotation.registry import UnknownName
-from annotation.web.access import RUNNING, for_roles
+from annotation.web.access import RUNNING, for_roles_on
 from annotation.web.staff import query as as_query
 from evaluation import inspection
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.ranked_runs import NotComparable
-from evaluation.selectors import run_named
+from evaluation.web import offered
 from evaluation.web.frame import asked, framed
-from evaluation.web.runs import chosen_qrels, qrels_of_corpus, remembered, run_at
+from evaluation.web.runs import RUN, chosen_qrels, qrels_of_corpus, remembered
 
 #: Queries on a page of the list.
 PAGE = 50
@@ -69,10 +69,10 @@ class View:
 
 
 @require_safe
-@for_roles(*RUNNING)
-def listing(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(RUN, *RUNNING)
+def listing(request: HttpRequest, run: Run) -> HttpResponse:
     """The queries of a run in a chosen order, a page at a time."""
-    view = _view(request, run_at(name))
+    view = _view(request, run)
     start = _start(asked(request.GET, "from"), view)
     shown = view.queries[start : start + PAGE]
     called = inspection.shown_of(view.run, shown, asking=True)
@@ -101,10 +101,10 @@ def listing(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-@for_roles(*RUNNING)
-def query(request: HttpRequest, name: str, query: int) -> HttpResponse:
+@for_roles_on(RUN, *RUNNING)
+def query(request: HttpRequest, run: Run, query: int) -> HttpResponse:
     """One query: what asks, and the best items of the run and of another beside it."""
-    view = _view(request, run_at(name))
+    view = _view(request, run)
     asking = inspection.shown_of(view.run, [query], asking=True).get(query)
     if asking is None:
         raise Http404(_("The run “%(name)s” has no such query.") % {"name": view.run.name})
@@ -146,11 +146,11 @@ def _view(request: HttpRequest, run: Run) -> View:
     values: list[dict[int, float | None]] = []
     try:
         if asked(request.GET, "with"):
-            beside = run_named(asked(request.GET, "with"))
+            (beside,) = offered.runs(request, [asked(request.GET, "with")])
             if (beside.corpus_id, beside.direction) != (run.corpus_id, run.direction):
                 wrong = _("The run “%(name)s” is of another corpus or direction.") % {"name": beside.name}
                 beside = None
-        snapshot = chosen_qrels(request.GET, choices)
+        snapshot = chosen_qrels(request, choices)
         if snapshot is not None:
             values = [_values(each, snapshot) for each in ([run] if beside is None else [run, beside])]
     except (UnknownName, UnknownMeasure, NotComparable) as error:

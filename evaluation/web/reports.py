@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -14,24 +13,25 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import jobs
 from annotation.exclusive import Busy
 from annotation.registry import UnknownName
 from annotation.selectors.jobs import Job
-from annotation.web.access import RUNNING, for_roles
-from annotation.web.staff import account_of, said
+from annotation.web.access import RUNNING, At, account_of, for_roles, for_roles_on
+from annotation.web.staff import said
 from evaluation.metrics.table import METRICS, UnknownMeasure
-from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
+from evaluation.models import Batch, JudgmentSet, Report, Run
 from evaluation.ranked_runs import NotComparable
-from evaluation.selectors import snapshot_named
 from evaluation.services import reports
 from evaluation.services.report_wanted import RESAMPLES, ReportRefused, Wanted
 from evaluation.services.report_wanted import asked as resolved
 from evaluation.services.reported import MEASURES
 from evaluation.services.writing import ImportRefused, check_name
 from evaluation.significance.randomisation import ROUNDS
+from evaluation.web import offered
 from evaluation.web.frame import all_asked, asked, framed, newest
 from evaluation.web.job_lines import job_lines
 from evaluation.web.splits import NotOffered, whole_in
@@ -55,13 +55,20 @@ TYPES = {
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
+#: The report of an address.
+REPORT = At(
+    lambda name: Report.objects.select_related("corpus", "qrels", "batch").filter(name=name).first(),
+    gettext_lazy("There is no report “%(name)s” here."),
+)
+
+
 @require_safe
-@for_roles(*RUNNING)
+@for_roles(*RUNNING, corpora=True)
 def listing(request: HttpRequest) -> HttpResponse:
     """All reports, the newest first, and those that are being built."""
-    found = Report.objects.select_related("corpus", "qrels")
+    found = offered.reports(request).select_related("corpus", "qrels")
     page = newest(found, request.GET, number=PAGE)
-    lines = job_lines(KINDS, here=request.path, leads=_leads)
+    lines = job_lines(request, KINDS, leads=_leads)
     return render(
         request,
         "evaluation/reports.html",
@@ -76,7 +83,7 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles(*RUNNING)
+@for_roles(*RUNNING, corpora=True)
 def build(request: HttpRequest) -> HttpResponse:
     """Choose qrels, then runs of their corpus, and have the report built."""
     given = request.POST if request.method == "POST" else request.GET
@@ -86,14 +93,13 @@ def build(request: HttpRequest) -> HttpResponse:
             return _started(request, given)
     except REFUSALS as error:
         wrong, status = str(error), 409
-    return render(request, "evaluation/report_new.html", _offered(given, wrong), status=status)
+    return render(request, "evaluation/report_new.html", _offered(request, given, wrong), status=status)
 
 
 @require_safe
-@for_roles(*RUNNING)
-def report(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(REPORT, *RUNNING)
+def report(request: HttpRequest, row: Report) -> HttpResponse:
     """A report as it was built: its tables and figures, and all that it was made from."""
-    row = _at(name)
     wrong, plain, sections = "", {}, []
     try:
         plain = json.loads(reports.read(row, reports.JSON))
@@ -123,48 +129,39 @@ def report(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-@for_roles(*RUNNING)
-def file(request: HttpRequest, name: str, path: str) -> HttpResponse:
+@for_roles_on(REPORT, *RUNNING)
+def file(request: HttpRequest, row: Report, path: str) -> HttpResponse:
     """A file of a report, as it was built."""
-    row = _at(name)
     try:
         content = reports.read(row, path)
     except (UnknownName, ReportRefused) as error:
         raise Http404(str(error)) from error
     called = PurePosixPath(path)
-    return _sent(content, f"{name}-{called.name}", TYPES.get(called.suffix, "text/plain; charset=utf-8"))
+    return _sent(content, f"{row.name}-{called.name}", TYPES.get(called.suffix, "text/plain; charset=utf-8"))
 
 
 @require_safe
-@for_roles(*RUNNING)
-def archive(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(REPORT, *RUNNING)
+def archive(request: HttpRequest, row: Report) -> HttpResponse:
     """All files of a report in one archive, the same bytes for the same report."""
-    row, packed = _at(name), io.BytesIO()
+    packed = io.BytesIO()
     try:
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as out:
             for path in row.files:
-                out.writestr(zipfile.ZipInfo(f"{name}/{path}", _LONG_AGO), reports.read(row, path))
+                out.writestr(zipfile.ZipInfo(f"{row.name}/{path}", _LONG_AGO), reports.read(row, path))
     except ReportRefused as error:
         raise Http404(str(error)) from error
-    return _sent(packed.getvalue(), f"{name}.zip", "application/zip")
+    return _sent(packed.getvalue(), f"{row.name}.zip", "application/zip")
 
 
 @require_POST
-@for_roles(*RUNNING)
-def remove(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(REPORT, *RUNNING)
+def remove(request: HttpRequest, row: Report) -> HttpResponse:
     """Remove a report; the runs and qrels that it was made of stay."""
-    row = _at(name)
     with said(request, Busy, UnknownName) as tell:
         reports.remove(row.name, actor=account_of(request))
         tell(_("The report is removed."))
     return redirect("evaluation:reports")
-
-
-def _at(name: str) -> Report:
-    try:
-        return reports.report_named(name)
-    except UnknownName as error:
-        raise Http404(_("There is no report “%(name)s” here.") % {"name": name}) from error
 
 
 def _sent(content: bytes, called: str, kind: str) -> HttpResponse:
@@ -214,12 +211,17 @@ def _started(request: HttpRequest, given: QueryDict) -> HttpResponse:
         raise ReportRefused(
             _("There is a report “%(name)s” already; choose another name.") % {"name": wanted.name}
         )
+    corpus = offered.qrels(request, wanted.qrels).corpus
+    offered.runs(request, wanted.runs)
     # What a batch came to takes its time, and is the job's to find out.
     resolved(Wanted(**{**_fields(wanted), "batch": ""}))
-    if wanted.batch and not Batch.objects.filter(name=wanted.batch).exists():
+    if wanted.batch and not offered.batches(request).filter(name=wanted.batch).exists():
         raise NotOffered(_("There is no batch “%(name)s” here.") % {"name": wanted.batch})
     jobs.enqueue(
-        kind="build_report", arguments={**_fields(wanted), "replace": replace}, actor=account_of(request)
+        kind="build_report",
+        arguments={**_fields(wanted), "replace": replace},
+        corpus=corpus,
+        actor=account_of(request),
     )
     messages.success(request, _("The report is being built. It stands here once it is."))
     return redirect("evaluation:reports")
@@ -229,14 +231,13 @@ def _fields(wanted: Wanted) -> dict[str, Any]:
     return {name: getattr(wanted, name) for name in Wanted.__dataclass_fields__}
 
 
-def _offered(given: Mapping[str, str] | QueryDict, wrong: str) -> dict[str, Any]:
+def _offered(request: HttpRequest, given: QueryDict, wrong: str) -> dict[str, Any]:
     """What the form shows: qrels, and what goes with those that are chosen."""
-    assert isinstance(given, QueryDict)
-    known = QrelsSnapshot.objects.filter(published=True).select_related("corpus", "judgments")
+    known = offered.published_qrels(request).select_related("corpus", "judgments")
     snapshot, name = None, asked(given, "qrels")
     if name:
         try:
-            snapshot = snapshot_named(name)
+            snapshot = offered.qrels(request, name)
         except UnknownName as error:
             wrong = wrong or str(error)
     # The page that compares runs calls them so, and leads here.
@@ -244,12 +245,12 @@ def _offered(given: Mapping[str, str] | QueryDict, wrong: str) -> dict[str, Any]
     runs: list[Run] = []
     more = False
     if snapshot is not None:
-        offered = Run.objects.filter(corpus=snapshot.corpus, published=True).order_by("name")
-        found = list(offered[: MOST_RUNS + 1])
+        alike = Run.objects.filter(corpus=snapshot.corpus, published=True).order_by("name")
+        found = list(alike[: MOST_RUNS + 1])
         more, found = len(found) > MOST_RUNS, found[:MOST_RUNS]
         there = {run.pk for run in found}
         # What is chosen is in sight, however many there are.
-        runs = [run for run in offered.filter(name__in=chosen) if run.pk not in there] + found
+        runs = [run for run in alike.filter(name__in=chosen) if run.pk not in there] + found
     return framed(
         "reports",
         deeper=True,

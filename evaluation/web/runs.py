@@ -12,7 +12,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.cache import cache
 from django.db.models import Q, QuerySet
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -21,15 +21,15 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.exclusive import Busy
 from annotation.formats.base import FormatError
 from annotation.registry import UnknownName
-from annotation.web.access import RUNNING, for_roles
-from annotation.web.staff import account_of, query, said
+from annotation.web.access import RUNNING, At, account_of, for_roles, for_roles_on
+from annotation.web.staff import query, said
 from evaluation.comparisons import scored
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.ranked_runs import NotComparable
-from evaluation.selectors import run_named, snapshot_named
 from evaluation.services import registry
 from evaluation.services.runs import DIRECTIONS, export_run
+from evaluation.web import offered
 from evaluation.web.frame import asked, framed
 
 #: Runs on a page.
@@ -77,13 +77,20 @@ class Head:
     number: bool
 
 
+#: The run of an address.
+RUN = At(
+    lambda name: Run.objects.filter(name=name, published=True).first(),
+    gettext_lazy("There is no run “%(name)s” here."),
+)
+
+
 @require_safe
-@for_roles(*RUNNING)
+@for_roles(*RUNNING, corpora=True)
 def listing(request: HttpRequest) -> HttpResponse:
     """All runs, a page at a time."""
     registry.adopt()
     wanted = asked_in(request.GET)
-    published = Run.objects.filter(published=True)
+    published = offered.published_runs(request)
     found = _filtered(published, wanted)
     rows = list(_after(found, wanted).select_related("corpus", "made_by")[: PAGE + 1])
     more = len(rows) > PAGE
@@ -107,14 +114,13 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@for_roles(*RUNNING)
-def run(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(RUN, *RUNNING)
+def run(request: HttpRequest, row: Run) -> HttpResponse:
     """One run: where it comes from, and its figures under chosen qrels."""
-    row = run_at(name)
     choices = qrels_of_corpus(row)
     figures, wrong, snapshot = None, "", None
     try:
-        snapshot = chosen_qrels(request.GET, choices)
+        snapshot = chosen_qrels(request, choices)
         if snapshot is not None:
             figures = remembered("scored", [row], snapshot, lambda: scored(row, snapshot))
     except (UnknownName, UnknownMeasure, NotComparable) as error:
@@ -138,10 +144,9 @@ def run(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-@for_roles(*RUNNING)
-def trec(request: HttpRequest, name: str) -> HttpResponseBase:
+@for_roles_on(RUN, *RUNNING)
+def trec(request: HttpRequest, row: Run) -> HttpResponseBase:
     """The run as a TREC file."""
-    row = run_at(name)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{row.name}.trec"
         try:
@@ -154,24 +159,15 @@ def trec(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 @require_POST
-@for_roles(*RUNNING)
-def remove(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(RUN, *RUNNING)
+def remove(request: HttpRequest, row: Run) -> HttpResponse:
     """Remove a run; refused while a batch or a report was made from it."""
-    row = run_at(name)
     then = redirect("evaluation:run", row.name)
     with said(request, registry.InUse, Busy) as tell:
         registry.remove_run(name=row.name, actor=account_of(request))
         tell(_("The run “%(name)s” is removed.") % {"name": row.name})
         then = redirect("evaluation:runs")
     return then
-
-
-def run_at(name: str) -> Run:
-    """The run of an address; else a page that says there is none."""
-    try:
-        return run_named(name)
-    except UnknownName:
-        raise Http404(_("There is no run “%(name)s” here.") % {"name": name}) from None
 
 
 def qrels_of_corpus(run: Run) -> list[QrelsSnapshot]:
@@ -182,14 +178,14 @@ def qrels_of_corpus(run: Run) -> list[QrelsSnapshot]:
     return list(newest.values())
 
 
-def chosen_qrels(given: Mapping[str, str], choices: list[QrelsSnapshot]) -> QrelsSnapshot | None:
+def chosen_qrels(request: HttpRequest, choices: list[QrelsSnapshot]) -> QrelsSnapshot | None:
     """The qrels that an address names, by NAME or NAME:VERSION; else the newest, None where there are none.
 
     Raises UnknownName.
     """
-    named = asked(given, "qrels")
+    named = asked(request.GET, "qrels")
     if named:
-        return snapshot_named(named)
+        return offered.qrels(request, named)
     return choices[0] if choices else None
 
 

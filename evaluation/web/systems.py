@@ -5,25 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import Count, Q
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import jobs
 from annotation.exclusive import Busy
-from annotation.registry import UnknownName
 from annotation.selectors.corpora import splits_of
 from annotation.selectors.jobs import Job
-from annotation.web.access import RUNNING, for_roles
-from annotation.web.staff import account_of, said
+from annotation.web.access import RUNNING, At, account_of, for_roles, for_roles_on
+from annotation.web.staff import said
 from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.models import System
 from evaluation.services import registry
 from evaluation.services.kept import folder_of
 from evaluation.services.origins import ORIGINS
 from evaluation.services.rankings import ONE_CAPTION
+from evaluation.web import offered
 from evaluation.web.frame import asked, framed
 from evaluation.web.job_lines import job_lines
 from evaluation.web.splits import NotOffered, which_in, whole_in
@@ -33,15 +34,26 @@ from models_core import storage
 KINDS = ("train_system", "rank", "extract_features")
 
 
+def _found(name: str) -> System | None:
+    registry.adopt()
+    return System.objects.select_related("corpus").filter(name=name).first()
+
+
+#: The system of an address.
+SYSTEM = At(_found, gettext_lazy("There is no system “%(name)s” here."))
+
+
 @require_safe
-@for_roles(*RUNNING)
+@for_roles(*RUNNING, corpora=True)
 def listing(request: HttpRequest) -> HttpResponse:
     """All systems by name, and the newest jobs about any."""
     registry.adopt()
-    rows = System.objects.select_related("corpus").annotate(
-        run_count=Count("runs", filter=Q(runs__published=True))
+    rows = (
+        offered.systems(request)
+        .select_related("corpus")
+        .annotate(run_count=Count("runs", filter=Q(runs__published=True)))
     )
-    lines = job_lines(KINDS, here=request.path, leads=leads)
+    lines = job_lines(request, KINDS, leads=leads)
     return render(
         request,
         "evaluation/systems.html",
@@ -55,10 +67,9 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@for_roles(*RUNNING)
-def system(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(SYSTEM, *RUNNING)
+def system(request: HttpRequest, row: System) -> HttpResponse:
     """One system: where it comes from in full, its runs, and the form that has it rank."""
-    row = system_at(name)
     origin = ORIGINS.get(row.origin)
     return render(
         request,
@@ -81,10 +92,9 @@ def system(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-@for_roles(*RUNNING)
-def rank(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(SYSTEM, *RUNNING)
+def rank(request: HttpRequest, row: System) -> HttpResponse:
     """Have a system rank a split, as a job."""
-    row = system_at(name)
     then = redirect("evaluation:system", row.name)
     with said(request, jobs.JobError, NotOffered) as tell:
         protocol = asked(request.POST, "protocol") or ONE_CAPTION
@@ -98,31 +108,22 @@ def rank(request: HttpRequest, name: str) -> HttpResponse:
         }
         if asked(request.POST, "name"):
             arguments["name"] = asked(request.POST, "name")
-        jobs.enqueue(kind="rank", arguments=arguments, actor=account_of(request))
+        jobs.enqueue(kind="rank", arguments=arguments, corpus=row.corpus, actor=account_of(request))
         tell(_("The ranking is being made."))
         then = redirect("evaluation:systems")
     return then
 
 
 @require_POST
-@for_roles(*RUNNING)
-def remove(request: HttpRequest, name: str) -> HttpResponse:
+@for_roles_on(SYSTEM, *RUNNING)
+def remove(request: HttpRequest, row: System) -> HttpResponse:
     """Take a system out, with what is kept of it; refused while runs of it are there."""
-    row = system_at(name)
     then = redirect("evaluation:system", row.name)
     with said(request, registry.InUse, Busy) as tell:
         registry.remove_system(name=row.name, actor=account_of(request))
         tell(_("The system “%(name)s” is removed.") % {"name": row.name})
         then = redirect("evaluation:systems")
     return then
-
-
-def system_at(name: str) -> System:
-    """The system of an address; else a page that says there is none."""
-    try:
-        return registry.system_row(name)
-    except UnknownName:
-        raise Http404(_("There is no system “%(name)s” here.") % {"name": name}) from None
 
 
 def leads(job: Job) -> str:

@@ -19,15 +19,14 @@ from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
 from annotation.registry import UnknownName
-from annotation.selectors.browse import published_corpora
 from annotation.selectors.corpora import corpus_named, splits_of
-from annotation.web.access import RUNNING, for_roles
-from annotation.web.staff import account_of
+from annotation.web.access import RUNNING, account_of, for_roles
 from evaluation.formats.arrays import SUFFIXES
 from evaluation.models import System
 from evaluation.services import registry
 from evaluation.services.examples import FOLD
 from evaluation.services.writing import ImportRefused, check_name
+from evaluation.web import offered
 from evaluation.web.frame import all_asked, asked, framed
 from evaluation.web.splits import NotOffered, which_in, whole_in
 from models_core.recipes.files import recipe_of
@@ -47,20 +46,21 @@ class ShownRecipe:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles(*RUNNING)
+@for_roles(*RUNNING, corpora=True)
 def train(request: HttpRequest) -> HttpResponse:
     """Choose a recipe and a corpus; the training is a job."""
     wrong, status = "", 200
     given: Any = request.POST if request.method == "POST" else {"corpus": request.GET.get("corpus", "")}
     if request.method == "POST":
         try:
+            corpus = offered.corpus(request, asked(request.POST, "corpus"))
             arguments = _arguments(request.POST)
-            jobs.enqueue(kind="train_system", arguments=arguments, actor=account_of(request))
+            jobs.enqueue(kind="train_system", arguments=arguments, corpus=corpus, actor=account_of(request))
             messages.success(request, _("The training is asked for; below is how far it is."))
             return redirect("evaluation:systems")
         except (NotOffered, ImportRefused, UnknownName, BadRecipe, jobs.JobError) as error:
             wrong, status = str(error), 409
-    corpora = [row.corpus for row in published_corpora()]
+    corpora = offered.corpora(request)
     return render(
         request,
         "evaluation/train.html",

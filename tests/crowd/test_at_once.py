@@ -58,5 +58,10 @@ def test_attempts_side_by_side_all_count():
 
 
 def test_a_participant_with_many_windows_is_one_worker():
-    found = at_once(lambda: workers.known_or_admitted(provider="prolific", external_id="60a1b2c3").pk)
+    world = World()
+    found = at_once(
+        lambda: (
+            workers.known_or_admitted(campaign=world.campaign, provider="prolific", external_id="60a1b2c3").pk
+        )
+    )
     assert len(set(found)) == 1 and Identity.objects.count() == Account.objects.count() == 1

@@ -182,10 +182,23 @@ def test_who_is_signed_in_keeps_the_account_they_have(work: World):
     client = people.signed_in("ann", "annotator")
     page = client.get(address)
     assert "signed in already, as ann" in words(page)
-    client.post(address, {"act": "once", "version": "1"})
-    assert Account.objects.count() == 1 and Invitation.objects.get().used == 0
     out = press(client, address, "Sign out and open the invitation")
     assert out.request["PATH_INFO"] == address and AT_ONCE in words(out)
+    assert Account.objects.count() == 1 and Invitation.objects.get().used == 0
+
+
+def test_who_is_signed_in_may_work_on_the_campaign_with_the_account_they_have(work: World):
+    work.campaign.open_to_all = False
+    work.campaign.save()
+    address, client = link(work, uses=1), people.signed_in("ann", "annotator")
+    assert client.get(reverse("task_consent", args=[work.campaign.name])).status_code == 404
+    press(client, address, "Work on it with this account")
+    client.post(address)  # again is no further use
+    assert client.get(reverse("task_consent", args=[work.campaign.name])).status_code == 200
+    assert Account.objects.count() == 1 and Invitation.objects.get().used == 1
+    late = people.signed_in("bob", "annotator")
+    assert late.post(address).status_code == 410
+    assert not late.get("/api/tasks").json()["tasks"]
 
 
 def test_the_language_of_a_link_is_kept_by_the_browser(work: World, settings: Any):

@@ -132,7 +132,7 @@ def test_two_windows_at_once_are_one_worker(work: World, monkeypatch: pytest.Mon
         return plain(**about)
 
     monkeypatch.setattr(workers, "admit", overtaken)
-    found = workers.known_or_admitted(provider="prolific", external_id=ANN)
+    found = workers.known_or_admitted(campaign=work.campaign, provider="prolific", external_id=ANN)
     assert Identity.objects.get(external_id=ANN).account == found
     assert Account.objects.count() == 1
 

@@ -64,7 +64,12 @@ class World:
         corpus = a_corpus(name, records)
         plain = settings_of(settings)
         campaign = Campaign.objects.create(
-            name=name, corpus=corpus, tasks="entities", settings=plain.as_dict(), state=Campaign.OPEN
+            name=name,
+            corpus=corpus,
+            tasks="entities",
+            settings=plain.as_dict(),
+            state=Campaign.OPEN,
+            open_to_all=True,
         )
         truths: dict[int, Truth] = {}
         images = {image.key: image for image in Image.objects.filter(corpus=corpus)}

@@ -34,7 +34,9 @@ def campaign(
             ]
             records.append(an_image(f"i{number}", *captions, layered=False, size=world.SIZE, picture=picture))
         a_corpus("quay", records)
-        made = campaigns.create(name="quay", corpus="quay", tasks=tasks, settings=dict(settings))
+        made = campaigns.create(
+            name="quay", corpus="quay", tasks=tasks, settings=dict(settings), open_to_all=True
+        )
         if tasks in ("relevance", "graded"):
             theirs = [(n, k) for n in range(images) for k in range(SENTENCES)]
             pairs = [Pair(f"i{n}", f"i{(n + k // 5) % images}#{k % 5}") for n, k in theirs]

@@ -53,6 +53,11 @@ class Command(ReportCommand):
             "Without it each image is paired with its own captions and as many of others",
         )
         parser.add_argument(
+            "--open-to-all",
+            action="store_true",
+            help="Every annotator of this server may work on it, not only who is invited or sent by a study",
+        )
+        parser.add_argument(
             "--draft", action="store_true", help="Write it down, and open neither images nor campaign"
         )
 
@@ -60,7 +65,11 @@ class Command(ReportCommand):
         config: Path | None = options["config"]
         settings = tomllib.loads(config.read_text(encoding="utf-8")) if config else {}
         campaign = campaigns.create(
-            name=options["name"], corpus=options["corpus"], tasks=options["tasks"], settings=settings
+            name=options["name"],
+            corpus=options["corpus"],
+            tasks=options["tasks"],
+            settings=settings,
+            open_to_all=options["open_to_all"],
         )
         opened = None
         if options["pairs"] is not None and not options["draft"] and not campaign.images.exists():

@@ -14,9 +14,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.servers.basehttp import get_internal_wsgi_application
-from django.db import connections
+from django.db import OperationalError, ProgrammingError, connections
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
+
+from annotation.accounts import first
 
 HOST, PORT = "127.0.0.1", 8000
 LAST_PORT = 65535
@@ -107,6 +109,7 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
     has one writer at a time, three for two cores PostgreSQL. Without REDIS_URL one more does the jobs.
     """
     address = _address(host, port)
+    token = _first_token()
     # A connection must not be shared with the processes that are forked below.
     connections.close_all()
     Server(
@@ -120,18 +123,30 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
             "graceful_timeout": GRACE,
             "logconfig_dict": settings.LOGGING,
             "loglevel": "info" if settings.PRODUCTION else "warning",
-            "when_ready": lambda arbiter: _ready(address),
+            "when_ready": lambda arbiter: _ready(address, token),
             # Gunicorn would put a socket for remote control into the home folder.
             "control_socket_disable": True,
         }
     ).run()
 
 
-def _ready(address: str) -> None:
+def _first_token() -> str:
+    """What the link to the first account ends with, "" where there is one, or no table for it yet."""
+    try:
+        return first.token()
+    except (OperationalError, ProgrammingError):
+        return ""
+
+
+def _ready(address: str, token: str) -> None:
     """Before the fork: what is loaded stays, and need not be searched for garbage again and again."""
     gc.collect()
     gc.freeze()
     print(f"Serving at http://{address}/ (Ctrl-C stops it)", flush=True)
+    if token:
+        print(
+            f"Nobody has an account yet. Make the first: http://{address}/first-account/{token}/", flush=True
+        )
 
 
 def _address(host: str, port: int) -> str:

@@ -19,8 +19,8 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from annotation.management.commands.serve import HOST, PORT, run_server
 from annotation.models import Account, Campaign
-from annotation.models.crowd import ROLES
 from annotation.rehearsal import rehearse
+from annotation.roles import ROLES
 from annotation.simulation.visits import ORDERLY
 from config.demonstration.evaluating import Names, evaluate, where
 
@@ -118,7 +118,12 @@ class Command(BaseCommand):
         config = folder / "people.toml"
         config.write_text(PEOPLE_SETTINGS)
         done = min(images, PEOPLE_DONE)
-        options: dict[str, Any] = {"corpus": corpus, "tasks": "entities", "config": config}
+        options: dict[str, Any] = {
+            "corpus": corpus,
+            "tasks": "entities",
+            "config": config,
+            "open_to_all": True,
+        }
         first = not Campaign.objects.filter(name=campaign).exists()
         if first:
             self._run("open_campaign", campaign, **options, images=done, quiet=True)

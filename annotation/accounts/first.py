@@ -1,0 +1,69 @@
+"""The first account: who holds the link that the server printed makes it, and is an admin of everything.
+
+What the link ends with is drawn at random and kept in a file of DATA_DIR that only the server's user reads:
+a link signed with the server's key could be made by whoever knows the key that a development server has.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+from django.conf import settings
+
+from annotation import sql
+from annotation.audit import record
+from annotation.exclusive import exclusive_folder
+from annotation.models import Account, RoleGrant
+from annotation.roles import ADMIN
+
+_FILE = "first-account"
+
+
+class TooLate(ValueError):
+    """There is an account already, or the link is another one."""
+
+
+def token() -> str:
+    """What the link ends with, made where there is none; "" where there is an account already."""
+    if Account.objects.exists():
+        _file().unlink(missing_ok=True)
+        return ""
+    try:
+        return _file().read_text(encoding="ascii")
+    except FileNotFoundError:
+        made = secrets.token_urlsafe(24)
+    _file().parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(_file(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.write(handle, made.encode("ascii"))
+    finally:
+        os.close(handle)
+    return made
+
+
+def is_open(given: str) -> bool:
+    """Whether `given` is what the link ends with, and there is no account yet."""
+    try:
+        expected = _file().read_bytes()
+    except FileNotFoundError:
+        return False
+    return hmac.compare_digest(expected, given.encode()) and not Account.objects.exists()
+
+
+def make(*, given: str, username: str, password: str) -> Account:
+    """The first account, an admin of the whole server. Raises TooLate."""
+    with exclusive_folder(_FILE, busy="the first account is being made by somebody else"), sql.writing():
+        if not is_open(given):
+            raise TooLate("there is an account already, or this link is another one")
+        account = Account.objects.create_user(username, password=password)
+        RoleGrant.objects.create(account=account, role=ADMIN)
+        record(actor=account, act="first_account", account=username)
+    _file().unlink(missing_ok=True)
+    return account
+
+
+def _file() -> Path:
+    return Path(settings.DATA_DIR) / _FILE

@@ -1,0 +1,133 @@
+"""Roles given and taken away.
+
+Only admins of the whole server grant; the command line counts as one. Nobody grants to themselves, and the
+last admin of the whole server cannot be removed.
+"""
+
+from __future__ import annotations
+
+from django.db import IntegrityError
+from django.utils.translation import gettext as _
+
+from annotation import sql
+from annotation.audit import record
+from annotation.models import Account, Campaign, Corpus, RoleGrant
+from annotation.roles import ADMIN, EVERYTHING, ROLES, Scope
+
+
+class GrantError(ValueError):
+    """A role that cannot be given or taken away; one line with the remedy."""
+
+
+def grant(
+    *,
+    account: Account,
+    role: str,
+    corpus: Corpus | None = None,
+    campaign: Campaign | None = None,
+    actor: Account | None = None,
+) -> bool:
+    """Give `account` a role, for a corpus, a campaign, or the whole server. False where it has it already.
+
+    Raises GrantError.
+    """
+    check(role=role, corpus=corpus, campaign=campaign, actor=actor)
+    if actor is not None and account.pk == actor.pk:
+        raise GrantError(_("Nobody grants a role to themselves: ask another admin."))
+    if not account.is_active:
+        raise GrantError(_("The account “%(name)s” is not active.") % {"name": account.get_username()})
+    with sql.writing():
+        _admins()
+        try:
+            made = RoleGrant.objects.get_or_create(
+                account=account,
+                role=role,
+                corpus=corpus,
+                campaign=campaign,
+                defaults={"granted_by": actor},
+            )[1]
+        except IntegrityError:  # granted twice at once
+            return False
+        if made:
+            _tell(actor, "grant_role", account, role, corpus, campaign)
+    return made
+
+
+def revoke(
+    *,
+    account: Account,
+    role: str,
+    corpus: Corpus | None = None,
+    campaign: Campaign | None = None,
+    actor: Account | None = None,
+) -> bool:
+    """Take a role away, for just what it was granted for. False where the account does not have it.
+
+    Raises GrantError, also where nobody could grant roles any more.
+    """
+    check(role=role, corpus=corpus, campaign=campaign, actor=actor)
+    with sql.writing():
+        admins = _admins()
+        if role == ADMIN and corpus is None and campaign is None and admins == {account.pk}:
+            raise GrantError(
+                _("“%(name)s” is the last admin of this server: make somebody else one first.")
+                % {"name": account.get_username()}
+            )
+        found = RoleGrant.objects.filter(account=account, role=role, corpus=corpus, campaign=campaign)
+        gone = bool(found.delete()[0])
+        if gone:
+            _tell(actor, "revoke_role", account, role, corpus, campaign)
+    return gone
+
+
+def check(*, role: str, corpus: Corpus | None, campaign: Campaign | None, actor: Account | None) -> None:
+    """Raise GrantError unless there is such a role, and `actor` (None: the command line) may grant it."""
+    if actor is not None and not actor.has_role(ADMIN, on=EVERYTHING):
+        raise GrantError(_("Roles are granted by admins of the whole server."))
+    if role not in ROLES:
+        raise GrantError(
+            _("There is no role “%(name)s”; known: %(known)s.")
+            % {"name": role[:60], "known": ", ".join(ROLES)}
+        )
+    if corpus is not None and campaign is not None:
+        raise GrantError(_("A role is for a corpus or for a campaign: name one of them."))
+
+
+def account_named(name: str) -> Account:
+    """The account of that name. Raises GrantError."""
+    found = Account.objects.filter(username=name).first()
+    if found is None:
+        raise GrantError(
+            _("There is no account “%(name)s”: invite whoever it is for, on the page of roles.")
+            % {"name": name[:150]}
+        )
+    return found
+
+
+def _admins() -> set[int]:
+    """The accounts that are admins of the whole server, locked: two must not remove each other at once."""
+    rows = RoleGrant.objects.select_for_update().filter(
+        role=ADMIN, corpus=None, campaign=None, account__is_active=True
+    )
+    found = set(rows.order_by("pk").values_list("account", flat=True))
+    superusers = Account.objects.filter(is_superuser=True, is_active=True)
+    return found | set(superusers.values_list("pk", flat=True))
+
+
+def _tell(
+    actor: Account | None,
+    act: str,
+    account: Account,
+    role: str,
+    corpus: Corpus | None,
+    campaign: Campaign | None,
+) -> None:
+    record(
+        actor=actor,
+        act=act,
+        campaign=campaign,
+        account=account.get_username(),
+        role=role,
+        corpus=corpus.name if corpus is not None else None,
+        scope=list(Scope(corpus.pk if corpus else None, campaign.pk if campaign else None)),
+    )

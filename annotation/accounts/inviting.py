@@ -1,0 +1,107 @@
+"""Links by which people become staff: one use, one address of mail, seven days."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.core.exceptions import ValidationError
+from django.core.signing import BadSignature, Signer
+from django.core.validators import validate_email
+from django.utils.translation import gettext as _
+
+from annotation import sql
+from annotation.accounts.granting import GrantError, check, grant
+from annotation.audit import record
+from annotation.models import Account, Campaign, Corpus, StaffInvitation
+from annotation.roles import ANNOTATOR
+
+DAYS = 7
+_SIGNER = Signer(salt="annotation.staff_invitation")
+
+
+def invite(
+    *,
+    email: str,
+    role: str,
+    corpus: Corpus | None = None,
+    campaign: Campaign | None = None,
+    actor: Account | None = None,
+) -> StaffInvitation:
+    """A link for whoever reads letters at `email`. Raises GrantError."""
+    check(role=role, corpus=corpus, campaign=campaign, actor=actor)
+    if role == ANNOTATOR:
+        raise GrantError(_("Annotators come by a link of their campaign: make one on its page."))
+    try:
+        validate_email(email)
+    except ValidationError:
+        raise GrantError(_("“%(given)s” is no address of mail.") % {"given": email[:100]}) from None
+    with sql.writing():
+        made = StaffInvitation.objects.create(
+            email=email,
+            role=role,
+            corpus=corpus,
+            campaign=campaign,
+            expires_at=sql.now() + timedelta(days=DAYS),
+            created_by=actor,
+        )
+        record(actor=actor, act="invite_staff", campaign=campaign, invitation=made.pk, role=role)
+    return made
+
+
+def revoke(*, invitation: StaffInvitation, actor: Account | None = None) -> bool:
+    """End a link. False where it was over before."""
+    with sql.writing():
+        waiting = StaffInvitation.objects.filter(pk=invitation.pk, used_at=None, revoked_at=None)
+        ended = bool(waiting.update(revoked_at=sql.now()))
+        if ended:
+            record(actor=actor, act="revoke_staff_invitation", invitation=invitation.pk)
+    return ended
+
+
+def token_of(invitation: StaffInvitation) -> str:
+    """What the link's address ends with."""
+    return _SIGNER.sign(str(invitation.pk))
+
+
+def opened(token: str) -> StaffInvitation:
+    """The invitation of a link. Raises GrantError where it lets nobody in: why, and whom to ask."""
+    try:
+        number = int(_SIGNER.unsign(token))
+    except BadSignature:
+        raise GrantError(
+            _("This link is not complete. Copy all of it, or ask whoever sent it to you to send it again.")
+        ) from None
+    found = StaffInvitation.objects.select_related("corpus", "campaign", "created_by").filter(pk=number)
+    invitation = found.first()
+    if invitation is None or over(invitation):
+        raise GrantError(_("This invitation is used, taken back or seven days old. Ask for a new one."))
+    return invitation
+
+
+def over(invitation: StaffInvitation) -> bool:
+    """Whether an invitation lets nobody in any more; one does not outlive the admin who sent it."""
+    sender = invitation.created_by
+    return (
+        invitation.used_at is not None
+        or invitation.revoked_at is not None
+        or invitation.expires_at <= sql.now()
+        or (sender is not None and not sender.is_active)
+    )
+
+
+def accept(*, invitation: StaffInvitation, username: str, password: str) -> Account:
+    """Make the account that an invitation is for. Raises GrantError, and IntegrityError for a taken name."""
+    with sql.writing():
+        StaffInvitation.objects.select_for_update().get(pk=invitation.pk)
+        found = opened(token_of(invitation))
+        account = Account.objects.create_user(username, email=found.email, password=password)
+        StaffInvitation.objects.filter(pk=found.pk).update(used_at=sql.now())
+        # Who may grant it is asked again: it may have been taken from them since.
+        grant(
+            account=account,
+            role=found.role,
+            corpus=found.corpus,
+            campaign=found.campaign,
+            actor=found.created_by,
+        )
+    return account

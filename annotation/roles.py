@@ -1,0 +1,36 @@
+"""Roles, and what they are granted for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+ANNOTATOR = "annotator"
+REVIEWER = "reviewer"
+RESEARCHER = "researcher"
+ADMIN = "admin"
+ROLES = (ANNOTATOR, REVIEWER, RESEARCHER, ADMIN)
+
+
+class Scope(NamedTuple):
+    """What a role is for, by ids: a campaign with its corpus, a corpus with all that hangs on it, or, with
+    neither, the whole server. `Corpus.scope` and `Campaign.scope` make them."""
+
+    corpus: int | None = None
+    campaign: int | None = None
+
+    def covers(self, other: Scope) -> bool:
+        """Whether a role for this holds for `other` too."""
+        if self.campaign is not None:
+            return self.campaign == other.campaign
+        return self.corpus is None or self.corpus == other.corpus
+
+
+#: The whole server.
+EVERYTHING = Scope()
+
+
+class Granted(NamedTuple):
+    """A role, and what it is for."""
+
+    role: str
+    scope: Scope

@@ -1,0 +1,49 @@
+"""What an account's roles are for: corpora and campaigns, as queries."""
+
+from __future__ import annotations
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from annotation.models import Account, Campaign, Corpus, RoleGrant
+from annotation.roles import ADMIN, ANNOTATOR
+
+
+def corpora_of(account: Account, *roles: str) -> QuerySet[Corpus]:
+    """The corpora for which `account` holds one of `roles`, published or not."""
+    return Corpus.objects.filter(within(account, *roles, corpus="pk"))
+
+
+def campaigns_of(account: Account, *roles: str) -> QuerySet[Campaign]:
+    """The campaigns for which `account` holds one of `roles`, by themselves or with their corpus."""
+    return Campaign.objects.filter(within(account, *roles, corpus="corpus", campaign="pk"))
+
+
+def within(account: Account, *roles: str, corpus: str, campaign: str = "") -> Q:
+    """Rows for which `account` holds one of `roles`.
+
+    `corpus` and `campaign` are the fields that say what a row belongs to; without `campaign`, roles for one
+    campaign open nothing.
+    """
+    scopes = account.scopes(*roles)
+    if any(scope.corpus is None and scope.campaign is None for scope in scopes):
+        return Q()
+    found = Q(**{f"{corpus}__in": {scope.corpus for scope in scopes if scope.corpus is not None}})
+    if campaign:
+        own = {scope.campaign for scope in scopes if scope.campaign is not None}
+        found |= Q(**{f"{campaign}__in": own})
+    return found
+
+
+def campaigns_to_work_on(worker: int) -> QuerySet[Campaign]:
+    """The campaigns that a worker may see, enter and answer: those that a link, a study or a grant named,
+    and with the role for the whole server those that are open to all annotators."""
+    grants = RoleGrant.objects.filter(account__identity__worker=worker)
+    everywhere = Q(corpus=None, campaign=None)
+    admins = Account.objects.filter(identity__worker=worker, is_superuser=True)
+    return Campaign.objects.filter(
+        Exists(grants.filter(role__in=(ANNOTATOR, ADMIN), campaign=OuterRef("pk")))
+        | Exists(grants.filter(role__in=(ANNOTATOR, ADMIN), corpus=OuterRef("corpus")))
+        | Exists(grants.filter(everywhere, role=ADMIN))
+        | Exists(admins)
+        | Q(Exists(grants.filter(everywhere, role=ANNOTATOR)), open_to_all=True)
+    )

@@ -1,0 +1,131 @@
+"""The page of roles: who holds what, for what; granting, taking away, inviting. For admins of everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.mail import send_mail
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import path, reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.accounts import granting, inviting
+from annotation.accounts.granting import GrantError
+from annotation.models import Account, Campaign, Corpus, RoleGrant, StaffInvitation
+from annotation.roles import ANNOTATOR, ROLES
+from annotation.web.access import account_of, for_admins
+from annotation.web.staff import said
+
+#: Grants on the page; annotators of one campaign are on its own pages.
+MOST = 500
+
+
+@require_safe
+@for_admins
+def roles(request: HttpRequest) -> HttpResponse:
+    """Every role that is granted, save those of annotators for one campaign, and invitations that wait."""
+    shown = RoleGrant.objects.exclude(role=ANNOTATOR, campaign__isnull=False)
+    rows = shown.select_related("account", "granted_by", "corpus", "campaign").order_by(
+        "account__username", "pk"
+    )
+    waiting = StaffInvitation.objects.select_related("corpus", "campaign", "created_by").filter(
+        used_at=None, revoked_at=None
+    )
+    about: dict[str, Any] = {
+        "grants": rows[:MOST],
+        "invitations": [(row, _address(request, row)) for row in waiting if not inviting.over(row)],
+        "roles": ROLES,
+        "staff_roles": [role for role in ROLES if role != ANNOTATOR],
+        "corpora": Corpus.objects.filter(published=True),
+        "campaigns": Campaign.objects.all(),
+        "sends": settings.SENDS_MAIL,
+    }
+    return render(request, "annotation/staff/roles.html", about)
+
+
+@require_POST
+@for_admins
+def change(request: HttpRequest) -> HttpResponse:
+    """Grant a role, take one away, invite somebody, or take an invitation back, as the button says."""
+    sent, actor = request.POST, account_of(request)
+    with said(request, GrantError) as tell:
+        match sent.get("act", ""):
+            case "grant":
+                account = granting.account_named(_plain(sent, "user"))
+                role = _plain(sent, "role")
+                made = granting.grant(account=account, role=role, actor=actor, **_scope(sent))
+                tell(_("The role is granted.") if made else _("They had this role already."))
+            case "revoke":
+                _revoke(_plain(sent, "grant"), actor)
+                tell(_("The role is taken away."))
+            case "invite":
+                invitation = inviting.invite(
+                    email=_plain(sent, "email"), role=_plain(sent, "role"), actor=actor, **_scope(sent)
+                )
+                _post(request, invitation)
+                tell(_("The invitation is made: it can be used once, within seven days."))
+            case "take_back":
+                found = StaffInvitation.objects.filter(pk=_number(sent, "invitation")).first()
+                if found is None or not inviting.revoke(invitation=found, actor=actor):
+                    raise GrantError(_("This invitation was over already."))
+                tell(_("The invitation is taken back."))
+            case _other:
+                raise GrantError(_("Nothing was chosen: use one of the buttons."))
+    return redirect("roles")
+
+
+def _revoke(number: str, actor: Account) -> None:
+    found = RoleGrant.objects.filter(pk=int(number) if number.isdecimal() and len(number) < 19 else 0)
+    row = found.select_related("account", "corpus", "campaign").first()
+    if row is None:
+        raise GrantError(_("This role was taken away already."))
+    granting.revoke(account=row.account, role=row.role, corpus=row.corpus, campaign=row.campaign, actor=actor)
+
+
+def _scope(sent: QueryDict) -> dict[str, Any]:
+    """What a form names as `corpus:NAME` or `campaign:NAME`; nothing is the whole server."""
+    kind, colon, name = _plain(sent, "scope").partition(":")
+    if not kind:
+        return {}
+    model: Any = {"corpus": Corpus, "campaign": Campaign}.get(kind)
+    found = model.objects.filter(name=name).first() if model is not None and colon else None
+    if found is None:
+        raise GrantError(_("There is no corpus or campaign “%(name)s” here.") % {"name": name[:100]})
+    return {kind: found}
+
+
+def _plain(sent: QueryDict, name: str) -> str:
+    return sent.get(name, "").replace("\0", "").strip()
+
+
+def _number(sent: QueryDict, name: str) -> int:
+    text = _plain(sent, name)
+    return int(text) if text.isdecimal() and len(text) < 19 else 0
+
+
+def _address(request: HttpRequest, row: StaffInvitation) -> str:
+    return request.build_absolute_uri(reverse("staff_invite", args=[inviting.token_of(row)]))
+
+
+def _post(request: HttpRequest, row: StaffInvitation) -> None:
+    """Send the link by mail, where the server sends any; where that fails, it stands on the page."""
+    if not settings.SENDS_MAIL:
+        return
+    subject = _("You are invited to Phrasebox")
+    text = _("By this link you make your account. It can be used once, within seven days:")
+    try:
+        send_mail(subject, f"{text}\n\n{_address(request, row)}\n", None, [row.email])
+    except OSError as error:
+        messages.warning(
+            request, _("The letter was not sent (%(error)s): send the link yourself.") % {"error": error}
+        )
+
+
+urlpatterns = [
+    path("", roles, name="roles"),
+    path("change/", change, name="change_role"),
+]

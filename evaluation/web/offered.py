@@ -1,0 +1,81 @@
+"""What is open to whoever asks, by name: corpora, runs, qrels.
+
+What is not open is not there: it is told as a name that nothing bears, and no names are listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from annotation.registry import UnknownName
+from annotation.selectors.jobs import Job
+from annotation.selectors.scopes import Corpus, corpora_of, within
+from annotation.web.access import RUNNING, account_of
+from evaluation.models import Batch, QrelsSnapshot, Report, Run, System
+from evaluation.selectors import run_named, snapshot_named
+
+
+def corpora(request: HttpRequest) -> list[Corpus]:
+    """The published corpora, by name."""
+    return list(corpora_of(account_of(request), *RUNNING).filter(published=True).order_by("name"))
+
+
+def corpus(request: HttpRequest, name: str) -> Corpus:
+    """The published corpus of that name. Raises UnknownName."""
+    found = next((each for each in corpora(request) if each.name == name), None)
+    if found is None:
+        raise UnknownName(_("There is no corpus “%(name)s” here.") % {"name": name[:100]})
+    return found
+
+
+def runs(request: HttpRequest, names: Sequence[str]) -> list[Run]:
+    """The published runs of these names, in their order. Raises UnknownName."""
+    there = set(published_runs(request).filter(name__in=names).values_list("name", flat=True))
+    for name in names:
+        if name not in there:
+            raise UnknownName(_("There is no run “%(name)s” here.") % {"name": name[:100]})
+    return [run_named(name) for name in names]
+
+
+def qrels(request: HttpRequest, name: str) -> QrelsSnapshot:
+    """The published qrels of that name, which may end in a version. Raises UnknownName."""
+    try:
+        found = snapshot_named(name)
+        if account_of(request).has_role(*RUNNING, on=found.scope):
+            return found
+    except UnknownName:
+        pass
+    raise UnknownName(_("There are no qrels “%(name)s” here.") % {"name": name[:100]})
+
+
+def published_runs(request: HttpRequest) -> QuerySet[Run]:
+    return Run.objects.filter(_within(request), published=True)
+
+
+def published_qrels(request: HttpRequest) -> QuerySet[QrelsSnapshot]:
+    return QrelsSnapshot.objects.filter(_within(request), published=True)
+
+
+def systems(request: HttpRequest) -> QuerySet[System]:
+    return System.objects.filter(_within(request))
+
+
+def batches(request: HttpRequest) -> QuerySet[Batch]:
+    return Batch.objects.filter(_within(request))
+
+
+def reports(request: HttpRequest) -> QuerySet[Report]:
+    return Report.objects.filter(_within(request))
+
+
+def jobs(request: HttpRequest) -> QuerySet[Job]:
+    """Jobs about a corpus; those about none are for who holds a role for the whole server."""
+    return Job.objects.filter(_within(request))
+
+
+def _within(request: HttpRequest) -> Q:
+    return within(account_of(request), *RUNNING, corpus="corpus")

@@ -1,0 +1,332 @@
+"""Every route tried by each role: for the whole server, for its own corpus and campaign, and for others.
+
+What should come out is read from the table in docs/roles.md, in which every route stands once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from django.db import transaction
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from annotation import invitations
+from annotation.accounts import granting
+from annotation.models import Campaign, Corpus, Flag, Job, Ruling
+from annotation.protocol import questions as q
+from annotation.protocol.contents import plain_ruling
+from annotation.protocol.rulings import Closure
+from annotation.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, ROLES
+from evaluation.models import Batch, QrelsSnapshot, Report, Run, System
+from tests import worlds
+from tests.factories import a_corpus, some_images
+from tests.review.world import HAT, image, report, the_world
+from tests.web import world as people
+
+pytestmark = pytest.mark.django_db
+TABLE = Path(__file__).resolve().parents[2] / "docs" / "roles.md"
+OPEN, REFUSED, MISSING, SIGN_IN = "open", "refused", "not there", "sign in"
+#: Scopes of grants: of the whole server, of the things tried, of others.
+SERVER, CORPUS, CAMPAIGN, SECOND, OTHER_CORPUS, OTHER_CAMPAIGN = (
+    *("the server", "the corpus", "the campaign", "another campaign of the corpus"),
+    *("another corpus", "another corpus's campaign"),
+)
+SCOPES = (SERVER, CORPUS, CAMPAIGN, SECOND, OTHER_CORPUS, OTHER_CAMPAIGN)
+
+
+class Row(NamedTuple):
+    """A line of the table: who may, and on what."""
+
+    roles: tuple[str, ...]
+    on: str
+
+
+def table() -> dict[str, Row]:
+    """The table, by route, with POST before those that are tried so."""
+    found: dict[str, Row] = {}
+    for line in TABLE.read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 4 and "`" in cells[3]:
+            roles = tuple(role for role in cells[1].split(", ") if role in ROLES)
+            for route in re.findall(r"`([^`]+)`", cells[3]):
+                assert route not in found, f"{route} stands twice in the table"
+                found[route] = Row(roles, cells[2].partition(" (")[0] if roles else cells[1])
+    return found
+
+
+ROWS = table()
+
+
+def routes(resolver: URLResolver | None = None, space: str = "") -> Iterator[str]:
+    for each in (resolver or get_resolver()).url_patterns:
+        if isinstance(each, URLResolver):
+            yield from routes(each, space + (f"{each.namespace}:" if each.namespace else ""))
+        else:
+            assert isinstance(each, URLPattern)
+            yield space + (each.name or each.callback.__name__)
+
+
+def test_every_route_stands_in_the_table():
+    assert {route.removeprefix("POST ") for route in ROWS} == set(routes())
+
+
+class Arguments(NamedTuple):
+    """What the addresses need, by route."""
+
+    of: dict[str, list[Any]]
+
+    def address(self, route: str, **instead: Any) -> str:
+        name = route.removeprefix("POST ")
+        return reverse(name, args=instead.get("args", self.of.get(name, [])))
+
+
+@pytest.fixture
+def world(db: None) -> dict[str, Any]:
+    """A campaign of which everything is there that an address can name, and a corpus that is another's."""
+    made = worlds.again("everything that an address can name", _built)
+    Campaign.objects.update(open_to_all=False)
+    return made
+
+
+def _built() -> dict[str, Any]:
+    world = the_world(name="q-review")
+    report(world, q.COREF_LINK)
+    row = image(world)
+    Ruling.objects.create(image=row, content=plain_ruling(Closure((HAT,), "none")))
+    link = invitations.make(campaign=world.campaign)
+    other = a_corpus("other", some_images(1))
+    plain = world.campaign.settings
+    Campaign.objects.create(name="apart", corpus=other, tasks="entities", settings=plain, state="open")
+    Campaign.objects.create(
+        name="second", corpus=world.corpus, tasks="entities", settings=plain, state="open"
+    )
+    system = System.objects.create(corpus=world.corpus, name="q-system", origin="runs")
+    Run.objects.create(
+        corpus=world.corpus,
+        name="q-run",
+        direction="search",
+        system="q-system",
+        published=True,
+        made_by=system,
+    )
+    qrels = QrelsSnapshot.objects.create(
+        corpus=world.corpus,
+        name="qrels",
+        version=1,
+        pool="test",
+        originals=False,
+        row_count=0,
+        published=True,
+    )
+    Batch.objects.create(
+        corpus=world.corpus, name="q-batch", campaign=world.campaign, depth=1, judges=3, seed=1
+    )
+    Report.objects.create(corpus=world.corpus, name="q-report", qrels=qrels, inputs={}, files={})
+    export = Job.objects.create(
+        kind="export_dataset", campaign=world.campaign, arguments={"layer": world.campaign.name}, state="done"
+    )
+    rank = Job.objects.create(kind="rank", corpus=world.corpus, state="done")
+    name = world.campaign.name
+    held = world.held(1)
+    kind = q.COREF_LINK
+    return {
+        "corpus": world.corpus,
+        "campaign": world.campaign,
+        "arguments": Arguments(
+            {
+                "corpus": [world.corpus.name],
+                "image": [world.corpus.name, "man"],
+                **{
+                    route: [name]
+                    for route in (
+                        *("campaign", "campaign_settings", "move_campaign", "review", "workers", "entry"),
+                        *("open_to_all", "make_invitation", "save_study", "known_items", "add_known_items"),
+                        *("new_known_item", "texts", "jobs", "start_job", "task_consent", "api_consent"),
+                    )
+                },
+                "review_image": [name, "man"],
+                "rule": [name, "man"],
+                "withdraw_ruling": [name, "man", Ruling.objects.get().pk],
+                "resolve_flag": [name, Flag.objects.get().pk],
+                "worker": [name, "q-review-w0"],
+                "act_on_worker": [name, "q-review-w0"],
+                "erase_worker": [name, "q-review-w0"],
+                "revoke_invitation": [name, link.pk],
+                "retire_known_item": [name, 1],
+                "text": [name, "consent"],
+                "steer_job": [name, export.pk],
+                "download": [name, export.pk],
+                **{
+                    route: [name, kind]
+                    for route in ("task", "task_instructions", "task_practice", "task_test")
+                },
+                **{f"api_{act}": [held.id] for act in ("answer", "return", "heartbeat")},
+                **{f"evaluation:{route}": ["q-system"] for route in ("system", "rank", "remove_system")},
+                **{f"evaluation:{route}": ["q-run"] for route in ("run", "trec", "remove_run", "queries")},
+                "evaluation:query": ["q-run", 1],
+                **{f"evaluation:{route}": ["q-batch"] for route in ("batch", "act_on_batch")},
+                **{
+                    f"evaluation:{route}": ["q-report"]
+                    for route in ("report", "report_archive", "remove_report")
+                },
+                "evaluation:report_file": ["q-report", "report.html"],
+                "evaluation:steer_job": [rank.pk],
+            }
+        ),
+        "worker": world.workers[0],
+    }
+
+
+def visitor(role: str, scope: str, world: dict[str, Any]) -> Client:
+    """Somebody who holds a role for a scope, and nothing else."""
+    account = people.account(f"{role}-{scope.replace(' ', '-')}")
+    target: dict[str, Any] = {
+        SERVER: {},
+        CORPUS: {"corpus": world["corpus"]},
+        CAMPAIGN: {"campaign": world["campaign"]},
+        SECOND: {"campaign": Campaign.objects.get(name="second")},
+        OTHER_CORPUS: {"corpus": Corpus.objects.get(name="other")},
+        OTHER_CAMPAIGN: {"campaign": Campaign.objects.get(name="apart")},
+    }[scope]
+    granting.grant(account=account, role=role, **target)
+    client = Client(raise_request_exception=False)  # what fails for want of real rows has been let in
+    client.force_login(account)
+    return client
+
+
+def tried(client: Client, route: str, world: dict[str, Any]) -> HttpResponse:
+    """What a route answers; what it does is undone."""
+    with transaction.atomic():
+        address = world["arguments"].address(route)
+        if route.removeprefix("POST ").startswith("api_"):
+            body = json.dumps({"campaign": world["campaign"].name, "kind": q.COREF_LINK, "version": 1})
+            way = {"content_type": "application/json"}
+            answer = client.post(address, body, **way) if route.startswith("POST ") else client.get(address)
+        else:
+            answer = client.post(address) if route.startswith("POST ") else client.get(address)
+        transaction.set_rollback(True)
+    return answer
+
+
+#: How it is said that what an address names is not there, or not open.
+NOT_THERE = re.compile(r"There is no (campaign|corpus|system|run|batch|report|job) \S+( here)?\.")
+
+
+def outcome(answer: HttpResponse, route: str) -> str:
+    """How a route answered: as it does to those who may, or how not."""
+    if answer.status_code == 401 or (
+        answer.status_code == 302 and answer["Location"].startswith(reverse("sign_in"))
+    ):
+        return SIGN_IN
+    if answer.status_code == 403:
+        return REFUSED
+    # What is looked for within a thing that is open may be missing too.
+    if answer.status_code == 404 and NOT_THERE.search(answer.content.decode()):
+        return MISSING
+    return OPEN
+
+
+def covers(scope: str, on: str) -> bool:
+    """Whether a role for `scope` is one for what the table calls `on`, of the things that are tried."""
+    match on:
+        case "anything":
+            return True
+        case "a corpus":
+            return scope in (SERVER, CORPUS, OTHER_CORPUS)
+        case "the whole server":
+            return scope == SERVER
+        case "the corpus":
+            return scope in (SERVER, CORPUS)
+        case "the campaign":
+            return scope in (SERVER, CORPUS, CAMPAIGN)
+    raise AssertionError(f"docs/roles.md: nothing is called {on!r}")
+
+
+def expected(row: Row, role: str, scope: str) -> set[str]:
+    """What a route answers to somebody who holds `role` for `scope` and nothing else."""
+    held = role in (*row.roles, ADMIN) and covers(scope, row.on)
+    return {OPEN} if held else {REFUSED, MISSING}
+
+
+WORK = [route for route, row in ROWS.items() if row == Row((ANNOTATOR,), "the campaign")]
+
+
+#: What is for staff, and what every annotator may see.
+STAFF = [route for route, row in ROWS.items() if row.roles and route not in WORK]
+
+
+def outcomes(client: Client, chosen: Iterable[str], world: dict[str, Any]) -> dict[str, str]:
+    return {route: outcome(tried(client, route, world), route) for route in chosen}
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("role", [REVIEWER, RESEARCHER, ADMIN])
+def test_staff_get_in_where_the_table_says(world: dict[str, Any], role: str, scope: str):
+    found = outcomes(visitor(role, scope, world), STAFF, world)
+    wrong = {
+        route: (seen, expected(ROWS[route], role, scope))
+        for route, seen in found.items()
+        if seen not in expected(ROWS[route], role, scope)
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_annotators_work_where_a_grant_names_the_campaign(world: dict[str, Any], scope: str):
+    client = visitor(ANNOTATOR, scope, world)
+    may = scope in (CORPUS, CAMPAIGN)
+    assert set(outcomes(client, WORK, world).values()) <= ({OPEN} if may else {MISSING, REFUSED})
+    listed = {task["campaign"] for task in client.get("/api/tasks").json()["tasks"]}
+    assert (world["campaign"].name in listed) == may
+    staff = [route for route in STAFF if ANNOTATOR not in ROWS[route].roles]
+    assert set(outcomes(client, staff, world).values()) == {REFUSED}
+
+
+def test_the_role_for_the_whole_server_opens_campaigns_that_are_open_to_all(world: dict[str, Any]):
+    client = visitor(ANNOTATOR, SERVER, world)
+    assert client.get("/api/tasks").json()["tasks"] == []
+    Campaign.objects.filter(pk=world["campaign"].pk).update(open_to_all=True)
+    assert set(outcomes(client, WORK, world).values()) == {OPEN}
+    assert {task["campaign"] for task in client.get("/api/tasks").json()["tasks"]} == {world["campaign"].name}
+
+
+@pytest.mark.parametrize("role", [REVIEWER, RESEARCHER])
+def test_staff_who_are_no_annotators_do_not_work(world: dict[str, Any], role: str):
+    assert set(outcomes(visitor(role, SERVER, world), WORK, world).values()) == {REFUSED}
+
+
+def test_who_has_no_role_gets_in_nowhere_and_who_is_signed_out_is_asked_to_sign_in(world: dict[str, Any]):
+    guarded = [route for route, row in ROWS.items() if row.roles]
+    nobody = Client(raise_request_exception=False)
+    assert set(outcomes(nobody, guarded, world).values()) == {SIGN_IN}
+    nobody.force_login(people.account("nobody"))
+    assert set(outcomes(nobody, guarded, world).values()) == {REFUSED}
+
+
+def test_what_is_not_open_looks_like_what_is_not_there(world: dict[str, Any]):
+    """To somebody who holds every role, for other things."""
+    client = visitor(RESEARCHER, OTHER_CORPUS, world)
+    account = people.Account.objects.get(username="researcher-another-corpus")
+    for role in (REVIEWER, ANNOTATOR, ADMIN):
+        granting.grant(account=account, role=role, corpus=Corpus.objects.get(name="other"))
+    told = {}
+    for route in ROWS:
+        own = world["arguments"].of.get(route.removeprefix("POST "), [])
+        if not own or not isinstance(own[0], str):
+            continue
+        seen = []
+        for name in (own[0], "y" * len(own[0])):
+            again = world["arguments"].of | {route.removeprefix("POST "): [name, *own[1:]]}
+            answer = tried(client, route, {**world, "arguments": Arguments(again)})
+            text = re.sub(r'name="csrfmiddlewaretoken" value="[^"]*"', "", answer.content.decode())
+            address = Arguments(again).address(route)
+            seen.append((answer.status_code, text.replace(address, "ADDRESS").replace(name, "NAME")))
+        told[route] = seen[0] == seen[1] and seen[0][0] in (403, 404)
+    assert told and {route for route, alike in told.items() if not alike} == set()
