@@ -90,21 +90,22 @@ class Wanted:
 def build(request: HttpRequest) -> HttpResponse:
     """Choose what a batch is made of, see what it comes to, and launch it."""
     given = request.POST if request.method == "POST" else request.GET
-    wrong, status, made = "", 200, None
+    wrong, status, made, there = "", 200, None, False
     # What is ticked stays, whatever else cannot be read.
     wanted = Wanted(corpus=asked(given, "corpus"), runs=tuple(all_asked(given, "run")))
     name = asked(given, "name")
     try:
-        wanted = wanted_in(given)
         if wanted.corpus:
             offered.corpus(request, wanted.corpus)
         offered.runs(request, wanted.runs)
+        there = True
+        wanted = wanted_in(given)
         if request.method == "POST":
             return _launched(request, wanted, name)
     except REFUSALS as error:
         wrong, status = str(error), 409 if request.method == "POST" else 200
     try:
-        if wanted.runs and "look" not in given and (request.method == "POST" or not wrong):
+        if there and wanted.runs and "look" not in given and (request.method == "POST" or not wrong):
             made = _planned(wanted)
     except REFUSALS as error:
         wrong = str(error)

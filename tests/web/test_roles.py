@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import pytest
 from django.db import transaction
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
@@ -201,14 +200,17 @@ def visitor(role: str, scope: str, world: dict[str, Any]) -> Client:
     return client
 
 
-def tried(client: Client, route: str, world: dict[str, Any]) -> HttpResponse:
+def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
     """What a route answers; what it does is undone."""
     with transaction.atomic():
         address = world["arguments"].address(route)
         if route.removeprefix("POST ").startswith("api_"):
             body = json.dumps({"campaign": world["campaign"].name, "kind": q.COREF_LINK, "version": 1})
-            way = {"content_type": "application/json"}
-            answer = client.post(address, body, **way) if route.startswith("POST ") else client.get(address)
+            answer = (
+                client.post(address, body, content_type="application/json")
+                if route.startswith("POST ")
+                else client.get(address)
+            )
         else:
             answer = client.post(address) if route.startswith("POST ") else client.get(address)
         transaction.set_rollback(True)
@@ -219,7 +221,7 @@ def tried(client: Client, route: str, world: dict[str, Any]) -> HttpResponse:
 NOT_THERE = re.compile(r"There is no (campaign|corpus|system|run|batch|report|job) \S+( here)?\.")
 
 
-def outcome(answer: HttpResponse, route: str) -> str:
+def outcome(answer: Any, route: str) -> str:
     """How a route answered: as it does to those who may, or how not."""
     if answer.status_code == 401 or (
         answer.status_code == 302 and answer["Location"].startswith(reverse("sign_in"))

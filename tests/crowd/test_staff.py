@@ -1,0 +1,230 @@
+"""The first account, roles granted and taken, and people who are invited to be staff."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from annotation import sql
+from annotation.accounts import first, granting, inviting
+from annotation.accounts.granting import GrantError
+from annotation.models import Account, AuditEntry, Corpus, RoleGrant, StaffInvitation
+from annotation.roles import ADMIN, ANNOTATOR, EVERYTHING, RESEARCHER, REVIEWER
+from tests.factories import a_corpus, some_images
+from tests.web import world as people
+from tests.web.staff import press, said, words
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "the harbour at six"
+CHOSEN = {"password1": PASSWORD, "password2": PASSWORD}
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path: Path, settings: Any) -> None:
+    settings.DATA_DIR = tmp_path
+
+
+@pytest.fixture
+def admin() -> Client:
+    return people.signed_in("ada", ADMIN)
+
+
+@pytest.fixture
+def quay() -> Corpus:
+    return a_corpus("quay", some_images(1))
+
+
+def granted(name: str) -> set[tuple[str, str | None, str | None]]:
+    rows = RoleGrant.objects.filter(account__username=name)
+    return set(rows.values_list("role", "corpus__name", "campaign__name"))
+
+
+# The first account
+
+
+def test_the_link_that_the_server_printed_makes_one_admin(tmp_path: Path):
+    address = reverse("first_account", args=[first.token()])
+    assert first.token() == address.split("/")[-2], "a server that starts again prints the same link"
+    assert (tmp_path / "first-account").stat().st_mode & 0o077 == 0
+    client = Client()
+    assert client.get(reverse("first_account", args=["x" * 32])).status_code == 404
+    home = press(client, address, "Make my account", username="ada", **CHOSEN)
+    assert home.status_code == 200 and granted("ada") == {(ADMIN, None, None)}
+    assert Account.objects.get().has_role(ADMIN, on=EVERYTHING)
+    assert Client().get(address).status_code == 404
+    assert Client().post(address, {"username": "eve", **CHOSEN}).status_code == 404
+    assert first.token() == "" and Account.objects.count() == 1
+
+
+def test_there_is_no_such_link_where_there_is_an_account():
+    link = first.token()
+    people.account("ada")
+    assert Client().get(reverse("first_account", args=[link])).status_code == 404
+    assert first.token() == ""
+    assert Client().get(reverse("first_account", args=["x"])).status_code == 404
+
+
+def test_a_weak_password_makes_no_first_account():
+    answer = Client().post(
+        reverse("first_account", args=[first.token()]),
+        {"username": "ada", "password1": "123", "password2": "123"},
+    )
+    assert answer.status_code == 422 and not Account.objects.exists()
+
+
+# Roles
+
+
+def test_the_command_grants_a_role_for_one_corpus_and_takes_it_away(quay: Corpus, capsys: Any):
+    people.account("bob")
+    for _again in range(2):
+        call_command("grant", "bob", RESEARCHER, "--corpus", "quay")
+    assert granted("bob") == {(RESEARCHER, "quay", None)}
+    call_command("grant", "bob", RESEARCHER, "--revoke")  # for the whole server, which he does not have
+    assert granted("bob") == {(RESEARCHER, "quay", None)}
+    call_command("grant", "bob", RESEARCHER, "--corpus", "quay", "--revoke")
+    assert granted("bob") == set()
+    told = capsys.readouterr().out.splitlines()
+    assert told == [
+        "bob is now researcher for corpus quay",
+        "bob is already researcher for corpus quay",
+        "bob was not researcher for the whole server",
+        "bob is no longer researcher for corpus quay",
+    ]
+    assert list(AuditEntry.objects.order_by("pk").values_list("act", flat=True)) == [
+        "grant_role",
+        "revoke_role",
+    ]
+
+
+@pytest.mark.parametrize("wrong", [("nobody", RESEARCHER), ("bob", RESEARCHER, "--corpus", "nowhere")])
+def test_the_command_names_what_is_not_there(wrong: tuple[str, ...]):
+    people.account("bob")
+    with pytest.raises(CommandError, match=wrong[-1] if len(wrong) > 2 else wrong[0]):
+        call_command("grant", *wrong)
+
+
+def test_the_last_admin_of_the_server_stays(quay: Corpus):
+    ada, bob = people.account("ada", ADMIN), people.account("bob")
+    granting.grant(account=bob, role=ADMIN, corpus=quay)
+    with pytest.raises(GrantError, match="“ada” is the last admin"):
+        granting.revoke(account=ada, role=ADMIN)
+    assert granting.revoke(account=bob, role=ADMIN, corpus=quay)
+    granting.grant(account=bob, role=ADMIN)
+    Account.objects.filter(pk=bob.pk).update(is_active=False)
+    with pytest.raises(GrantError, match="the last admin"):
+        granting.revoke(account=ada, role=ADMIN)
+    Account.objects.filter(pk=bob.pk).update(is_active=True)
+    assert granting.revoke(account=ada, role=ADMIN)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_admins_who_remove_each_other_at_once_leave_one():
+    pair = [people.account("ada", ADMIN), people.account("bob", ADMIN)]
+    barrier, ended = Barrier(2), []
+
+    def remove(whom: Account) -> None:
+        try:
+            barrier.wait(30)
+            ended.append(granting.revoke(account=whom, role=ADMIN))
+        except GrantError:
+            ended.append(False)
+        finally:
+            connection.close()
+
+    threads = [Thread(target=remove, args=[whom]) for whom in pair]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(ended) == [False, True]
+    assert RoleGrant.objects.filter(role=ADMIN).count() == 1
+
+
+def test_only_admins_of_everything_grant_and_nobody_to_themselves(quay: Corpus):
+    ada, bob = people.account("ada", ADMIN), people.account("bob", RESEARCHER)
+    with pytest.raises(GrantError, match="to themselves"):
+        granting.grant(account=ada, role=RESEARCHER, corpus=quay, actor=ada)
+    for role, corpus in ((RESEARCHER, None), (ADMIN, quay)):
+        eve = people.account(f"eve-{role}")
+        granting.grant(account=eve, role=role, corpus=corpus)
+        with pytest.raises(GrantError, match="granted by admins of the whole server"):
+            granting.grant(account=bob, role=ADMIN, actor=Account.objects.get(pk=eve.pk))
+    assert granted("bob") == {(RESEARCHER, None, None)}
+
+
+def test_an_admin_gives_and_takes_roles_by_page(admin: Client, quay: Corpus):
+    people.account("bob")
+    page = press(admin, reverse("roles"), "Give the role", user="bob", role=REVIEWER, scope="corpus:quay")
+    assert said(page) == ["The role is granted."] and granted("bob") == {(REVIEWER, "quay", None)}
+    assert "reviewer for the corpus quay" in words(page)
+    assert Account.objects.get(username="bob").roles.get().granted_by == Account.objects.get(username="ada")
+    page = press(admin, reverse("roles"), "Give the role", user="eve")
+    assert "There is no account “eve”" in said(page)[0]
+    page = admin.post(reverse("change_role"), {"act": "grant", "user": "ada", "role": ADMIN}, follow=True)
+    assert "to themselves" in said(page)[0]
+    row = RoleGrant.objects.get(account__username="bob")
+    page = admin.post(reverse("change_role"), {"act": "revoke", "grant": row.pk}, follow=True)
+    assert said(page) == ["The role is taken away."] and granted("bob") == set()
+    own = RoleGrant.objects.get(account__username="ada")
+    page = admin.post(reverse("change_role"), {"act": "revoke", "grant": own.pk}, follow=True)
+    assert "the last admin" in said(page)[0] and granted("ada") == {(ADMIN, None, None)}
+
+
+# People who are invited
+
+
+def test_an_invitation_is_for_one_person_once(admin: Client, quay: Corpus, settings: Any):
+    settings.SENDS_MAIL, settings.EMAIL_BACKEND = True, "django.core.mail.backends.locmem.EmailBackend"
+    page = press(
+        admin, reverse("roles"), "Invite", email="bob@example.org", role=RESEARCHER, scope="corpus:quay"
+    )
+    (letter,) = mail.outbox
+    address = "/" + letter.body.strip().rpartition("testserver/")[2]
+    assert letter.to == ["bob@example.org"] and address.strip("/") in words(page)
+    assert "You are signed in as ada" in words(admin.get(address))
+    client = Client()
+    assert "researcher for the corpus quay" in words(client.get(address))
+    press(client, address, "Make my account", username="bob", **CHOSEN)
+    bob = Account.objects.get(username="bob")
+    assert bob.email == "bob@example.org" and granted("bob") == {(RESEARCHER, "quay", None)}
+    assert client.get(reverse("corpus", args=["quay"])).status_code == 200
+    assert Client().get(address).status_code == 410
+    assert Client().post(address, {"username": "eve", **CHOSEN}).status_code == 410
+
+
+@pytest.mark.parametrize("ended", ["old", "taken back", "another link", "its admin is none any more"])
+def test_an_invitation_ends(ended: str):
+    ada = people.account("ada", ADMIN)
+    people.account("abe", ADMIN)
+    row = inviting.invite(email="bob@example.org", role=RESEARCHER, actor=ada)
+    address = reverse("staff_invite", args=[inviting.token_of(row)])
+    match ended:
+        case "old":
+            assert row.expires_at <= sql.now() + timedelta(days=7)
+            StaffInvitation.objects.update(expires_at=sql.now())
+        case "taken back":
+            assert inviting.revoke(invitation=row) and not inviting.revoke(invitation=row)
+        case "another link":
+            address = address.replace(":", ":x")
+        case _:
+            granting.revoke(account=ada, role=ADMIN)
+    answer = Client().post(address, {"username": "bob", **CHOSEN})
+    assert answer.status_code == 410 and not Account.objects.filter(username="bob").exists()
+    assert StaffInvitation.objects.get().used_at is None
+
+
+def test_annotators_and_what_is_no_address_are_not_invited_as_staff():
+    with pytest.raises(GrantError, match="by a link of their campaign"):
+        inviting.invite(email="bob@example.org", role=ANNOTATOR)
+    with pytest.raises(GrantError, match="no address of mail"):
+        inviting.invite(email="bob", role=RESEARCHER)

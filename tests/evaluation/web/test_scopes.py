@@ -1,0 +1,82 @@
+"""Pages of evaluation show, and their forms take, no more than one's roles are for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation import jobs
+from annotation.accounts import granting
+from annotation.models import Account, Corpus, Job
+from annotation.roles import RESEARCHER
+from evaluation.models import System
+from tests.evaluation.web import little
+from tests.factories import a_corpus, some_images
+from tests.web import world as people
+from tests.web.staff import words
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def bob(db: None, tmp_path: Path) -> Client:
+    """A researcher of a corpus that has nothing yet, beside one that has runs and qrels."""
+    little.corpus()
+    little.qrels(tmp_path)
+    little.runs(tmp_path, "good", "bad")
+    own = a_corpus("own", some_images(2))
+    granting.grant(account=people.account("bob"), role=RESEARCHER, corpus=own)
+    client = Client()
+    client.force_login(Account.objects.get(username="bob"))
+    return client
+
+
+@pytest.mark.parametrize(
+    "page", ["systems", "runs", "compare", "batches", "reports", "train", "bring", "new_batch", "new_report"]
+)
+def test_nothing_of_another_corpus_is_told(bob: Client, page: str):
+    Job.objects.create(kind="rank", corpus=Corpus.objects.get(name="small"), arguments={"system": "good"})
+    asked: dict[str, Any] = {"corpus": "small", "run": "good-search", "qrels": "crowd", "runs": "good-search"}
+    for given in ({}, asked, {**asked, "chosen": "1"}):
+        answer = bob.get(reverse(f"evaluation:{page}"), given)
+        told = words(answer)
+        assert answer.status_code == 200
+        assert not {"small", "good-annotation", "crowd:1"} & set(told.replace("(", " ").split()), told
+
+
+@pytest.mark.parametrize(
+    ("page", "sent", "says"),
+    [
+        ("train", {"corpus": "small", "name": "s", "recipe": "BOW5"}, "There is no corpus “small” here."),
+        ("bring", {"corpus": "small", "name": "s", "act": "runs"}, "There is no corpus “small” here."),
+        ("new_batch", {"corpus": "small", "run": "good-search", "chosen": "1", "name": "b"}, "no corpus"),
+        ("new_batch", {"corpus": "own", "run": "good-search", "chosen": "1", "name": "b"}, "no run “good-s"),
+        ("new_report", {"qrels": "crowd", "runs": "good-search", "name": "r"}, "There are no qrels “crowd”"),
+    ],
+)
+def test_forms_take_nothing_of_another_corpus(bob: Client, page: str, sent: dict[str, str], says: str):
+    answer = bob.post(reverse(f"evaluation:{page}"), sent)
+    assert answer.status_code == 409 and says in words(answer)
+    assert not Job.objects.exists() and not System.objects.filter(name="s").exists()
+
+
+def test_jobs_about_a_corpus_are_for_its_staff_and_those_about_none_for_the_whole_server(bob: Client):
+    ask: dict[str, Any] = {"kind": "rank", "arguments": {"system": "x", "split": "test"}}
+    numbers = {
+        name: jobs.enqueue(**ask, corpus=Corpus.objects.filter(name=name).first()).pk
+        for name in ("small", "own", "none")
+    }
+    assert len(set(numbers.values())) == 3, "they are not the same job"
+
+    def steered(client: Client) -> dict[str, int]:
+        return {
+            name: client.post(reverse("evaluation:steer_job", args=[job])).status_code
+            for name, job in numbers.items()
+        }
+
+    assert steered(bob) == {"small": 404, "own": 302, "none": 404}
+    assert set(steered(people.signed_in("ada", RESEARCHER)).values()) == {302}

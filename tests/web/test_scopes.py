@@ -1,0 +1,102 @@
+"""Lists and forms show, and take, no more than one's roles are for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation import jobs
+from annotation.accounts import granting
+from annotation.models import Campaign, Control, Corpus, Job
+from annotation.roles import RESEARCHER, REVIEWER
+from tests.factories import a_corpus, some_images
+from tests.review.world import the_world
+from tests.web import world as people
+from tests.web.staff import said, words
+
+pytestmark = pytest.mark.django_db
+OTHER_LAYER = "import"
+
+
+@pytest.fixture
+def campaign(db: None) -> Campaign:
+    """A campaign, beside a second one of its corpus and a corpus of somebody else."""
+    world = the_world()
+    plain = world.campaign.settings
+    Campaign.objects.create(name="second", corpus=world.corpus, tasks="entities", settings=plain)
+    a_corpus("secret", some_images(1))
+    return world.campaign
+
+
+def somebody(role: str, **scope: Any) -> Client:
+    account = people.account("bob")
+    granting.grant(account=account, role=role, **scope)
+    client = Client()
+    client.force_login(account)
+    return client
+
+
+def test_lists_hold_what_a_role_for_a_corpus_covers(campaign: Campaign):
+    bob = somebody(RESEARCHER, corpus=campaign.corpus)
+    assert "secret" not in words(bob.get(reverse("home")))
+    listed = words(bob.get(reverse("campaigns")))
+    assert campaign.name in listed and "second" in listed and "Open a campaign" in listed
+    form = words(bob.get(reverse("open_campaign")))
+    assert campaign.corpus.name in form and "secret" not in form
+    refused = bob.post(reverse("open_campaign"), {"name": "c", "corpus": "secret", "tasks": "entities"})
+    assert refused.status_code == 409 and "There is no corpus “secret” here." in words(refused)
+    assert not Campaign.objects.filter(name="c").exists()
+
+
+def test_a_role_for_a_campaign_opens_that_campaign_alone(campaign: Campaign):
+    bob = somebody(RESEARCHER, campaign=campaign)
+    home = bob.get(reverse("home"))
+    assert home.status_code == 302 and home["Location"] == reverse("campaigns")
+    listed = bob.get(reverse("campaigns"))
+    assert campaign.name in words(listed)
+    assert "second" not in words(listed) and "Open a campaign" not in words(listed)
+    text = listed.content.decode()
+    assert "/evaluation/" not in text and reverse("roles") not in text
+
+
+def test_a_role_for_a_campaign_exports_its_own_layer_and_no_other(campaign: Campaign):
+    bob = somebody(RESEARCHER, campaign=campaign)
+    address = reverse("start_job", args=[campaign.name])
+    for layer in (OTHER_LAYER, ""):
+        page = bob.post(address, {"act": "export", "format": "jsonl", "layer": layer}, follow=True)
+        assert "Your role is for this campaign alone" in said(page)[0]
+    assert not Job.objects.exists()
+    bob.post(address, {"act": "export", "format": "jsonl", "layer": campaign.name})
+    assert Job.objects.get().arguments["layer"] == campaign.name
+    assert f'value="{OTHER_LAYER}"' not in bob.get(reverse("jobs", args=[campaign.name])).content.decode()
+
+
+def test_an_export_of_another_layer_is_not_there_for_a_role_for_the_campaign(campaign: Campaign):
+    arguments = {"corpus": campaign.corpus.name, "format": "jsonl", "layer": OTHER_LAYER}
+    job = jobs.enqueue(kind="export_dataset", arguments=arguments, campaign=campaign)
+    bob = somebody(RESEARCHER, campaign=campaign)
+    assert f"/{job.pk}/" not in bob.get(reverse("jobs", args=[campaign.name])).content.decode()
+    for route, send in (("steer_job", bob.post), ("download", bob.get)):
+        assert send(reverse(route, args=[campaign.name, job.pk])).status_code == 404
+    granting.grant(account=people.Account.objects.get(username="bob"), role=REVIEWER, corpus=campaign.corpus)
+    assert bob.post(reverse("steer_job", args=[campaign.name, job.pk])).status_code == 302
+
+
+def test_known_items_are_made_of_no_layer_that_is_not_open(campaign: Campaign):
+    bob = somebody(RESEARCHER, campaign=campaign)
+    page = bob.post(
+        reverse("add_known_items", args=[campaign.name]), {"act": "layer", "layer": OTHER_LAYER}, follow=True
+    )
+    assert "Your role is for this campaign alone" in said(page)[0] and not Control.objects.exists()
+
+
+def test_a_role_is_asked_for_at_every_request(campaign: Campaign):
+    bob = somebody(RESEARCHER, corpus=campaign.corpus)
+    address = reverse("campaign", args=[campaign.name])
+    assert bob.get(address).status_code == 200
+    account, corpus = people.Account.objects.get(username="bob"), Corpus.objects.get(pk=campaign.corpus_id)
+    assert granting.revoke(account=account, role=RESEARCHER, corpus=corpus)
+    assert bob.get(address).status_code == 403
