@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 
 from annotation.protocol.trust_settings import TrustSettings
-from annotation.protocol.work import LeaseSettings
+from annotation.protocol.work import LeaseSettings, PaySettings
 
 
 def test_every_setting_says_where_its_default_comes_from():
@@ -41,3 +41,9 @@ def test_a_setting_that_would_void_its_rule_is_refused_by_name(name, value):
 def test_a_lease_of_no_time_or_of_no_task_is_refused_by_name(name, value):
     with pytest.raises(ValueError, match=f"^{name} is {value}: expected"):
         LeaseSettings(**{name: value})
+
+
+@pytest.mark.parametrize("pay", [{"hourly": -1.0}, {"per_item": {"coref_link": -0.01, "box_drawing": 0.1}}])
+def test_pay_that_takes_is_refused(pay):
+    with pytest.raises(ValueError, match="pay is negative"):
+        PaySettings(**pay)
