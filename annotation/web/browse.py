@@ -19,7 +19,7 @@ from annotation.protocol.terms import CATEGORIES
 from annotation.roles import ANNOTATOR
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
-from annotation.selectors.scopes import campaigns_of, corpora_of
+from annotation.selectors.scopes import corpora_of
 from annotation.web.access import BROWSING, At, account_of, for_roles, for_roles_on
 from annotation.web.filters import as_query, filter_in, layer_in, number_in
 from annotation.web.inspection import inspect
@@ -39,10 +39,10 @@ def home(request: HttpRequest) -> HttpResponse:
     account = account_of(request)
     if not account.has_role_somewhere(*BROWSING):
         return redirect("tasks")
-    found = corpora_of(account, *BROWSING)
-    if not found.exists() and campaigns_of(account, *BROWSING).exists():
+    if not account.has_role_somewhere(*BROWSING, corpora=True):
         return redirect("campaigns")  # their roles are for campaigns alone
-    about = {"corpora": browse.corpus_rows(found), "works": account.has_role_somewhere(ANNOTATOR)}
+    found = browse.corpus_rows(corpora_of(account, *BROWSING))
+    about = {"corpora": found, "works": account.has_role_somewhere(ANNOTATOR)}
     return render(request, "annotation/home.html", about)
 
 

@@ -39,7 +39,7 @@ def index(request: HttpRequest) -> HttpResponse:
     account = account_of(request)
     about = {
         "rows": listed(campaigns_of(account, *BROWSING)),
-        "runs": corpora_of(account, RESEARCHER).exists(),
+        "runs": account.has_role_somewhere(RESEARCHER, corpora=True),
         "all": account.has_role(*BROWSING, on=EVERYTHING),
     }
     return render(request, "annotation/staff/campaigns.html", about)

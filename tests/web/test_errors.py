@@ -54,7 +54,7 @@ def test_a_broken_page_shows_no_insides(monkeypatch: pytest.MonkeyPatch):
     def broken(*args: object, **more: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(pages.browse, "published_corpora", broken)
+    monkeypatch.setattr(pages.browse, "corpus_rows", broken)
     client = world.signed_in("eve", "researcher")
     client.raise_request_exception = False
     answer = client.get(reverse("home"))

@@ -118,8 +118,8 @@ def test_more_runs_than_a_page_compares_are_for_a_report(ada, monkeypatch):
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ("run=nobody", "unknown run 'nobody'"),
-        ("run=good-search&qrels=none", "unknown qrels 'none'"),
+        ("run=nobody", "There is no run “nobody” here"),
+        ("run=good-search&qrels=none", "There are no qrels “none” here"),
         ("run=good-search&measures=R@x", "R@x"),
     ],
 )

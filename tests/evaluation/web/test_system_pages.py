@@ -180,7 +180,7 @@ def test_a_training_is_asked_for_once_and_may_be_cancelled(ada, data_dir: Path):
         ({"fold": "7"}, "“7” is no fold"),
         ({"background": "../../x"}, "There is no file “../../x” on the server"),
         ({"seed": "-1"}, "“-1” is no whole number"),
-        ({"corpus": "nowhere"}, "unknown corpus 'nowhere'"),
+        ({"corpus": "nowhere"}, "There is no corpus “nowhere” here"),
     ],
 )
 def test_a_form_cannot_ask_for_what_its_page_does_not_offer(ada, change, says):
