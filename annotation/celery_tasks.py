@@ -7,6 +7,7 @@ come twice, late, or never.
 from __future__ import annotations
 
 import multiprocessing
+from datetime import datetime
 from typing import Any
 
 from celery import current_app, shared_task
@@ -15,6 +16,7 @@ from celery.signals import worker_shutting_down
 
 from annotation import jobs, periodic
 from annotation.jobs.delivery import RUN_JOB
+from annotation.jobs.outages import LONGEST_WAIT
 
 #: Seconds that one turn of the periodic work may take.
 TURN = 600
@@ -29,16 +31,22 @@ def _stop(**kwargs: Any) -> None:
     _stopping.value = 1
 
 
-@shared_task(
-    name=RUN_JOB,
-    autoretry_for=jobs.DATABASE_LOST,
-    retry_backoff=1,
-    retry_backoff_max=60,
-    max_retries=30,
-)
-def run_job(job_id: int) -> None:
-    """Run a job, if it is queued. Tried again, ever less often, while the database cannot be reached."""
-    jobs.run(job_id, stopping=lambda: bool(_stopping.value), limits=(SoftTimeLimitExceeded,))
+@shared_task(name=RUN_JOB, bind=True, max_retries=30)
+def run_job(self: Any, job_id: int, claimed: str | None = None) -> None:
+    """Run a job, if it is queued. Tried again, ever less often, while the database cannot be reached.
+
+    The next try takes over what an earlier one `claimed` (ISO 8601), and could not end in its row.
+    """
+    try:
+        jobs.run(
+            job_id,
+            claimed=datetime.fromisoformat(claimed) if claimed else None,
+            stopping=lambda: bool(_stopping.value),
+            limits=(SoftTimeLimitExceeded,),
+        )
+    except jobs.LeftRunning as left:
+        wait = min(LONGEST_WAIT, 2.0 ** (self.request.retries + 1))
+        raise self.retry(args=[job_id, left.claimed.isoformat()], exc=left, countdown=wait) from left
 
 
 @shared_task(name="annotation.periodic", soft_time_limit=TURN, time_limit=TURN + 60)

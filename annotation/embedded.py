@@ -13,7 +13,7 @@ import threading
 import time
 from types import FrameType
 
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, InterfaceError, connections
 
 from annotation import jobs, periodic
 from annotation.exclusive import Busy, exclusive_folder
@@ -73,17 +73,21 @@ def _work_alone(stop: threading.Event) -> None:
 def _do_jobs(stop: threading.Event) -> None:
     """Run queued jobs one after another."""
     usable = True
+    left: jobs.LeftRunning | None = None
     while not stop.is_set():
         try:
-            job_id = jobs.due()
+            job_id = left.job_id if left else jobs.due()
             if job_id is not None:
-                jobs.run(job_id, stopping=stop.is_set)
+                jobs.run(job_id, claimed=left.claimed if left else None, stopping=stop.is_set)
             elif usable:
                 stop.wait(POLL)
+            left = None
             if not usable:
                 log.warning("the database can be used again; jobs go on")
                 usable = True
-        except DatabaseError as error:
+        except (DatabaseError, InterfaceError, jobs.LeftRunning) as error:
+            if isinstance(error, jobs.LeftRunning):
+                left = error
             if usable:
                 log.warning("jobs wait, as the database cannot be used: %s", str(error).strip())
             usable = False
@@ -91,6 +95,7 @@ def _do_jobs(stop: threading.Event) -> None:
             stop.wait(AGAIN)
         except Exception:
             log.exception("a job could not be run")
+            left = None
             stop.wait(AGAIN)
     connections.close_all()
 

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import tempfile
+
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+
+from annotation import schema
+
+log = logging.getLogger(__name__)
+#: Bytes that a trial writes: as many as a disk gives at once.
+BLOCK = 4096
+MEGABYTE = 10**6
 
 
 @require_safe
@@ -22,15 +34,43 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @never_cache
 @login_not_required
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 where the database is reachable and every migration applied, else 503 with the reason."""
+    """200 where we can do our work, else 503 with the reason.
+
+    That is: the database is reachable and has the tables of this code, and DATA_DIR takes files.
+    """
+    if reason := _database_fault() or _disk_fault():
+        return JsonResponse({"status": "unready", "reason": reason}, status=503)
+    return JsonResponse({"status": "ready"})
+
+
+def _database_fault() -> str:
+    """What is amiss with the database, and the remedy."""
     try:
         executor = MigrationExecutor(connection)
         missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    except DatabaseError:
+    except (DatabaseError, InterfaceError) as error:
         # What the driver says names hosts and users; that belongs in the log, not in the answer.
-        return JsonResponse({"status": "unready", "reason": "the database cannot be reached"}, status=503)
+        log.warning("unready, as the database cannot be used: %s", str(error).strip())
+        return "the database cannot be reached"
+    if newer := schema.newer(executor.loader):
+        return newer
     if missing:
-        reason = f"{len(missing)} of {len(executor.loader.graph.nodes)} migrations are not applied: "
-        reason += "run manage.py migrate"
-        return JsonResponse({"status": "unready", "reason": reason}, status=503)
-    return JsonResponse({"status": "ready"})
+        count = len(executor.loader.graph.nodes)
+        return f"{len(missing)} of {count} migrations are not applied: run manage.py migrate"
+    return ""
+
+
+def _disk_fault() -> str:
+    """What is amiss with DATA_DIR, and the remedy."""
+    try:
+        settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=settings.DATA_DIR, buffering=0) as trial:
+            trial.write(bytes(BLOCK))
+        disk = os.statvfs(settings.DATA_DIR)
+    except OSError as error:
+        log.warning("unready, as DATA_DIR=%s cannot be written to: %s", settings.DATA_DIR, error.strerror)
+        return "DATA_DIR cannot be written to: make room there, or let us write there"
+    if disk.f_bavail * disk.f_frsize < settings.DISK_RESERVE:
+        megabytes = settings.DISK_RESERVE // MEGABYTE
+        return f"less than {megabytes} MB are free where DATA_DIR lies (DISK_RESERVE): make room there"
+    return ""

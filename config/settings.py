@@ -25,6 +25,14 @@ def _one_of(name: str, allowed: tuple[str, ...]) -> str:
     return value
 
 
+def _number(name: str, usual: int) -> int:
+    """The variable `name`, a whole number from 0 on; `usual` where it is unset."""
+    value = os.environ.get(name) or str(usual)
+    if not (value.isascii() and value.isdigit()):
+        raise ImproperlyConfigured(f"{name}={value!r} is no number; use digits only, as in {name}={usual}")
+    return int(value)
+
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
 # matplotlib remembers which fonts there are, and would do so in a home that a server need not have.
@@ -179,6 +187,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 #: Nothing under DATA_DIR has an address: pictures go through a view that asks who wants them.
 MEDIA_ROOT = DATA_DIR / "media"
+#: Bytes that must be free there, else /readyz says that we cannot do our work.
+DISK_RESERVE = _number("DISK_RESERVE", 100) * 10**6
 #: Where the proxy serves DATA_DIR to us alone (X-Accel-Redirect); empty where we send files ourselves.
 PICTURE_PROXY_PREFIX = os.environ.get("PICTURE_PROXY_PREFIX", "")
 STATIC_URL = "/static/"

@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from config import health
 
+handler500 = "config.errors.not_answered"
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

@@ -12,9 +12,10 @@ What a kind of job does is one file in an app's package `job_kinds`.
 """
 
 from annotation.jobs.kinds import Kind, job_kind, kind_named
+from annotation.jobs.outages import DATABASE_LOST, mend_connection
 from annotation.jobs.progress import Cancelled, Interrupted, Progress, Stopping, Superseded
 from annotation.jobs.rows import JobError, Swept, cancel, due, enqueue, job_numbered, remaining, resume, sweep
-from annotation.jobs.running import DATABASE_LOST, mend_connection, run
+from annotation.jobs.running import LeftRunning, run
 
 __all__ = [
     "DATABASE_LOST",
@@ -22,6 +23,7 @@ __all__ = [
     "Interrupted",
     "JobError",
     "Kind",
+    "LeftRunning",
     "Progress",
     "Stopping",
     "Superseded",

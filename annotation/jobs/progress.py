@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
+from django.db import connection
 from django.db.models import QuerySet
 
 from annotation import sql
+from annotation.jobs.outages import DATABASE_LOST, insist, mend_connection, never, one_line
 from annotation.models import Account, Campaign, Job
+
+log = logging.getLogger(__name__)
 
 #: Seconds between two writes of a share that says nothing else.
 PAUSE = 0.5
+#: Seconds until the next try where the database is away.
+LONG_PAUSE = 5.0
+#: States in which a row may be with the run that claimed it last: the sweep takes one for lost that was
+#: silent for long, as during an outage, and until another claims it that is mended by a word of ours.
+OURS = (Job.RUNNING, Job.QUEUED)
 
 T = TypeVar("T")
 
@@ -31,10 +42,6 @@ class Stopping(Interrupted):
 
 class Superseded(Interrupted):
     """The row was given to another worker, as this one showed no life for too long."""
-
-
-def never() -> bool:
-    return False
 
 
 class Progress:
@@ -66,7 +73,8 @@ class Progress:
         A checkpoint is kept when this returns, so that giving it in the transaction that does
         the work it stands for makes both happen or neither. Shares alone are written twice a
         second at most: call as often as you like. Raises Cancelled, Stopping or Superseded where
-        the work must end.
+        the work must end. While the database is away a share is passed over, and a checkpoint waits
+        for its return; inside a transaction either raises DATABASE_LOST.
         """
         if share is not None:
             self.share = min(max(share, 0.0), 1.0)
@@ -74,7 +82,7 @@ class Progress:
         if phase is not None:
             self.phase = phase
         if checkpoint is not None or new_phase or time.monotonic() - self._written >= PAUSE:
-            self._write(checkpoint)
+            self._keep(checkpoint)
         if self._stopping():
             raise Stopping(f"job {self.job_id} goes on elsewhere")
 
@@ -93,8 +101,26 @@ class Progress:
             yield thing
             self.advance(start + (end - start) * min(1.0, number / max(1, total)))
 
+    def _keep(self, checkpoint: Mapping[str, Any] | None) -> None:
+        """Write how far we are; what is computed meanwhile need not be lost with the database."""
+        wait = 0.0
+        if checkpoint is not None:
+            insist(partial(self._write, checkpoint), what=f"job {self.job_id}", stopping=self._stopping)
+            self.checkpoint = dict(checkpoint)
+        else:
+            try:
+                self._write(None)
+            except DATABASE_LOST as error:
+                if connection.in_atomic_block:
+                    raise
+                log.warning("job %d lost its database, and goes on: %s", self.job_id, one_line(error))
+                mend_connection()
+                wait = LONG_PAUSE
+        self._written = time.monotonic() + wait
+
     def _write(self, checkpoint: Mapping[str, Any] | None) -> None:
-        values: dict[str, Any] = {"share": self.share, "phase": self.phase[:80], "heartbeat_at": sql.now()}
+        values: dict[str, Any] = {"state": Job.RUNNING, "heartbeat_at": sql.now()}
+        values |= {"share": self.share, "phase": self.phase[:80]}
         if checkpoint is not None:
             values["checkpoint"] = dict(checkpoint)
         with sql.writing():
@@ -102,10 +128,7 @@ class Progress:
                 if self.row().exists():
                     raise Cancelled(f"job {self.job_id} was cancelled")
                 raise Superseded(f"job {self.job_id} was given to another worker")
-        if checkpoint is not None:
-            self.checkpoint = dict(checkpoint)
-        self._written = time.monotonic()
 
     def row(self) -> QuerySet[Job]:
         """The job's row as long as it is this run's: claims differ in when they were made."""
-        return Job.objects.filter(pk=self.job_id, state=Job.RUNNING, started_at=self._claimed)
+        return Job.objects.filter(pk=self.job_id, state__in=OURS, started_at=self._claimed)

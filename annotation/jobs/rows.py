@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Q
 
@@ -168,12 +169,39 @@ def _take_back(job: Job) -> list[str]:
     return [name]
 
 
-def given_up(job: Job) -> str:
-    """What is said of a job whose workers did not finish it."""
-    return (
-        f"begun {job.attempts} times, and each time its worker ended without finishing it; look into the "
-        f"worker's log, then go on from where it is: manage.py jobs --resume {job.pk}"
+class Stopped(NamedTuple):
+    """What stopped a run of a job before its end, and what to do about it."""
+
+    how: str
+    look: str
+
+
+def stopped_by_limit(did: str, seconds: float) -> Stopped:
+    """A time limit `did` something to a run, after so many seconds."""
+    return Stopped(
+        f"the last time its time limit {did} it after {seconds:.0f} s",
+        "see in the worker's log what takes so long",
     )
+
+
+def given_up(job: Job, stopped: Stopped | None = None) -> str:
+    """What is said of a job that was begun too often; `stopped` is what its last run met, if known."""
+    how, look = stopped or _killed_by_limit(job) or _ENDED
+    resume = f"then go on from where it is: manage.py jobs --resume {job.pk}"
+    return f"begun {job.attempts} times, and {how}; {look}, {resume}"
+
+
+_ENDED = Stopped("each time its worker ended without finishing it", "look into the worker's log")
+
+
+def _killed_by_limit(job: Job) -> Stopped | None:
+    """That Celery killed the job's worker, which had not ended at the softer limit; None where it had not."""
+    if not by_broker() or job.started_at is None or job.heartbeat_at is None:
+        return None
+    lived = (job.heartbeat_at - job.started_at).total_seconds()
+    limit: int = settings.CELERY_TASK_TIME_LIMIT
+    # Its last sign of life is a little older than its end.
+    return stopped_by_limit("killed", limit) if lived > limit - 3 * BEAT else None
 
 
 def _send_again() -> int:

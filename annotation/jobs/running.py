@@ -6,83 +6,133 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, connections, transaction
-from django.db.models import F
+from django.db import DEFAULT_DB_ALIAS, DataError, Error, connections, transaction
+from django.db.models import F, Q
 
 from annotation import sql
 from annotation.jobs.delivery import deliver
-from annotation.jobs.kinds import Kind, kind_named
-from annotation.jobs.progress import Cancelled, Progress, Stopping, Superseded, never
-from annotation.jobs.rows import ATTEMPTS, BEAT, given_up
+from annotation.jobs.kinds import kind_named
+from annotation.jobs.outages import DATABASE_LOST, LONGEST_WAIT, insist, mend_connection, never, one_line
+from annotation.jobs.progress import Cancelled, Progress, Stopping, Superseded
+from annotation.jobs.rows import ATTEMPTS, BEAT, Stopped, given_up, stopped_by_limit
 from annotation.models import Job
 from annotation.registry import UnknownName
 
 log = logging.getLogger(__name__)
 
-#: What the driver raises where the database went away, or was too busy.
-DATABASE_LOST = (OperationalError, InterfaceError)
-#: Longest wait, in seconds, before a job that lost its database is tried again.
-LONGEST_WAIT = 60.0
-ERROR_LENGTH = 500
+#: Writes how a job ended; its state afterwards, None where the row is another's by now.
+Closing = Callable[[], str | None]
+
+
+class LeftRunning(Exception):
+    """A run could not write how it began or ended, as the database stayed away: its row may say that it runs.
+
+    Whoever gives `claimed` to the next `run` of the job takes the row over; else the sweep finds it.
+    `why` is what the database said.
+    """
+
+    def __init__(self, job_id: int, claimed: datetime, why: str) -> None:
+        super().__init__(job_id, claimed, why)
+        self.job_id, self.claimed, self.why = job_id, claimed, why
+
+    def __str__(self) -> str:
+        return f"job {self.job_id} waits for the database: {self.why}"
 
 
 def run(
-    job_id: int, *, stopping: Callable[[], bool] = never, limits: tuple[type[Exception], ...] = ()
+    job_id: int,
+    *,
+    claimed: datetime | None = None,
+    stopping: Callable[[], bool] = never,
+    limits: tuple[type[Exception], ...] = (),
 ) -> str | None:
     """Run the job `job_id` if it is queued; returns its state afterwards, or None where it is not ours.
 
     A second delivery of the same id finds it claimed and does nothing. `stopping` tells that this
     worker must end, `limits` are what the delivery raises into work that takes too long for it;
-    in both cases, and where the database is lost, the job is queued again. Whatever else the
-    work raises ends the job as failed: its row keeps one line, the log the traceback. Raises
-    DATABASE_LOST where even that cannot be written; the sweep finds the job later.
+    in both cases, and where the work loses the database, the job is queued again. Whatever else the
+    work raises ends the job as failed: its row keeps one line, the log the traceback. How it ended
+    is kept until the database takes it. Raises LeftRunning where that takes too long; its `claimed`
+    lets the next run take over the row that this one left.
     """
-    job = _claim(job_id)
+    at = sql.now()
+    try:
+        job = _claim(job_id, at, claimed)
+    except DATABASE_LOST as error:
+        # Committed or not: nobody knows. The time of an earlier claim is the better guess.
+        mend_connection()
+        raise LeftRunning(job_id, claimed or at, one_line(error)) from error
     if job is None:
         return None
     progress = Progress(job, stopping=stopping)
+    written = partial(insist, what=f"the end of job {job.pk} ({job.kind})", stopping=stopping)
+    with _beating(progress):
+        closing = _worked(job, progress, limits)
+        try:
+            try:
+                return written(closing)
+            except (TypeError, ValueError, DataError) as error:  # a result that no row can hold
+                return written(_failed(job, progress, error))
+        except DATABASE_LOST as error:
+            raise LeftRunning(job.pk, job.started_at or at, one_line(error)) from error
+
+
+def _worked(job: Job, progress: Progress, limits: tuple[type[Exception], ...]) -> Closing:
+    """Do the job's work; what is to be written then."""
     try:
         kind = kind_named(job.kind)
     except UnknownName as error:
-        return _end(progress, Job.FAILED, error=_line(str(error)))
+        return partial(_end, progress, Job.FAILED, error=one_line(error))
     try:
-        with _beating(progress):
-            result = kind.work(progress, **job.arguments)
-        return _end(progress, Job.DONE, result=dict(result or {}), share=1.0)
+        result = kind.work(progress, **job.arguments)
+        return partial(_end, progress, Job.DONE, result=dict(result or {}), share=1.0)
     except Superseded as reason:
         log.warning("%s", reason)
-        return None
+        return lambda: None
     except Cancelled:
-        return _end(progress, Job.CANCELLED)
+        return partial(_end, progress, Job.CANCELLED)
     except Stopping:
-        return _hand_back(job, progress, forgiven=True)
+        return partial(_hand_back, job, progress, forgiven=True)
     except limits:
+        lived = (sql.now() - (job.started_at or sql.now())).total_seconds()
+        log.warning("job %d (%s) was stopped by its time limit after %.0f s", job.pk, job.kind, lived)
         # One that gets nowhere in the time it is given would be begun for ever.
-        return _hand_back(job, progress, forgiven=progress.share > job.share_before)
+        forgiven = progress.share > job.share_before
+        return partial(_hand_back, job, progress, stopped_by_limit("stopped", lived), forgiven=forgiven)
     except DATABASE_LOST as error:
-        log.warning("job %d (%s) lost its database: %s", job.pk, job.kind, _line(str(error)))
+        log.warning("job %d (%s) lost its database: %s", job.pk, job.kind, one_line(error))
         mend_connection()
-        return _hand_back(job, progress, wait=min(LONGEST_WAIT, 2.0**job.attempts))
+        wait = min(LONGEST_WAIT, 2.0**job.attempts)
+        # What the driver says names hosts and users, which the row's readers need not know.
+        stopped = Stopped("the last time it lost its database", "see in the worker's log why")
+        return partial(_hand_back, job, progress, stopped, wait=wait)
+    except kind.refusals as error:
+        said = one_line(error)
+        log.warning("job %d (%s) is refused: %s", job.pk, job.kind, said)
+        return partial(_end, progress, Job.FAILED, error=said)
     except Exception as error:
-        return _fail(kind, job, progress, error)
+        return _failed(job, progress, error)
 
 
-def mend_connection() -> None:
-    """Drop this thread's connection where it is of no use any more; the next statement opens another."""
-    if not connection.in_atomic_block:
-        connection.close_if_unusable_or_obsolete()
+def _failed(job: Job, progress: Progress, error: Exception) -> Closing:
+    log.error("job %d (%s) failed", job.pk, job.kind, exc_info=error)
+    return partial(_end, progress, Job.FAILED, error=one_line(f"{type(error).__name__}: {error}"))
 
 
-def _claim(job_id: int) -> Job | None:
-    """The job, now running by us; None where it is not queued any more."""
-    at = sql.now()
+def _claim(job_id: int, at: datetime, claimed: datetime | None) -> Job | None:
+    """The job, now running by us since `at`; None where it is not queued any more.
+
+    One that a run of ours `claimed`, which has ended, is ours too.
+    """
+    free = Q(state=Job.QUEUED)
+    if claimed is not None:
+        free |= Q(state=Job.RUNNING, started_at=claimed)
     with sql.writing():
-        queued = Job.objects.filter(pk=job_id, state=Job.QUEUED)
-        if not queued.update(
+        if not Job.objects.filter(free, pk=job_id).update(
             state=Job.RUNNING,
             started_at=at,
             heartbeat_at=at,
@@ -99,14 +149,18 @@ def _claim(job_id: int) -> Job | None:
 def _beating(progress: Progress) -> Iterator[None]:
     """Give a sign of life every BEAT seconds, however long the work takes between two steps."""
     ended = threading.Event()
+    of_work = connections[DEFAULT_DB_ALIAS]
 
     def beat() -> None:
         while not ended.wait(BEAT):
+            if not of_work.in_atomic_block:
+                # The work may not have spoken to the database for long: it asks first whether that is there.
+                of_work.health_check_done = False  # type: ignore[attr-defined]
             try:
                 with sql.writing():
-                    progress.row().update(heartbeat_at=sql.now())
-            except DatabaseError as error:
-                log.warning("no sign of life of job %d: %s", progress.job_id, _line(str(error)))
+                    progress.row().filter(state=Job.RUNNING).update(heartbeat_at=sql.now())
+            except Error as error:
+                log.warning("no sign of life of job %d: %s", progress.job_id, one_line(error))
                 connections.close_all()
         connections.close_all()
 
@@ -126,32 +180,31 @@ def _end(progress: Progress, state: str, **values: Any) -> str | None:
     return state if ours else None
 
 
-def _fail(kind: Kind, job: Job, progress: Progress, error: Exception) -> str | None:
-    if isinstance(error, kind.refusals):
-        line = _line(str(error))
-        log.warning("job %d (%s) is refused: %s", job.pk, job.kind, line)
-    else:
-        line = _line(f"{type(error).__name__}: {error}")
-        log.error("job %d (%s) failed", job.pk, job.kind, exc_info=error)
-    return _end(progress, Job.FAILED, error=line)
+def _hand_back(
+    job: Job,
+    progress: Progress,
+    stopped: Stopped | None = None,
+    *,
+    forgiven: bool = False,
+    wait: float = 0.0,
+) -> str | None:
+    """Queue the job again, to be run in `wait` seconds, or end it where it was begun too often.
 
-
-def _hand_back(job: Job, progress: Progress, *, forgiven: bool = False, wait: float = 0.0) -> str | None:
-    """Queue the job again, to be run in `wait` seconds; `forgiven`, this run does not count as an attempt."""
+    `stopped` says by what; `forgiven`, this run does not count as an attempt.
+    """
     if not forgiven and job.attempts >= ATTEMPTS:
-        return _end(progress, Job.FAILED, error=given_up(job))
+        return _end(progress, Job.FAILED, error=given_up(job, stopped))
     with sql.writing():
-        row = progress.row()
-        if not row.filter(cancel=False).update(
-            state=Job.QUEUED,
-            attempts=F("attempts") - (1 if forgiven else 0),
-            heartbeat_at=sql.now() + timedelta(seconds=wait),
+        # The number, not one less: this may be written twice.
+        if (
+            not progress.row()
+            .filter(cancel=False)
+            .update(
+                state=Job.QUEUED,
+                attempts=job.attempts - (1 if forgiven else 0),
+                heartbeat_at=sql.now() + timedelta(seconds=wait),
+            )
         ):
             return _end(progress, Job.CANCELLED)
         transaction.on_commit(partial(deliver, job.pk, wait=wait))
     return Job.QUEUED
-
-
-def _line(text: str) -> str:
-    """The first line of `text`, no longer than a row should hold."""
-    return (text.strip().splitlines() or ["no message"])[0][:ERROR_LENGTH]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.contrib.messages.middleware import MessageMiddleware
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.http import HttpResponse
 from django.test import Client, override_settings
 from django.urls import path
@@ -74,14 +76,35 @@ def test_an_answer_is_the_same_as_by_the_long_way(session: str, request_sent: An
         assert answered("", settings.MIDDLEWARE, request_sent) == answered("", LONG, request_sent)
 
 
-def test_a_fault_is_told_with_the_same_headers(session: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (RuntimeError("broken"), 500, "fault"),
+        (OperationalError("server closed the connection unexpectedly"), 503, "database_away"),
+        (InterfaceError("connection already closed"), 503, "database_away"),
+    ],
+)
+def test_a_fault_is_told_with_the_same_headers(
+    session: str, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int, code: str
+):
     def fails(**_: Any) -> None:
-        raise RuntimeError("broken")
+        raise error
 
     monkeypatch.setattr("annotation.leases.take", fails)
     short, long = (answered(session, way, GOOD) for way in (settings.MIDDLEWARE, LONG))
     assert short == long
-    assert short[0] == 500
+    assert (short[0], short[1]["Content-Type"]) == (status, "application/problem+json")
+    told = json.loads(short[2])
+    assert (told["status"], told["code"]) == (status, code) and "broken" not in told["detail"]
+
+
+def test_a_statement_that_is_wrong_is_no_outage(session: str, monkeypatch: pytest.MonkeyPatch):
+    def fails(**_: Any) -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM nowhere")
+
+    monkeypatch.setattr("annotation.leases.take", fails)
+    assert answered(session, settings.MIDDLEWARE, GOOD)[0] == 500
 
 
 def test_the_layers_of_pages_are_passed_by(session: str, monkeypatch: pytest.MonkeyPatch):

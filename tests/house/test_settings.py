@@ -66,6 +66,10 @@ def test_without_any_variable_all_that_is_written_lies_in_the_data_folder(tmp_pa
         ),
         ({"DEBUG": "yes"}, "DEBUG='yes' is unknown; use one of: 0, 1"),
         (
+            {"DISK_RESERVE": "2 GB"},
+            "DISK_RESERVE='2 GB' is no number; use digits only, as in DISK_RESERVE=100",
+        ),
+        (
             {"DATABASE_URL": "oracle:thin@somewhere:a-password"},
             "DATABASE_URL is none; expected postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH",
         ),

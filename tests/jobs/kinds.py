@@ -40,6 +40,27 @@ def count(progress: Progress, *, upto: int, pause: float = 0.0, held: str = "") 
     return {"counted": upto - begin}
 
 
+def begun(held: Path) -> Path:
+    """The file with a line for each time that the job held by this one was begun."""
+    return held.with_suffix(".begun")
+
+
+@job_kind("computes", title="Computing without a word to the database")
+def computes(progress: Progress, *, held: str, then: str = "") -> dict[str, str]:
+    """Say in a file that it began, wait until `held` is gone, `then` speak to the database."""
+    with begun(Path(held)).open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    while Path(held).exists():
+        time.sleep(0.02)
+    if then == "share":
+        progress.advance(0.9)
+    elif then == "checkpoint":
+        progress.advance(0.9, checkpoint={"next": 1})
+    elif then == "statement":
+        AuditEntry.objects.exists()
+    return {"computed": then}
+
+
 @job_kind("cancelled_on_the_way", title="Cancelled by somebody else after its first step")
 def cancelled_on_the_way(progress: Progress) -> dict[str, bool]:
     if not progress.checkpoint:
@@ -64,10 +85,25 @@ def loses_database(progress: Progress) -> None:
     raise OperationalError("server closed the connection unexpectedly")
 
 
+@job_kind("tells_too_much", title="Telling what no row can hold")
+def tells_too_much(progress: Progress) -> dict[str, Any]:
+    return {"seen": {1, 2}}
+
+
 @job_kind("takes_too_long", title="Taking too long")
 def takes_too_long(progress: Progress, *, share: float) -> None:
     progress.advance(share, phase="slow")
     raise TooLong
+
+
+@job_kind("swept_meanwhile", title="Queued again by a sweep while it runs")
+def swept_meanwhile(progress: Progress, *, share: float | None) -> dict[str, Any]:
+    """As after an outage in which it could give no sign of life; then it goes on to `share`, or ends."""
+    Job.objects.filter(pk=progress.job_id).update(state=Job.QUEUED, heartbeat_at=sql.now())
+    if share is not None:
+        progress.advance(share, phase="still here")
+        assert Job.objects.get(pk=progress.job_id).state == Job.RUNNING
+    return {"share": share}
 
 
 @job_kind("lost_and_found", title="Taken for lost while it runs")

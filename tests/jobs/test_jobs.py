@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from datetime import timedelta
 
 import pytest
@@ -166,6 +167,29 @@ def test_what_takes_too_long_is_begun_again_for_as_long_as_it_gets_anywhere():
         assert jobs.run(job.pk, limits=(kinds.TooLong,)) == Job.QUEUED
         assert Job.objects.get().attempts == attempt
     assert jobs.run(job.pk, limits=(kinds.TooLong,)) == Job.FAILED
+    assert re.fullmatch(
+        rf"begun {ATTEMPTS} times, and the last time its time limit stopped it after \d+ s; see in the "
+        rf"worker's log what takes so long, then go on from where it is: manage.py jobs --resume {job.pk}",
+        Job.objects.get().error,
+    )
+
+
+def test_a_job_whose_worker_was_killed_at_the_time_limit_says_so(settings):
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    died = sql.now() - timedelta(seconds=LOST + 1)
+    job = silent(attempts=ATTEMPTS, heartbeat_at=died)
+    for lived, how in ((7490, "the last time its time limit killed it after 7500 s"), (600, "each time its")):
+        began = died - timedelta(seconds=lived)
+        Job.objects.update(state=Job.RUNNING, started_at=began, heartbeat_at=died)
+        assert jobs.sweep() == jobs.Swept(failed=1)
+        job.refresh_from_db()
+        assert job.error.startswith(f"begun {ATTEMPTS} times, and {how}")
+
+
+def test_a_result_that_no_row_can_hold_fails_the_job():
+    job = jobs.enqueue(kind="tells_too_much")
+    assert jobs.run(job.pk) == Job.FAILED
+    assert Job.objects.get().error == "TypeError: Object of type set is not JSON serializable"
 
 
 def test_a_job_that_lost_its_database_waits_ever_longer_and_is_given_up(monkeypatch):
@@ -182,8 +206,8 @@ def test_a_job_that_lost_its_database_waits_ever_longer_and_is_given_up(monkeypa
     assert waits == sorted(waits) and waits[0] > 1 and waits[-1] <= 60
     assert jobs.run(job.pk) == Job.FAILED
     assert Job.objects.get().error == (
-        f"begun {ATTEMPTS} times, and each time its worker ended without finishing it; look into the "
-        f"worker's log, then go on from where it is: manage.py jobs --resume {job.pk}"
+        f"begun {ATTEMPTS} times, and the last time it lost its database; see in the worker's log why, "
+        f"then go on from where it is: manage.py jobs --resume {job.pk}"
     )
 
 
@@ -192,6 +216,15 @@ def test_a_worker_that_was_taken_for_dead_writes_nothing_any_more():
     assert jobs.run(job.pk) is None
     job.refresh_from_db()
     assert (job.state, job.phase, job.share) == (Job.RUNNING, "with another", 0.0)
+
+
+@pytest.mark.parametrize("share", [0.9, None])
+def test_a_worker_that_was_taken_for_dead_goes_on_where_no_other_has_begun(share: float | None):
+    job = jobs.enqueue(kind="swept_meanwhile", arguments={"share": share})
+    assert jobs.run(job.pk) == Job.DONE
+    job.refresh_from_db()
+    assert (job.state, job.result, job.attempts) == (Job.DONE, {"share": share}, 1)
+    assert jobs.run(job.pk) is None
 
 
 def silent(**values) -> Job:

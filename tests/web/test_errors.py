@@ -71,7 +71,7 @@ def test_a_bad_request_has_its_page():
     assert "makes no sense to the server" in answer.content.decode()
 
 
-@pytest.mark.parametrize("name", ["400", "403", "403_csrf", "404", "500"])
+@pytest.mark.parametrize("name", ["400", "403", "403_csrf", "404", "500", "503"])
 def test_an_error_page_needs_nothing_but_itself(name: str):
     assert "<h1>" in render_to_string(f"{name}.html")
 

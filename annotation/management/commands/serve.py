@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import logging
 import os
 import socket
 import subprocess
@@ -14,11 +15,14 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.servers.basehttp import get_internal_wsgi_application
-from django.db import OperationalError, ProgrammingError, connections
+from django.db import DatabaseError, InterfaceError, connections
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 
+from annotation import schema
 from annotation.accounts import first
+
+log = logging.getLogger(__name__)
 
 HOST, PORT = "127.0.0.1", 8000
 LAST_PORT = 65535
@@ -103,12 +107,19 @@ class Server(BaseApplication):
 
 
 def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
-    """Serve until interrupted, saying where once it is so; CommandError where the port cannot be had.
+    """Serve until interrupted, saying where once it is so; CommandError where the port cannot be had, or
+    the database is newer than the code.
 
     A process answers one call of the API at a time (docs/queue.md): one a core suits SQLite, which
     has one writer at a time, three for two cores PostgreSQL. Without REDIS_URL one more does the jobs.
     """
     address = _address(host, port)
+    try:
+        schema.refuse_newer()
+    except schema.NewerSchema as error:
+        raise CommandError(str(error)) from error
+    except (DatabaseError, InterfaceError) as error:
+        log.warning("served without it for now, as the database cannot be used: %s", str(error).strip())
     token = _first_token()
     # A connection must not be shared with the processes that are forked below.
     connections.close_all()
@@ -134,7 +145,7 @@ def _first_token() -> str:
     """What the link to the first account ends with, "" where there is one, or no table for it yet."""
     try:
         return first.token()
-    except (OperationalError, ProgrammingError):
+    except (DatabaseError, InterfaceError):
         return ""
 
 

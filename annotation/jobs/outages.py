@@ -1,0 +1,67 @@
+"""The database goes away for a while: how that is told, and how a job gets through it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.db import InterfaceError, OperationalError, connection
+
+log = logging.getLogger(__name__)
+
+#: What the driver raises where the database went away, or was too busy.
+DATABASE_LOST = (OperationalError, InterfaceError)
+#: Seconds before the first tries of what must be written; the last holds from then on.
+WAITS = (0.0, 1.0, 2.0, 4.0, 5.0)
+#: Seconds after which a write is given up.
+PATIENCE = 300.0
+#: Longest wait, in seconds, before a job that lost its database, or cannot reach it, is run again.
+LONGEST_WAIT = 60.0
+#: Seconds between two looks whether we are told to stop.
+LOOK = 0.2
+ERROR_LENGTH = 500
+
+T = TypeVar("T")
+
+
+def never() -> bool:
+    return False
+
+
+def mend_connection() -> None:
+    """Drop this thread's connection where it is of no use any more; the next statement opens another."""
+    if not connection.in_atomic_block:
+        connection.close_if_unusable_or_obsolete()
+
+
+def insist(write: Callable[[], T], *, what: str, stopping: Callable[[], bool] = never) -> T:
+    """Do `write`, a transaction that may come twice, and try again while the database is away.
+
+    At first at once, since mostly the connection alone is dead. Raises DATABASE_LOST after PATIENCE
+    seconds, where `stopping` says so, and inside another transaction, which is lost as a whole.
+    """
+    began, tries = time.monotonic(), 0
+    while True:
+        try:
+            return write()
+        except DATABASE_LOST as error:
+            if connection.in_atomic_block or stopping() or time.monotonic() - began > PATIENCE:
+                raise
+            if tries == 1:  # a dead connection alone is mended without a word
+                log.warning("%s waits for the database: %s", what, one_line(error))
+            mend_connection()
+            _pause(WAITS[min(tries, len(WAITS) - 1)], stopping)
+            tries += 1
+
+
+def _pause(seconds: float, stopping: Callable[[], bool]) -> None:
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0 and not stopping():
+        time.sleep(min(LOOK, left))
+
+
+def one_line(said: object) -> str:
+    """The first line of what was said, no longer than a row should hold."""
+    return (str(said).strip().splitlines() or ["no message"])[0][:ERROR_LENGTH]

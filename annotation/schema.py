@@ -1,0 +1,36 @@
+"""Whether the database's tables are those that the code expects."""
+
+from __future__ import annotations
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.migrations.loader import MigrationLoader
+
+#: Unknown migrations that are named; more are counted.
+NAMED = 3
+
+
+class NewerSchema(ValueError):
+    """The database was migrated by a newer version of the code; one line with the remedy."""
+
+
+def refuse_newer(database: str = DEFAULT_DB_ALIAS) -> None:
+    """Raise NewerSchema where migrations were applied that the code does not have."""
+    fault = newer(MigrationLoader(connections[database]))
+    if fault:
+        raise NewerSchema(fault)
+
+
+def newer(loader: MigrationLoader) -> str:
+    """Which applied migrations the code does not have, and the remedy; "" where it has them all."""
+    known = set(loader.disk_migrations or ())
+    for squashed in loader.replacements.values():
+        known.update(squashed.replaces)
+    unknown = sorted(set(loader.applied_migrations or ()) - known)
+    if not unknown:
+        return ""
+    names = ", ".join(f"{app}.{name}" for app, name in unknown[:NAMED])
+    more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
+    return (
+        f"the database is newer than this version of the code, which does not know migration {names}{more}: "
+        "run the version that applied it, or restore a backup from before"
+    )

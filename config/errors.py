@@ -1,0 +1,78 @@
+"""What a request gets that could not be answered: 503 while the database is away, else 500."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import sys
+from http import HTTPStatus
+
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+from django.views.defaults import server_error
+
+from annotation.api.problems import Problem
+from annotation.jobs import DATABASE_LOST
+
+log = logging.getLogger(__name__)
+
+#: Where the API's addresses begin.
+API = "/api/"
+#: Seconds after which to try again: a database that is started anew takes no longer.
+RETRY_AFTER = 5
+
+
+def not_answered(request: HttpRequest) -> HttpResponse:
+    """Tell of the exception that is being handled: to programs as problem details, to people as a page."""
+    error = sys.exc_info()[1]
+    lost = database_lost(error)
+    if lost is None:
+        return _fault().response() if _is_call(request) else server_error(request)
+    log.warning("%s %s 503: the database cannot be used: %s", request.method, request.path, str(lost).strip())
+    response = _away().response() if _is_call(request) else _away_page(request)
+    # So Django knows that it is logged. Its own line has a traceback, which would tell nobody anything.
+    response._has_been_logged = True  # type: ignore[attr-defined]
+    return response
+
+
+def database_lost(error: BaseException | None) -> BaseException | None:
+    """What the driver raised, if that is behind `error` and says that the database is away or too busy."""
+    while error is not None:
+        # SQLite raises the same where a statement is wrong, or its table missing.
+        code = getattr(error.__cause__, "sqlite_errorcode", None)
+        if isinstance(error, DATABASE_LOST) and code != sqlite3.SQLITE_ERROR:
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _is_call(request: HttpRequest) -> bool:
+    return request.path_info.startswith(API)
+
+
+def _away() -> Problem:
+    return Problem(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "database_away",
+        _("The database is away for the moment. Send this again: nothing that was stored is lost."),
+        headers={"Retry-After": str(RETRY_AFTER), "Cache-Control": "no-store"},
+    )
+
+
+def _fault() -> Problem:
+    return Problem(
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "fault",
+        _("The server broke on this. If it does so again, tell an admin of this server."),
+    )
+
+
+def _away_page(request: HttpRequest) -> HttpResponse:
+    """Without the request's own context, which would ask the database who is there."""
+    again = request.get_full_path() if request.method in ("GET", "HEAD") else ""
+    return HttpResponse(
+        render_to_string("503.html", {"again": again}),
+        status=HTTPStatus.SERVICE_UNAVAILABLE,
+        headers={"Retry-After": str(RETRY_AFTER), "Cache-Control": "no-store"},
+    )
