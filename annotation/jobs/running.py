@@ -75,6 +75,8 @@ def run(
         try:
             try:
                 return written(closing)
+            except limits:  # as the end was being written, which is soon done
+                return written(closing)
             except (TypeError, ValueError, DataError) as error:  # a result that no row can hold
                 return written(_failed(job, progress, error))
         except DATABASE_LOST as error:

@@ -191,6 +191,17 @@ def test_what_a_lost_broker_forgot_is_sent_again_by_the_sweep(broker: redis.Redi
     assert counted() == [0, 1, 2]
 
 
+@pytest.mark.slow
+def test_a_job_that_gets_nowhere_in_celerys_time_limit_says_so(
+    broker: redis.Redis, tmp_path: Path, held: Path
+):
+    job = jobs.enqueue(kind="computes", arguments={"held": str(held)})
+    command = [part.replace("celery_app", "celery_in_haste") for part in workers.CELERY]
+    with workers.started([*command, "--hostname", "haste@here"], tmp_path, REDIS_URL=broker_url(broker)):
+        says = wait_for(job, Job.FAILED).error
+    assert says.startswith("begun 5 times, and the last time its time limit stopped it after 1 s; see in the")
+
+
 def broker_url(broker: redis.Redis) -> str:
     told = broker.connection_pool.connection_kwargs
     return f"redis://{told['host']}:{told['port']}/{told['db']}"

@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 
 from annotation import jobs, sql
+from annotation.jobs import running
 from annotation.jobs.rows import ATTEMPTS, LOST
 from annotation.models import AuditEntry, Job
 from annotation.registry import UnknownName
@@ -184,6 +185,20 @@ def test_a_job_whose_worker_was_killed_at_the_time_limit_says_so(settings):
         assert jobs.sweep() == jobs.Swept(failed=1)
         job.refresh_from_db()
         assert job.error.startswith(f"begun {ATTEMPTS} times, and {how}")
+
+
+def test_a_time_limit_that_strikes_while_the_end_is_written_costs_no_result(monkeypatch):
+    written, strikes = running._end, [kinds.TooLong]
+
+    def end(*arguments, **named):
+        if strikes:
+            raise strikes.pop()
+        return written(*arguments, **named)
+
+    monkeypatch.setattr(running, "_end", end)
+    job = jobs.enqueue(kind="count", arguments={"upto": 3})
+    assert jobs.run(job.pk, limits=(kinds.TooLong,)) == Job.DONE
+    assert steps() == [0, 1, 2]
 
 
 def test_a_result_that_no_row_can_hold_fails_the_job():
