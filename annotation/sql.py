@@ -43,6 +43,7 @@ def writing() -> Iterator[None]:
         with transaction.atomic():
             yield
         return
+    _check_after_silence()
     with _turn(), transaction.atomic():
         yield
 
@@ -65,7 +66,7 @@ def _turn() -> Iterator[None]:
 
 #: Seconds for which a connection that answered is taken to be alive.
 ALIVE = 5.0
-#: When this thread's connection was spoken to last.
+#: When this thread last began a request or wrote.
 _spoken = threading.local()
 
 
@@ -78,6 +79,18 @@ def spare_the_check() -> None:
     now = monotonic()
     if connection.connection is not None and now - getattr(_spoken, "at", -ALIVE) < ALIVE:
         connection.health_check_done = True  # type: ignore[attr-defined]
+    _spoken.at = now
+
+
+def _check_after_silence() -> None:
+    """Outside a transaction: have a connection looked at that was not in use just now.
+
+    Django does so once a request; a job may compute for minutes between two writes, and the database may
+    have been started anew meanwhile.
+    """
+    now = monotonic()
+    if connection.connection is not None and now - getattr(_spoken, "at", -ALIVE) >= ALIVE:
+        connection.health_check_done = False  # type: ignore[attr-defined]
     _spoken.at = now
 
 

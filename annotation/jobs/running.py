@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS, DataError, Error, connections, transaction
+from django.db import DataError, Error, connections, transaction
 from django.db.models import F, Q
 
 from annotation import sql
@@ -151,13 +151,9 @@ def _claim(job_id: int, at: datetime, claimed: datetime | None) -> Job | None:
 def _beating(progress: Progress) -> Iterator[None]:
     """Give a sign of life every BEAT seconds, however long the work takes between two steps."""
     ended = threading.Event()
-    of_work = connections[DEFAULT_DB_ALIAS]
 
     def beat() -> None:
         while not ended.wait(BEAT):
-            if not of_work.in_atomic_block:
-                # The work may not have spoken to the database for long: it asks first whether that is there.
-                of_work.health_check_done = False  # type: ignore[attr-defined]
             try:
                 with sql.writing():
                     progress.row().filter(state=Job.RUNNING).update(heartbeat_at=sql.now())

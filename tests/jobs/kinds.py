@@ -56,6 +56,9 @@ def computes(progress: Progress, *, held: str, then: str = "") -> dict[str, str]
         progress.advance(0.9)
     elif then == "checkpoint":
         progress.advance(0.9, checkpoint={"next": 1})
+    elif then == "write":
+        with sql.writing():
+            AuditEntry.objects.create(act=STEP, about={})
     elif then == "statement":
         AuditEntry.objects.exists()
     return {"computed": then}

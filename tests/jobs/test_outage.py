@@ -18,7 +18,7 @@ import pytest
 from django.db import connection, connections
 from django.test import Client
 
-from annotation import embedded, jobs
+from annotation import embedded, jobs, sql
 from annotation.jobs import outages
 from annotation.jobs.rows import LOST
 from annotation.models import Job
@@ -180,25 +180,52 @@ def test_a_worker_told_to_stop_in_an_outage_leaves_its_row_to_the_retry(
         assert database.seconds_back() < LOST, "the sweep would have come later"
 
 
-def test_the_embedded_worker_takes_over_what_it_could_not_end(
-    database: Database, held: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-):
-    monkeypatch.setattr(outages, "PATIENCE", 0.0)
+@pytest.fixture
+def worker_here(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An embedded worker that is a thread of ours, and looks sooner than others."""
     monkeypatch.setattr(embedded, "AGAIN", 0.2)
+    monkeypatch.setattr(sql, "ALIVE", 0.0)
     stop = threading.Event()
     worker = threading.Thread(target=embedded._do_jobs, args=[stop])
     worker.start()
-    try:
-        job = computing(held, then="statement")
-        database.stop()
-        held.unlink()
-        wait_until(lambda: "jobs wait, as the database cannot be used" in caplog.text, "it to give up")
-        again(database)
-        assert wait_for(job, Job.DONE).attempts == 2
-        assert database.seconds_back() < LOST, "the sweep would have come later"
-    finally:
-        stop.set()
-        worker.join()
+    yield
+    stop.set()
+    worker.join()
+
+
+def test_the_embedded_worker_takes_over_what_it_could_not_end(
+    database: Database,
+    worker_here: None,
+    held: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
+    monkeypatch.setattr(outages, "PATIENCE", 0.0)
+    job = computing(held, then="statement")
+    database.stop()
+    held.unlink()
+    wait_until(lambda: "jobs wait, as the database cannot be used" in caplog.text, "it to give up")
+    again(database)
+    assert wait_for(job, Job.DONE).attempts == 2
+    assert database.seconds_back() < LOST, "the sweep would have come later"
+
+
+def test_work_writes_by_a_new_connection_and_keeps_its_checkpoint(
+    database: Database, worker_here: None, held: Path, caplog: pytest.LogCaptureFixture
+):
+    job = computing(held, then="write")
+    database.stop()
+    again(database)
+    held.unlink()
+    assert wait_for(job, Job.DONE).attempts == 1
+
+    job = computing(held, then="checkpoint")
+    database.stop()
+    held.unlink()
+    wait_until(lambda: f"job {job.pk} waits for the database" in caplog.text, "it to wait")
+    again(database)
+    done = wait_for(job, Job.DONE)
+    assert (done.attempts, done.checkpoint) == (1, {"next": 1})
 
 
 def test_pages_and_calls_are_answered_again_when_it_is_back(database: Database, tmp_path: Path):
