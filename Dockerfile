@@ -1,5 +1,5 @@
 # One image for web, worker and periodic jobs; docker-compose.yml says which is which.
-FROM python:3.11-slim-bookworm
+FROM python:3.11-slim-trixie
 
 ENV PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
@@ -7,9 +7,10 @@ ENV PYTHONUNBUFFERED=1 \
     DATA_DIR=/data \
     STATIC_ROOT=/app/collected
 
-# WordNet's noun files: the fallback for a mention's category.
+# WordNet's noun files: the fallback for a mention's category. PostgreSQL's programs, for `backup` and `restore`:
+# of the version in docker-compose.yml, which is that of this Debian.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends wordnet-base \
+    && apt-get install -y --no-install-recommends wordnet-base postgresql-client-17 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --no-create-home phrasebox \
     && install -d -o phrasebox /data

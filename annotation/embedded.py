@@ -58,14 +58,14 @@ def _work_alone(stop: threading.Event) -> None:
     waiting = False
     while not stop.is_set():
         try:
-            with exclusive_folder("embedded", busy="another process works"):
+            with exclusive_folder("embedded", busy="another process of this DATA_DIR does the jobs"):
                 clock = threading.Thread(target=_keep_time, args=[stop], name="periodic work", daemon=True)
                 clock.start()
                 _do_jobs(stop)
                 clock.join()
-        except Busy:
+        except Busy as busy:
             if not waiting:
-                log.info("another process of this DATA_DIR does the jobs; waiting for its end")
+                log.info("jobs wait: %s", busy)
             waiting = True
             stop.wait(AGAIN)
 

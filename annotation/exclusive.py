@@ -2,6 +2,9 @@
 
 The lock is the kernel's and ends with its holder, so whoever gets it knows that anything left
 by an earlier holder belongs to nobody.
+
+DATA_DIR itself has a lock too: whoever works with it shares that (`at_work`), and a restore, which
+replaces what lies there, has it alone (`nobody_at_work`).
 """
 
 from __future__ import annotations
@@ -15,9 +18,43 @@ from pathlib import Path
 
 from django.conf import settings
 
+#: The folder of a restore under way, in DATA_DIR; and in it what stood before. While this is there, DATA_DIR
+#: is neither what it was nor what it shall be.
+RESTORING, BEFORE = "restoring", "before"
+
 
 class Busy(ValueError):
     """Somebody else is at the same work."""
+
+
+@contextlib.contextmanager
+def at_work() -> Iterator[None]:
+    """While open, nothing is restored under us; any number of processes may be at work.
+
+    Raises Busy while a backup is being restored, and where a restore was cut short.
+    """
+    handle = _locked_data_dir(
+        fcntl.LOCK_SH, f"a backup is being restored into {settings.DATA_DIR}; wait for its end"
+    )
+    try:
+        if (Path(settings.DATA_DIR) / RESTORING / BEFORE).exists():
+            raise Busy(
+                f"a restore into {settings.DATA_DIR} was cut short; run it again: "
+                "manage.py restore FILE --replace"
+            )
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def nobody_at_work(*, busy: str) -> Iterator[None]:
+    """While open, no other process is at work; raises Busy with the text `busy` where one is."""
+    handle = _locked_data_dir(fcntl.LOCK_EX, busy)
+    try:
+        yield
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager
@@ -25,19 +62,33 @@ def exclusive_folder(name: str, *, busy: str) -> Iterator[Path]:
     """A folder `name` in `work` of DATA_DIR, empty and ours alone until the block ends; then it is removed.
 
     Raises Busy with the text `busy` where another process, or another block of this one, holds
-    it. Processes exclude each other where they share DATA_DIR.
+    it. Processes exclude each other where they share DATA_DIR. The block counts as `at_work`.
     """
     folder = Path(settings.DATA_DIR) / "work" / name
-    handle = _locked(folder, busy)
+    with at_work():
+        handle = _locked(folder, busy)
+        try:
+            for entry in folder.iterdir():
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(handle)
+            with contextlib.suppress(OSError):
+                folder.parent.rmdir()
+
+
+def _locked_data_dir(how: int, busy: str) -> int:
+    """A handle on DATA_DIR that holds its lock: shared, or alone."""
+    folder = Path(settings.DATA_DIR)
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        for entry in folder.iterdir():
-            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        fcntl.flock(handle, how | fcntl.LOCK_NB)
+    except BlockingIOError:
         os.close(handle)
-        with contextlib.suppress(OSError):
-            folder.parent.rmdir()
+        raise Busy(busy) from None
+    return handle
 
 
 def _locked(folder: Path, busy: str) -> int:

@@ -208,6 +208,24 @@ def erasures() -> Iterator[tuple[str, bool]]:
                 yield words[0], _TEXTS in words[1:]
 
 
+def merge_erasures(listed: str) -> None:
+    """Add to the list of erasures what the text of another one names, at once or not at all."""
+    path = erasures_file()
+    own = path.read_text(encoding="utf-8") if path.exists() else ""
+    lines = {line for text in (own, listed) for line in text.splitlines() if line.strip()}
+    if not lines:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}")
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        # By time, their second word.
+        file.writelines(f"{line}\n" for line in sorted(lines, key=lambda line: (line.split()[1:2], line)))
+        file.flush()
+        os.fsync(handle)
+    os.replace(partial, path)
+
+
 def erasures_file() -> Path:
     return Path(settings.DATA_DIR) / ERASURES
 

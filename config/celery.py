@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from celery import Celery
 from celery.signals import celeryd_init
 from django.conf import settings
+
+from annotation.exclusive import Busy, at_work
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -22,3 +25,16 @@ def refuse_without_broker(**kwargs: Any) -> None:
     """Without a broker Celery would try one on this machine for ever, and say nothing to the point."""
     if not settings.REDIS_URL:
         sys.exit("REDIS_URL is unset: a worker needs the Redis that the web processes send to")
+
+
+#: What a worker holds until it ends.
+_held = contextlib.ExitStack()
+
+
+@celeryd_init.connect
+def refuse_while_restoring(**kwargs: Any) -> None:
+    """No worker beside a restore, and no restore beside a worker."""
+    try:
+        _held.enter_context(at_work())
+    except Busy as error:
+        sys.exit(str(error))

@@ -14,6 +14,7 @@ class EvaluationConfig(AppConfig):
 
     def ready(self) -> None:
         from annotation import periodic  # its rows are there only now
+        from annotation.backups import contents
         from annotation.web import access, parts
         from evaluation.services import unattended
 
@@ -22,4 +23,5 @@ class EvaluationConfig(AppConfig):
             parts.Part("evaluation", _("Evaluation"), "evaluation:systems", access.RUNNING, corpora=True),
             after="campaign",
         )
+        contents.add("reports", "sources", "systems")
         periodic.add(periodic.Periodic("ask_next_waves", 60, unattended.ask_next_waves))

@@ -23,6 +23,7 @@ LANES = (SQLITE, POSTGRESQL, SECOND)
 
 #: Folders and files whose tests of the database run on both.
 BOTH = (
+    "tests/backups/",
     "tests/campaigns/",
     "tests/evaluation/database/test_batch_jobs.py",
     "tests/evaluation/database/test_freezing.py",

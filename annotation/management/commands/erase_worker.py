@@ -48,5 +48,5 @@ class Command(ReportCommand):
                 )
         if not lines:
             lines.append("nobody on the list of erasures is back")
-        lines.append(f"list of erasures: {report['list']}; keep it when a backup is restored")
+        lines.append(f"list of erasures: {report['list']}; `restore` keeps it, and erases again")
         return "\n".join(lines)

@@ -21,6 +21,7 @@ from gunicorn.arbiter import Arbiter
 
 from annotation import schema
 from annotation.accounts import first
+from annotation.exclusive import Busy, at_work
 
 log = logging.getLogger(__name__)
 
@@ -107,8 +108,10 @@ class Server(BaseApplication):
 
 
 def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
-    """Serve until interrupted, saying where once it is so; CommandError where the port cannot be had, or
-    the database is newer than the code.
+    """Serve until interrupted, saying where once it is so.
+
+    CommandError where the port cannot be had, where the database is newer than the code, and while a backup is
+    being restored.
 
     A process answers one call of the API at a time (docs/queue.md): one a core suits SQLite, which
     has one writer at a time, three for two cores PostgreSQL. Without REDIS_URL one more does the jobs.
@@ -123,7 +126,7 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
     token = _first_token()
     # A connection must not be shared with the processes that are forked below.
     connections.close_all()
-    Server(
+    server = Server(
         {
             "bind": address,
             "workers": workers,
@@ -138,7 +141,13 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
             # Gunicorn would put a socket for remote control into the home folder.
             "control_socket_disable": True,
         }
-    ).run()
+    )
+    try:
+        # Forked processes share the lock, so that it outlives a master that was killed.
+        with at_work():
+            server.run()
+    except Busy as error:
+        raise CommandError(str(error)) from error
 
 
 def _first_token() -> str:

@@ -1,0 +1,257 @@
+"""The file of a backup: a tar that is written and read as a stream.
+
+Its first member tells about it, its last one the size and SHA-256 of every other, a line each. So a file
+that was cut short has no last member, and no more than one file is in memory, a piece at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
+from itertools import zip_longest
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from annotation.backups import BackupRefused, contents
+
+#: What the first member says it is, and in which version of this layout.
+FORMAT, VERSION = "phrasebox backup", 1
+ABOUT, SUMS = "about.json", "checksums.jsonl"
+PARTIAL = ".partial"
+_PIECE = 1 << 20
+#: The first member has some kilobytes: nothing else is read whole.
+_LARGEST_ABOUT = 1 << 20
+#: What reading a damaged tar comes to.
+_DAMAGED = (tarfile.TarError, EOFError, ValueError, OverflowError, IndexError, UnicodeError)
+
+
+class Writer:
+    """Adds members to a backup that is being written."""
+
+    def __init__(self, tar: tarfile.TarFile, sums: IO[bytes]) -> None:
+        self._tar = tar
+        self._sums = sums
+        self.files = 0
+
+    def add(self, name: str, path: Path) -> None:
+        """The file at `path` as the member `name`; nothing where it was removed meanwhile."""
+        try:
+            source = path.open("rb")
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise BackupRefused(f"{path}: {error.strerror}; a backup must be let read it") from error
+        with source:
+            told = os.fstat(source.fileno())
+            self.put(name, source, told.st_size, mode=told.st_mode & 0o777, mtime=int(told.st_mtime))
+
+    def put(self, name: str, source: IO[bytes], size: int, *, mode: int = 0o600, mtime: int = 0) -> None:
+        """`size` bytes of `source` as the member `name`."""
+        entry = tarfile.TarInfo(name)
+        entry.size, entry.mode, entry.mtime = size, mode, mtime
+        hashed = _Hashed(name, source)
+        self._tar.addfile(entry, hashed)  # type: ignore[arg-type]
+        # It remembers every entry otherwise.
+        self._tar.members.clear()  # type: ignore[attr-defined]
+        self._sums.write(_line(name, size, hashed.digest()))
+        self.files += 1
+
+
+@contextlib.contextmanager
+def written(target: Path, about: dict[str, Any]) -> Iterator[Writer]:
+    """Write the backup `target`: nobody but its owner may read it, and it is there once it is complete."""
+    target = target.absolute()
+    if os.path.lexists(target):
+        raise BackupRefused(f"{target} stands already; choose another name")
+    partial = target.with_name(f".{target.name}{PARTIAL}")
+    try:
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        raise BackupRefused(
+            f"{partial} is being written by another backup, or was left by one that was killed; "
+            "delete it in that case"
+        ) from None
+    except OSError as error:
+        raise BackupRefused(f"{target} cannot be written: {error.strerror}") from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            # Whatever this process' umask took away, and no more.
+            os.fchmod(handle, 0o600)
+            with (
+                tarfile.open(fileobj=file, mode="w:", format=tarfile.PAX_FORMAT) as tar,
+                tempfile.TemporaryFile(dir=target.parent) as sums,
+            ):
+                writer = Writer(tar, sums)
+                first = json.dumps({"format": FORMAT, "version": VERSION, **about}, indent=1).encode()
+                writer.put(ABOUT, io.BytesIO(first), len(first))
+                yield writer
+                size = sums.tell()
+                sums.seek(0)
+                writer.put(SUMS, sums, size)
+            file.flush()
+            os.fsync(handle)
+        os.rename(partial, target)
+        _sync(target.parent)
+    except OSError as error:
+        raise BackupRefused(
+            f"{target} cannot be written: {error.strerror or error}; nothing is left of it"
+        ) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+class Reader:
+    """A backup that is being read: what it tells about itself, then all of it, checked."""
+
+    def __init__(self, tar: tarfile.TarFile, about: dict[str, Any], first: bytes) -> None:
+        self.about = about
+        self._tar = tar
+        self._first = first
+
+    def unpack(self, into: Path, *, expected: Callable[[str], bool]) -> int:
+        """Write all members below the empty folder `into`, and compare them with the checksums; how many.
+
+        `expected` says which names may be there. Raises BackupRefused, and then `into` is good for nothing.
+        """
+        with tempfile.TemporaryFile(dir=into) as found:
+            found.write(_line(ABOUT, len(self._first), hashlib.sha256(self._first).hexdigest()))
+            files = 0
+            while entry := self._tar.next():
+                self._tar.members.clear()  # type: ignore[attr-defined]
+                if not _is_plain(entry):
+                    raise BackupRefused(f"{entry.name!r} is no plain file; a backup holds nothing else")
+                if entry.name == SUMS:
+                    found.seek(0)
+                    self._compare(entry, found)
+                    return files
+                if not _is_inside(entry.name) or not expected(entry.name):
+                    raise BackupRefused(f"{entry.name!r} belongs in no backup of this version")
+                found.write(_line(entry.name, entry.size, self._write(entry, into / entry.name)))
+                files += 1
+        raise BackupRefused("its list of checksums is missing: it was cut short, or is damaged")
+
+    def _write(self, entry: tarfile.TarInfo, target: Path) -> str:
+        """Write a member to `target`; its SHA-256."""
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source = _of(self._tar, entry)
+        try:
+            # 0600 until it is whole, whoever may read it afterwards.
+            handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            raise BackupRefused(f"{entry.name!r} stands in it twice") from None
+        digest = hashlib.sha256()
+        with os.fdopen(handle, "wb") as file:
+            while piece := source.read(_PIECE):
+                digest.update(piece)
+                file.write(piece)
+            os.fchmod(handle, entry.mode & 0o777)
+        os.utime(target, (entry.mtime, entry.mtime))
+        return digest.hexdigest()
+
+    def _compare(self, entry: tarfile.TarInfo, found: IO[bytes]) -> None:
+        """The lines of checksums as they were written, and as they were found now."""
+        for expected, line in zip_longest(_of(self._tar, entry), found, fillvalue=b""):
+            if expected != line:
+                name = json.loads(line)["name"] if line else "something"
+                raise BackupRefused(f"{name!r} is not as it was written: the file is damaged")
+        if self._tar.next() is not None:
+            raise BackupRefused("it goes on behind its list of checksums: it is damaged")
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[Reader]:
+    """Read the backup at `path`. Raises BackupRefused for what is none, or a damaged one, or a newer one."""
+    try:
+        with path.open("rb") as file, tarfile.open(fileobj=file, mode="r:") as tar:
+            yield _begun(tar)
+    except BackupRefused as error:
+        raise BackupRefused(f"{path}: {error}") from error
+    except _DAMAGED as error:
+        raise BackupRefused(f"{path}: it is no backup, or a damaged one ({error})") from error
+    except OSError as error:
+        raise BackupRefused(f"{path}: {error.strerror or error}") from error
+
+
+def _begun(tar: tarfile.TarFile) -> Reader:
+    entry = tar.next()
+    if entry is None or entry.name != ABOUT or not _is_plain(entry) or entry.size > _LARGEST_ABOUT:
+        raise BackupRefused("it is no backup; manage.py backup FILE makes one")
+    first = _of(tar, entry).read()
+    about = json.loads(first)
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise BackupRefused("it is no backup; manage.py backup FILE makes one")
+    if not isinstance(about.get("version"), int) or about["version"] > VERSION:
+        raise BackupRefused(
+            f"it was made by a newer version (layout {about.get('version')}); restore it with that"
+        )
+    return Reader(tar, about, first)
+
+
+def in_folders(name: str) -> bool:
+    """Whether a member's name is that of a file in a folder that is taken."""
+    parts = name.split("/")
+    return len(parts) > 1 and parts[0] in contents.TAKEN
+
+
+def _is_plain(entry: tarfile.TarInfo) -> bool:
+    """Whether a member is a file as `Writer` writes one: no link, no device, none with holes."""
+    return entry.type == tarfile.REGTYPE and entry.sparse is None
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a name leads below a folder, by no detour."""
+    return (
+        bool(name)
+        and "\x00" not in name
+        and str(PurePosixPath(name)) == name
+        and not name.startswith("/")
+        and not {".", ".."} & set(name.split("/"))
+    )
+
+
+def _of(tar: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
+    source = tar.extractfile(entry)
+    assert source is not None  # a plain file
+    return source
+
+
+def _line(name: str, size: int, sha256: str) -> bytes:
+    return json.dumps({"name": name, "size": size, "sha256": sha256}).encode() + b"\n"
+
+
+class _Hashed:
+    """A file that is read, and hashed on the way."""
+
+    def __init__(self, name: str, source: IO[bytes]) -> None:
+        self._name = name
+        self._source = source
+        self._digest = hashlib.sha256()
+
+    def read(self, size: int) -> bytes:
+        """Exactly `size` bytes."""
+        try:
+            piece = self._source.read(size)
+        except OSError as error:
+            raise BackupRefused(f"{self._name} cannot be read: {error.strerror}") from error
+        if len(piece) < size:
+            raise BackupRefused(f"{self._name} became shorter while it was copied; run the backup again")
+        self._digest.update(piece)
+        return piece
+
+    def digest(self) -> str:
+        return self._digest.hexdigest()
+
+
+def _sync(folder: Path) -> None:
+    """See that what was renamed in `folder` is on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,275 @@
+"""The database of a backup: a consistent copy while others write, and one put in the place of all there is.
+
+SQLite copies itself (VACUUM INTO: only what is stored, nothing of what was deleted), and takes a copy as one
+transaction. PostgreSQL has its own programs for both; what they write into the database is one transaction
+too. So the database is the old one or the new one, whenever the power fails.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import IO
+
+from django.apps import apps
+from django.db import connection, connections
+from django.db.backends.postgresql.client import DatabaseClient
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from annotation.backups import BackupRefused
+
+#: Made with the tables, so that a database that holds nothing else is empty.
+MADE_WITH_TABLES = {"django_content_type", "auth_permission", "django_migrations"}
+#: Seconds that a lock is waited for.
+PATIENCE = 20
+#: Where PostgreSQL's programs lie beside PATH: Debian's and Ubuntu's packages, Fedora's, Homebrew's.
+PLACES = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "opt/homebrew/opt/postgresql@*/bin")
+
+
+def applied() -> list[str]:
+    """The migrations that the database has, as `app.name`; none where it is not made yet."""
+    return sorted(".".join(key) for key in MigrationRecorder(connection).applied_migrations())
+
+
+def unknown(migrations: Iterable[str]) -> list[str]:
+    """Those of `migrations` that this version of the code has not."""
+    known = {".".join(key) for key in MigrationLoader(None).disk_migrations}
+    return sorted(set(migrations) - known)
+
+
+def tables() -> list[str]:
+    """The tables of the product that are there, whichever version of it made them."""
+    ours = tuple(f"{label}_" for label in ("django", *(config.label for config in apps.get_app_configs())))
+    return sorted(name for name in connection.introspection.table_names() if name.startswith(ours))
+
+
+def filled() -> list[str]:
+    """The tables that hold anything which did not come with them."""
+    found = []
+    with connection.cursor() as cursor:
+        for name in tables():
+            if name not in MADE_WITH_TABLES:
+                cursor.execute(f"SELECT 1 FROM {connection.ops.quote_name(name)} LIMIT 1")
+                if cursor.fetchone():
+                    found.append(name)
+    return found
+
+
+class Database(ABC):
+    """One of the two, as backups see it."""
+
+    #: What the database calls itself, and the member of a backup that holds it.
+    vendor: str
+    member: str
+
+    @abstractmethod
+    def copy(self, target: Path) -> None:
+        """Write all of it to `target`, as it is at one moment, while others may go on writing."""
+
+    @abstractmethod
+    def check(self, file: Path) -> None:
+        """Raise BackupRefused where `file` cannot be put in its place."""
+
+    @abstractmethod
+    def replace(self, file: Path) -> None:
+        """Put what `file` holds in the place of everything, in one transaction. Raises BackupRefused."""
+
+    def others(self) -> int:
+        """How many others are connected now, where the database can tell."""
+        return 0
+
+    @abstractmethod
+    def analyse(self) -> None:
+        """Let it plan for the rows that it has now."""
+
+
+def database() -> Database:
+    """The one in use."""
+    return Postgres() if connection.vendor == "postgresql" else Sqlite()
+
+
+class Sqlite(Database):
+    """SQLite, in the file that DATABASE_URL names."""
+
+    vendor, member = "sqlite", "database.sqlite3"
+
+    def __init__(self) -> None:
+        self._file = str(connection.settings_dict["NAME"])
+
+    def copy(self, target: Path) -> None:
+        _for_us_alone(target)
+        try:
+            with closing(sqlite3.connect(self._file, timeout=PATIENCE, isolation_level=None)) as source:
+                source.execute("VACUUM INTO ?", [str(target)])
+        except sqlite3.Error as error:
+            raise BackupRefused(f"the database {self._file} cannot be copied: {error}") from error
+
+    def check(self, file: Path) -> None:
+        try:
+            with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as found:
+                ((said,),) = found.execute("PRAGMA quick_check(1)").fetchall()
+        except sqlite3.Error as error:
+            said = str(error)
+        if said != "ok":
+            raise BackupRefused(f"its database is damaged: {said}")
+
+    def replace(self, file: Path) -> None:
+        connections.close_all()
+        try:
+            with (
+                closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as source,
+                closing(sqlite3.connect(self._file, timeout=PATIENCE, isolation_level=None)) as target,
+            ):
+                # `backup` would wait for ever for somebody who writes.
+                target.execute("BEGIN IMMEDIATE")
+                target.execute("ROLLBACK")
+                source.backup(target)
+        except sqlite3.Error as error:
+            raise BackupRefused(f"the database {self._file} cannot be replaced: {error}") from error
+
+    def analyse(self) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA optimize")
+
+
+class Postgres(Database):
+    """PostgreSQL, by its own programs. They get the password in their environment, never as an argument."""
+
+    vendor, member = "postgresql", "database.dump"
+
+    def copy(self, target: Path) -> None:
+        _for_us_alone(target)
+        schema = self._schema().replace('"', '""')
+        command = ["--format=custom", "--no-owner", "--no-privileges", f"--lock-wait-timeout={PATIENCE}s"]
+        command += [f'--table="{schema}"."{name}"' for name in tables()]
+        self._run("pg_dump", [*command, f"--file={target}"], connected=True)
+
+    def check(self, file: Path) -> None:
+        # All of it is read, and none of it done.
+        self._run("pg_restore", [f"--file={os.devnull}", str(file)])
+
+    def replace(self, file: Path) -> None:
+        head = [f"SET lock_timeout = '{PATIENCE}s';"]
+        if there := tables():
+            # Those of a newer version too: whoever goes back to an older one restores a backup.
+            head.append(f"DROP TABLE {', '.join(map(connection.ops.quote_name, there))} CASCADE;")
+        reading = [self._tool("pg_restore"), "--file=-", "--no-owner", "--no-privileges", str(file)]
+        writing, environment = self._connected(
+            [self._tool("psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--file=-"]
+        )
+        connections.close_all()
+        with (
+            tempfile.TemporaryFile(dir=file.parent) as said,
+            subprocess.Popen(
+                writing, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said, env=environment
+            ) as psql,
+        ):
+            try:
+                assert psql.stdin is not None
+                psql.stdin.write("\n".join(["BEGIN;", *head, ""]).encode())
+                psql.stdin.flush()
+                with subprocess.Popen(reading, stdout=psql.stdin, stderr=said, env=environment) as script:
+                    script.wait()
+                # Without this line, whatever came before it is undone.
+                psql.stdin.write(b"COMMIT;\n" if script.returncode == 0 else b"ROLLBACK;\n")
+                psql.stdin.close()
+            except BrokenPipeError:
+                pass  # it has said why
+            except BaseException:
+                psql.kill()
+                raise
+            if psql.wait() != 0 or script.returncode != 0:
+                raise BackupRefused(f"the database cannot be replaced: {_last(said)}")
+
+    def others(self) -> int:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+                "AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+            )
+            return int(cursor.fetchone()[0])
+
+    def analyse(self) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE " + ", ".join(map(connection.ops.quote_name, tables())))
+
+    def _run(self, name: str, arguments: list[str], *, connected: bool = False) -> None:
+        command = [self._tool(name), *arguments]
+        environment: dict[str, str] | None = None
+        if connected:
+            command, environment = self._connected(command)
+        with tempfile.TemporaryFile() as said:
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, env=environment
+            )
+            if done.returncode != 0:
+                raise BackupRefused(f"{name} failed: {_last(said)}")
+
+    def _connected(self, command: list[str]) -> tuple[list[str], dict[str, str]]:
+        """`command` with the arguments, and the environment, that lead it to the database."""
+        told = connection.settings_dict
+        (_psql, *arguments), secrets = DatabaseClient.settings_to_cmd_args_env(told, ["--no-password"])
+        environment = {**os.environ, "LC_ALL": "C", **(secrets or {})}
+        if options := told["OPTIONS"].get("options"):
+            environment["PGOPTIONS"] = str(options)
+        return [*command, *arguments], environment
+
+    def _schema(self) -> str:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT current_schema()")
+            return str(cursor.fetchone()[0])
+
+    def _tool(self, name: str) -> str:
+        connection.ensure_connection()
+        return tool(name, server=int(connection.pg_version) // 10_000)  # type: ignore[attr-defined]
+
+
+def tool(name: str, *, server: int) -> str:
+    """PostgreSQL's program `name` for a server of that version: of the same, else of the next newer one."""
+    found: dict[int, str] = {}
+    on_path = shutil.which(name)
+    for place in [
+        *([Path(on_path)] if on_path else []),
+        *(p for at in PLACES for p in Path("/").glob(f"{at}/{name}")),
+    ]:
+        found.setdefault(_version(place), str(place))
+    fit = [version for version in found if version >= server]
+    if not fit:
+        has = f"version {max(found)} is too old" if found else "there is none"
+        raise BackupRefused(
+            f"{name} of PostgreSQL {server} is needed, and {has}; install Debian's package "
+            f"postgresql-client-{server}, or the like"
+        )
+    return found[min(fit)]
+
+
+def _version(program: Path) -> int:
+    """The major version that a program says it has; 0 where it does not run."""
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=PATIENCE).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    number = re.search(r"(\d+)", said)
+    return int(number[1]) if number else 0
+
+
+def _for_us_alone(target: Path) -> None:
+    """Make `target`, empty, so that whoever fills it leaves it to us alone."""
+    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
+def _last(said: IO[bytes]) -> str:
+    """The first line that tells of an error, else the last one."""
+    said.seek(0)
+    lines = [line.strip() for line in said.read().decode(errors="replace").splitlines() if line.strip()]
+    told = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
+    return (told or lines[-1:] or ["it did not say why"])[0]

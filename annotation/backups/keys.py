@@ -1,0 +1,36 @@
+"""The secret key: whether a backup was made under the one in use, and what ends with another.
+
+A backup never holds the key. It holds a salt and what scrypt makes of both, from which nobody finds the key
+any faster than by trying.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+
+from django.conf import settings
+
+#: What is signed or keyed, by the salt in the code, and what becomes of it under another key.
+BROKEN: dict[str, str] = {
+    "django.contrib.sessions": "sessions: everybody signs in again",
+    "annotation.invitation": "invitation links: those that were sent let nobody in; send new ones (invite)",
+    "annotation.mturk": "the way from a HIT of Mechanical Turk to its tasks: workers look at the HIT again",
+    "annotation.picture": "addresses of pictures, good for an hour: open pages are loaded again",
+    "annotation.throttle": "limits to guessing: they count from nothing",
+    "django.contrib.auth.tokens": "letters for a forgotten password: ask for another",
+}
+
+
+def fingerprint(salt: str | None = None) -> dict[str, str]:
+    """The fingerprint of the key in use: hexadecimal `salt` and `digest`. A new salt unless one is given."""
+    salt = salt or secrets.token_hex(16)
+    key = str(settings.SECRET_KEY).encode()
+    digest = hashlib.scrypt(key, salt=bytes.fromhex(salt), n=2**14, r=8, p=1, dklen=32)
+    return {"salt": salt, "digest": digest.hex()}
+
+
+def in_use(found: dict[str, str]) -> bool:
+    """Whether a fingerprint is that of the key in use."""
+    return hmac.compare_digest(fingerprint(found["salt"])["digest"], found["digest"])

@@ -1,0 +1,96 @@
+"""Making a backup, while the server runs."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.conf import settings
+
+from annotation import workers
+from annotation.backups import BackupRefused, archive, contents, keys
+from annotation.backups.database import applied, database
+from annotation.exclusive import exclusive_folder
+from annotation.models import Image
+from annotation.pictures import picture_path
+
+#: The member that holds the list of erasures.
+ERASURES = workers.ERASURES
+
+Progress = Callable[[Iterable[tuple[str, Path]]], Iterable[tuple[str, Path]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A backup: its file, size in bytes, how many files of DATA_DIR are in it, and the database's newest
+    migrations. `missing` pictures are named by the database and are not there; `unknown` is what DATA_DIR
+    holds besides, and was not taken."""
+
+    backup: str
+    size: int
+    files: int
+    database: str
+    migrations: list[str]
+    missing: int
+    unknown: list[str]
+
+
+def backup(target: Path, *, progress: Progress = iter) -> Made:
+    """Write all that is kept into the new file `target`. Raises BackupRefused, Busy."""
+    target = target.absolute()
+    for name in contents.TAKEN:
+        if target.is_relative_to(Path(settings.DATA_DIR).absolute() / name):
+            raise BackupRefused(f"{target} would be part of itself; choose a place outside {name}")
+    migrations = applied()
+    if not migrations:
+        raise BackupRefused("there is nothing to back up: the database is not made (manage.py migrate)")
+    kind = database()
+    about = {
+        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "database": kind.vendor,
+        "migrations": migrations,
+        "secret_key": keys.fingerprint(),
+    }
+    with (
+        exclusive_folder(
+            "backup", busy="another backup of this DATA_DIR is under way; wait for its end"
+        ) as work,
+        archive.written(target, about) as writer,
+    ):
+        # The database first. What rows name was there before them, so that later files do no harm.
+        copy = work / kind.member
+        kind.copy(copy)
+        writer.add(kind.member, copy)
+        copy.unlink()
+        before = writer.files
+        for name, path in progress(contents.files()):
+            if contents.regular(path):
+                writer.add(name, path)
+        files = writer.files - before
+        # Last: whoever was erased meanwhile is in the database's copy, and is erased when it is restored.
+        listed = workers.erasures_file().read_bytes() if workers.erasures_file().exists() else b""
+        writer.put(ERASURES, io.BytesIO(listed), len(listed))
+    return Made(
+        backup=str(target),
+        size=target.stat().st_size,
+        files=files,
+        database=kind.vendor,
+        migrations=newest(migrations),
+        missing=missing_pictures(),
+        unknown=contents.unknown(),
+    )
+
+
+def newest(migrations: Iterable[str]) -> list[str]:
+    """The last migration of each app of ours, which tell a version of the product."""
+    last = {name.split(".")[0]: name for name in sorted(migrations)}
+    return [name for app, name in last.items() if app in ("annotation", "evaluation")]
+
+
+def missing_pictures() -> int:
+    """How many pictures are named by rows and not in the store."""
+    named = Image.objects.exclude(picture="").values_list("picture", flat=True).distinct()
+    return sum(not picture_path(name).is_file() for name in named.iterator())

@@ -1,0 +1,215 @@
+"""Restoring a backup: all of it is checked before anything changes, and what stood before waits aside.
+
+DATA_DIR/restoring holds `new` (what was unpacked) and `before` (what stood). The way of a restore:
+
+1. unpack into `new`, and compare with the checksums;
+2. make `before`, and put folder after folder of `new` in its place;
+3. put the database in its place, in one transaction;
+4. merge the lists of erasures, migrate, erase again; then `before` goes.
+
+What fails in 1 changes nothing, what fails in 2 or 3 is put back. Whoever is killed from 2 on leaves
+`before`, and nothing starts beside it (`exclusive.at_work`) until a restore has been run to its end.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.sessions.models import Session
+from django.core.management import call_command
+
+from annotation import workers
+from annotation.backups import BackupRefused, archive, contents, keys
+from annotation.backups import database as databases
+from annotation.backups.making import ERASURES, missing_pictures
+from annotation.exclusive import BEFORE, RESTORING, nobody_at_work
+
+NEW, DONE = "new", "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A restored backup: when it was made, how many files came back, migrations applied on top, who of the
+    lists of erasures was erased again, what a new secret key breaks (nothing under the same one), and
+    pictures that the database names and the backup lacks."""
+
+    backup: str
+    made_at: str
+    files: int
+    migrated: list[str]
+    erased: list[str]
+    broken: list[str]
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What a backup says about itself."""
+
+    made_at: str
+    vendor: str
+    migrations: list[str]
+    same_key: bool
+
+
+def restore(source: Path, *, replace: bool = False) -> Restored:
+    """Put the backup `source` in the place of what stands. Raises BackupRefused, Busy.
+
+    Unless told to `replace` it, only an empty database and empty folders are taken. Refused while anything
+    runs that shares DATA_DIR, or is connected to the database.
+    """
+    root = Path(settings.DATA_DIR).absolute()
+    with nobody_at_work(busy=f"something is at work in {root}; stop the server and its workers first"):
+        kind = databases.database()
+        _check_target(kind, root, replace)
+        place = root / RESTORING
+        again = (place / BEFORE).exists()
+        about, files = _unpack(source, kind, place, again)
+        with _in_place(place, again):
+            kind.replace(place / NEW / kind.member)
+        erased = _bring_up_to_date(place / NEW / ERASURES, about)
+        os.rename(place / BEFORE, place / DONE)
+        shutil.rmtree(place, ignore_errors=True)
+    return Restored(
+        backup=str(source),
+        made_at=about.made_at,
+        files=files,
+        migrated=sorted(set(databases.applied()) - set(about.migrations)),
+        erased=erased,
+        broken=[] if about.same_key else list(keys.BROKEN.values()),
+        missing=missing_pictures(),
+    )
+
+
+def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
+    """Raise BackupRefused where nothing can be put in place, or where that would cost what stands."""
+    for name in contents.TAKEN:
+        if (root / name).is_symlink():
+            raise BackupRefused(
+                f"{root / name} is a link, and what is put in its place would not be where it leads; remove "
+                "the link, restore, and move the folder afterwards"
+            )
+    if others := kind.others():
+        raise BackupRefused(
+            f"{others} others are connected to the database; stop the server and its workers on every "
+            "machine, and close every other client"
+        )
+    stands = [] if replace else [*databases.filled(), *contents.holds_files()]
+    if stands:
+        shown = ", ".join(stands[:3]) + (f" and {len(stands) - 3} more" if len(stands) > 3 else "")
+        raise BackupRefused(
+            f"there is something in {shown}; with --replace the backup takes the place of all that stands"
+        )
+
+
+def _unpack(source: Path, kind: databases.Database, place: Path, again: bool) -> tuple[_About, int]:
+    """Unpack a backup into `new` of `place`, and check all of it; what it says, and its number of files."""
+    new = place / NEW
+    for left in (new, place / DONE):
+        shutil.rmtree(left, ignore_errors=True)
+    new.mkdir(parents=True)
+    place.chmod(0o700)
+    try:
+        with archive.opened(source) as reader:
+            about = _about(reader.about)
+            _check_about(about, kind)
+            try:
+                members = reader.unpack(
+                    new, expected=lambda name: name in (kind.member, ERASURES) or archive.in_folders(name)
+                )
+            except OSError as error:
+                raise BackupRefused(f"cannot be unpacked into {place}: {error.strerror or error}") from error
+            for name in (kind.member, ERASURES):
+                if not (new / name).is_file():
+                    raise BackupRefused(f"it has no {name}")
+            kind.check(new / kind.member)
+    except BaseException:
+        shutil.rmtree(new if again else place, ignore_errors=True)
+        raise
+    return about, members - len((kind.member, ERASURES))
+
+
+def _about(told: dict[str, Any]) -> _About:
+    try:
+        migrations = [str(name) for name in told["migrations"]]
+        return _About(
+            str(told["made_at"]), str(told["database"]), migrations, keys.in_use(told["secret_key"])
+        )
+    except (KeyError, TypeError) as error:
+        raise BackupRefused(f"what it tells about itself is damaged ({error})") from error
+
+
+def _check_about(about: _About, kind: databases.Database) -> None:
+    if about.vendor != kind.vendor:
+        raise BackupRefused(
+            f"it holds a database of {about.vendor}, and the one in use is {kind.vendor}; set DATABASE_URL "
+            f"to one of {about.vendor}"
+        )
+    if unknown := databases.unknown(about.migrations):
+        raise BackupRefused(
+            f"it was made by a newer version of the product: this one has no migration {unknown[-1]}; "
+            "restore it with that version"
+        )
+
+
+@contextmanager
+def _in_place(place: Path, again: bool) -> Iterator[None]:
+    """While open, the folders of `new` are where they shall be; where the block fails they go back.
+
+    After a restore that was cut short (`again`) nobody knows which database stands, so nothing goes back.
+    """
+    root, new, before = place.parent, place / NEW, place / BEFORE
+    before.mkdir(exist_ok=True)
+    moved: list[tuple[Path, Path]] = []
+
+    def move(path: Path, to: Path) -> None:
+        os.rename(path, to)
+        moved.append((path, to))
+
+    try:
+        for name in sorted(contents.TAKEN):
+            if (before / name).exists():
+                # What stands there now came with the restore that was cut short.
+                shutil.rmtree(root / name, ignore_errors=True)
+            elif (root / name).exists():
+                move(root / name, before / name)
+            if (new / name).exists():
+                move(new / name, root / name)
+        # Once for all files, before anything relies on them.
+        os.sync()
+        yield
+    except BaseException as error:
+        if not again:
+            for path, to in reversed(moved):
+                os.rename(to, path)
+            shutil.rmtree(place, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise BackupRefused(
+                f"the folders of {root} cannot be exchanged: {error.strerror or error} ({error.filename})"
+            ) from error
+        raise
+
+
+def _bring_up_to_date(listed: Path, about: _About) -> list[str]:
+    """Bring the database that was put in place to this version; whoever was erased goes: their pseudonyms."""
+    try:
+        workers.merge_erasures(listed.read_text(encoding="utf-8"))
+        call_command("migrate", verbosity=0, interactive=False)
+        if not about.same_key:
+            # Nobody can read them any more: not their owners, nor whoever looks for those of somebody erased.
+            Session.objects.all().delete()
+        erased = workers.erase_again()
+        databases.database().analyse()
+    except Exception as error:
+        raise BackupRefused(
+            f"the backup is in place, but not finished: {' '.join(str(error).split())}. Until that is mended "
+            "and the restore run again with --replace, nothing starts: whoever was erased may be back"
+        ) from error
+    return [one.pseudonym for one in erased]

@@ -1,0 +1,53 @@
+"""Backups that `backup` would not write."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from annotation.backups import archive, keys
+from annotation.backups.archive import ABOUT, SUMS
+from annotation.backups.database import applied, database
+
+Member = tuple[str | tarfile.TarInfo, bytes]
+
+
+def told(**more: Any) -> dict[str, Any]:
+    """What a backup of the database in use tells about itself; and what is given, in its place."""
+    about = {"format": archive.FORMAT, "version": archive.VERSION, "made_at": "2026-11-22T13:00:00+00:00"}
+    return about | {
+        "database": database().vendor,
+        "migrations": applied(),
+        "secret_key": keys.fingerprint(),
+        **more,
+    }
+
+
+def forged(target: Path, about: Any, members: Sequence[Member] = ()) -> Path:
+    """A tar with these members, and checksums that are true of them."""
+    sums = []
+    with tarfile.open(target, "w") as tar:
+        for member, content in [(ABOUT, json.dumps(about).encode()), *members]:
+            entry = member if isinstance(member, tarfile.TarInfo) else tarfile.TarInfo(member)
+            if entry.isreg():
+                entry.size = len(content)
+                digest = hashlib.sha256(content).hexdigest()
+                sums.append(json.dumps({"name": entry.name, "size": entry.size, "sha256": digest}) + "\n")
+            tar.addfile(entry, io.BytesIO(content))
+        text = "".join(sums).encode()
+        last = tarfile.TarInfo(SUMS)
+        last.size = len(text)
+        tar.addfile(last, io.BytesIO(text))
+    return target
+
+
+def special(name: str, type: bytes, leads: str = "") -> tarfile.TarInfo:
+    """A member that is no file."""
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.linkname = type, leads
+    return entry

@@ -1,0 +1,435 @@
+"""Backup, wipe, restore, on the database of the tests."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.hashers import make_password
+from django.contrib.sessions.models import Session
+from django.core.management import CommandError, call_command
+from django.db import connection, connections
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+
+from annotation import workers
+from annotation.backups import BackupRefused, archive, contents, database, keys, making, restoring
+from annotation.exclusive import BEFORE, RESTORING, Busy, at_work, exclusive_folder
+from annotation.export import export_dataset
+from annotation.models import Account, AuditEntry, Corpus, Identity, Worker
+from tests import emptying, launcher
+from tests.backups.forging import forged, told
+from tests.factories import some_images
+from tests.house.product import PATIENCE, environment
+from tests.intake.conftest import a_picture
+from tests.jobs.workers import database_url
+from tests.queue.world import World
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """A campaign with answers, and pictures; a system, a report and a source lie beside them."""
+    shown = [
+        replace(record, picture=a_picture(tmp_path / "shown" / f"{record.id}.png", colour, (500, 375)))
+        for record, colour in zip(some_images(3), ("navy", "olive", "red"), strict=True)
+    ]
+    made = World(shown)
+    for number in range(2):
+        made.submit(number, made.held(number), then=False)
+    for name in (
+        "systems/s/weights.bin",
+        "reports/r/index.html",
+        "sources/recipes/own.toml",
+        "kept/x",
+        "what",
+    ):
+        write(name)
+    return made
+
+
+@pytest.fixture
+def backup(world: World, tmp_path: Path) -> Path:
+    making.backup(tmp_path / "b.tar")
+    return tmp_path / "b.tar"
+
+
+def write(name: str, content: str = "") -> Path:
+    path = root() / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content or name)
+    return path
+
+
+def root() -> Path:
+    from django.conf import settings
+
+    return Path(settings.DATA_DIR)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {f.relative_to(folder).as_posix(): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+
+
+def taken() -> dict[str, bytes]:
+    """The files of DATA_DIR that a backup is to hold."""
+    return {name: path.read_bytes() for name, path in contents.files()}
+
+
+def rows() -> dict[str, Any]:
+    """Every row of the product and of Django's own, but for what a restore adds to the record."""
+    models = [model for model in apps.get_models(include_auto_created=True) if model is not AuditEntry]
+    return {model._meta.label: sorted(map(repr, model._default_manager.values())) for model in models}
+
+
+def exports(folder: Path) -> dict[str, bytes]:
+    """What people take away: the dataset with its pictures, and every answer."""
+    shutil.rmtree(folder, ignore_errors=True)
+    export_dataset(corpus="quay", format="jsonl", out=folder / "dataset", layer="import", with_pictures=True)
+    call_command("export_answers", "quay", "--out", str(folder / "answers.jsonl"), stdout=StringIO())
+    return tree(folder)
+
+
+def wipe() -> None:
+    """A machine on which `migrate` was run, and nothing else."""
+    emptying.empty()
+    shutil.rmtree(root())
+
+
+def someone(name: str) -> tuple[Account, Worker]:
+    account = Account.objects.create(username=name, password=make_password("x"))
+    return account, workers.worker_of(account)
+
+
+def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_stays_so(
+    world: World, tmp_path: Path
+):
+    anna, ben, cleo = (someone(name) for name in ("anna", "ben", "cleo"))
+    Client().force_login(ben[0])
+    workers.erase(worker=anna[1])
+    before, files, said = exports(tmp_path / "out"), taken(), rows()
+    done = making.backup(tmp_path / "b.tar")
+    assert (done.files, done.missing, done.unknown) == (len(files), 0, ["what"])
+    assert done.migrations[0] in database.applied() and done.database == connection.vendor
+    # Erased after the backup was made: the list was kept, the rest is lost.
+    workers.erase(worker=ben[1])
+    kept = workers.erasures_file().read_bytes()
+    wipe()
+    write("erasures.txt").write_bytes(kept.splitlines(keepends=True)[1])
+
+    restored = restoring.restore(tmp_path / "b.tar")
+
+    assert (restored.erased, restored.files, restored.missing) == ([ben[1].pseudonym], len(files), 0)
+    assert (restored.broken, restored.migrated) == ([], [])
+    assert taken() == files and exports(tmp_path / "out") == before
+    assert list(Account.objects.values_list("username", flat=True)) == ["cleo"]
+    assert not Session.objects.exists() and not Identity.objects.filter(worker=ben[1]).exists()
+    assert workers.erasures_file().read_bytes() == kept
+    assert workers.erasures_file().stat().st_mode & 0o077 == 0
+    found = rows()
+    changed = {label for label in said if said[label] != found[label]}
+    assert changed == {"annotation.Account", "annotation.Identity", "annotation.Worker", "sessions.Session"}
+    assert not (root() / RESTORING).exists() and not (root() / "work").exists()
+    # New rows get new numbers.
+    assert someone("dora")[1].pk > cleo[1].pk
+    world.submit(0, world.held(0), then=False)
+
+
+def test_it_is_made_while_others_write_and_holds_one_moment(world: World, tmp_path: Path):
+    stop = threading.Event()
+
+    def write_on() -> None:
+        # Two rows in one transaction: a copy has both or neither.
+        while not stop.wait(0.001):
+            with workers.sql.writing():
+                worker = workers.new_worker()
+                Identity.objects.create(worker=worker, account=None)
+        connections.close_all()
+
+    writer = threading.Thread(target=write_on)
+    writer.start()
+    try:
+        making.backup(tmp_path / "b.tar")
+    finally:
+        stop.set()
+        writer.join(60)
+    restoring.restore(tmp_path / "b.tar", replace=True)
+    assert Worker.objects.filter(pseudonym__startswith="w-").count() == Identity.objects.count() > 0
+
+
+def test_what_stands_is_given_up_only_when_that_is_asked_for(backup: Path, tmp_path: Path):
+    files = taken()
+    wipe()
+    write("systems/other/weights.bin")
+    with pytest.raises(BackupRefused, match="there is something in systems; with --replace the backup takes"):
+        restoring.restore(backup)
+    Corpus.objects.create(name="other")
+    with pytest.raises(BackupRefused, match="something in annotation_corpus, systems; with --replace"):
+        restoring.restore(backup)
+    assert Corpus.objects.get().name == "other" and (root() / "systems/other/weights.bin").is_file()
+    with connection.cursor() as cursor:
+        # Of a version of the product that is newer than the backup.
+        cursor.execute(
+            "CREATE TABLE annotation_newer (id integer, of bigint REFERENCES annotation_corpus (id))"
+        )
+        cursor.execute("CREATE TABLE somebody_elses (id integer)")
+    try:
+        restoring.restore(backup, replace=True)
+        assert [corpus.name for corpus in Corpus.objects.all()] == ["quay"] and taken() == files
+        assert "annotation_newer" not in connection.introspection.table_names()
+        # A copy of SQLite's is the whole file; in PostgreSQL what is not ours is not touched.
+        others = connection.vendor == "postgresql"
+        assert ("somebody_elses" in connection.introspection.table_names()) == others
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE IF EXISTS annotation_newer")
+            cursor.execute("DROP TABLE IF EXISTS somebody_elses")
+
+
+def test_the_two_lists_of_erasures_become_one_in_the_order_of_time(world: World, tmp_path: Path):
+    anna, ben = someone("anna")[1], someone("ben")[1]
+    workers.erase(worker=anna)
+    making.backup(tmp_path / "older.tar")
+    write(
+        "erasures.txt",
+        f"w-other 2001-01-01T00:00:00+00:00\n{ben.pseudonym} 2999-01-01T00:00:00+00:00 texts\n",
+    )
+    done = restoring.restore(tmp_path / "older.tar", replace=True)
+    assert done.erased == [ben.pseudonym]
+    assert list(workers.erasures()) == [("w-other", False), (anna.pseudonym, False), (ben.pseudonym, True)]
+
+
+def test_a_new_secret_key_is_noticed_and_what_it_breaks_is_named(backup: Path, settings, tmp_path: Path):
+    anna, _ = someone("anna")
+    Client().force_login(anna)
+    making.backup(tmp_path / "with_session.tar")
+    assert settings.SECRET_KEY.encode() not in (tmp_path / "with_session.tar").read_bytes()
+    settings.SECRET_KEY = "another"
+    restored = restoring.restore(tmp_path / "with_session.tar", replace=True)
+    assert restored.broken == list(keys.BROKEN.values()) and not Session.objects.exists()
+    out = StringIO()
+    call_command("restore", str(backup), "--replace", stdout=out)
+    assert (
+        "SECRET_KEY is not the one that it was made under; this ends:\n- sessions: everybody"
+        in out.getvalue()
+    )
+
+
+def test_an_older_backup_is_migrated_on(world: World, tmp_path: Path, monkeypatch):
+    name = ("sessions", "0001_initial")
+    recorder = MigrationRecorder(connection)
+    recorder.record_unapplied(*name)
+    with connection.schema_editor() as editor:
+        editor.delete_model(Session)
+    try:
+        making.backup(tmp_path / "older.tar")
+    finally:
+        call_command("migrate", verbosity=0)
+    done = restoring.restore(tmp_path / "older.tar", replace=True)
+    assert done.migrated == [".".join(name)] and not Session.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("about", "why"),
+    [
+        ({"database": "oracle"}, "holds a database of oracle, and the one in use is"),
+        ({"migrations": ["annotation.9999_later"]}, "newer version .* no migration annotation.9999_later"),
+        ({"secret_key": "?"}, "what it tells about itself is damaged"),
+        ({}, "it has no database"),
+    ],
+)
+def test_a_backup_of_another_kind_changes_nothing(world: World, tmp_path: Path, about: Any, why: str):
+    unchanged(forged(tmp_path / "b.tar", told(**about)), why)
+
+
+def test_a_database_that_is_none_changes_nothing(world: World, tmp_path: Path):
+    members = [(database.database().member, b"no database"), ("erasures.txt", b"")]
+    unchanged(forged(tmp_path / "b.tar", told(), members), "its database is damaged|pg_restore failed")
+
+
+def test_a_damaged_backup_changes_nothing(backup: Path):
+    whole = backup.read_bytes()
+    at = whole.index(b"systems/s/weights.bin", whole.index(b"systems/s/weights.bin") + 1)
+    backup.write_bytes(whole[:at] + b"X" + whole[at + 1 :])
+    unchanged(backup, "'systems/s/weights.bin' is not as it was written: the file is damaged")
+
+
+def unchanged(backup: Path, why: str) -> None:
+    """The backup is refused, in one line, and all that stood stands."""
+    before, files = rows(), tree(root())
+    with pytest.raises(CommandError, match=why) as error:
+        call_command("restore", str(backup), "--replace")
+    assert str(error.value).startswith(f"{backup}: ") and "\n" not in str(error.value)
+    assert rows() == before and tree(root()) == files and not (root() / RESTORING).exists()
+    with at_work():
+        pass
+
+
+def test_where_the_database_cannot_be_replaced_the_folders_come_back(backup: Path, monkeypatch):
+    write("systems/s/weights.bin", "newer")
+    write("sources/added.txt")
+    shutil.rmtree(root() / "reports")
+    before, files = rows(), tree(root())
+    kind = type(database.database())
+    whole = kind.replace
+
+    def damaged(self: database.Database, file: Path) -> None:
+        # The real way, with a copy that ends early.
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+        whole(self, file)
+
+    monkeypatch.setattr(kind, "replace", damaged)
+    with pytest.raises(BackupRefused, match="cannot be replaced: ") as error:
+        restoring.restore(backup, replace=True)
+    assert "\n" not in str(error.value)
+    assert rows() == before and tree(root()) == files and not (root() / RESTORING).exists()
+
+
+def test_where_something_fails_afterwards_nothing_starts_until_it_is_run_again(backup: Path, monkeypatch):
+    ben = someone("ben")[1]
+    making.backup(backup.with_name("newer.tar"))
+    workers.erase(worker=ben)
+    with monkeypatch.context() as patch:
+
+        def fails(**told: Any) -> None:
+            raise OSError("No space left on device")
+
+        patch.setattr(workers, "erase_again", fails)
+        with pytest.raises(
+            BackupRefused, match="in place, but not finished: No space left .* run again with"
+        ):
+            restoring.restore(backup.with_name("newer.tar"), replace=True)
+    with pytest.raises(Busy, match="was cut short; run it again: manage.py restore FILE --replace"):
+        with exclusive_folder("import.x", busy=""):
+            pass
+    with pytest.raises(Busy, match="was cut short"):
+        making.backup(backup.with_name("third.tar"))
+    done = restoring.restore(backup.with_name("newer.tar"), replace=True)
+    assert done.erased == [ben.pseudonym] and not (root() / RESTORING).exists()
+    with at_work():
+        pass
+
+
+#: Restores, and dies at the n-th rename, as in a power cut: nothing is tidied up.
+CUT = """
+import os, sys
+import django
+django.setup()
+from pathlib import Path
+from annotation.backups import restoring
+whole, left = os.rename, ["whole"] * int(sys.argv[2])
+os.rename = lambda path, to: whole(path, to) if left and left.pop() else os._exit(9)
+restoring.restore(Path(sys.argv[1]), replace=True)
+"""
+
+
+@pytest.mark.parametrize("renames", [0, 5, 8])
+def test_after_a_power_cut_the_same_restore_is_run_to_its_end(backup: Path, tmp_path: Path, renames: int):
+    files, said = taken(), rows()
+    write("systems/s/weights.bin", "newer")
+    write("sources/added.txt")
+    Corpus.objects.update(source="newer")
+    connection.close()
+    done = launcher.run(
+        [sys.executable, "-c", CUT, str(backup), str(renames)],
+        env=environment(
+            tmp_path, {"DATABASE_URL": database_url(), "DJANGO_SETTINGS_MODULE": "config.settings"}
+        ),
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 9, done.stderr
+    assert (root() / RESTORING / BEFORE).exists()
+    # The last rename comes when all is done but the tidying up.
+    assert (Corpus.objects.get().source == "newer") == (renames < 8)
+    with pytest.raises(Busy, match="was cut short"), at_work():
+        pass
+    with pytest.raises(BackupRefused, match="there is something in"):
+        restoring.restore(backup)
+    restoring.restore(backup, replace=True)
+    assert taken() == files and rows() == said and not (root() / RESTORING).exists()
+
+
+def test_nothing_is_restored_beside_somebody_at_work_and_nobody_works_beside_a_restore(
+    backup: Path, monkeypatch
+):
+    with exclusive_folder("import.x", busy=""):
+        with pytest.raises(Busy, match="something is at work in .*; stop the server and its workers first"):
+            restoring.restore(backup, replace=True)
+    whole = restoring._check_target
+    met = []
+
+    def meanwhile(*args: Any) -> None:
+        for work in (at_work(), exclusive_folder("import.x", busy="")):
+            with pytest.raises(Busy, match="a backup is being restored"), work:
+                pass
+            met.append(work)
+        whole(*args)
+
+    monkeypatch.setattr(restoring, "_check_target", meanwhile)
+    restoring.restore(backup, replace=True)
+    assert len(met) == 2
+
+
+@pytest.mark.only_on("postgresql")
+def test_nothing_is_restored_under_somebody_who_is_connected_from_elsewhere(backup: Path):
+    told, open_, close = threading.Event(), threading.Event(), threading.Event()
+
+    def connected() -> None:
+        connection.ensure_connection()
+        open_.set()
+        close.wait(60)
+        connection.close()
+        told.set()
+
+    other = threading.Thread(target=connected)
+    other.start()
+    open_.wait(60)
+    with pytest.raises(BackupRefused, match="1 others are connected to the database; stop the server"):
+        restoring.restore(backup, replace=True)
+    close.set()
+    other.join(60)
+
+
+def test_links_in_the_data_folder(world: World, tmp_path: Path):
+    (tmp_path / "far").write_text("vectors")
+    (root() / "sources" / "near").symlink_to(tmp_path / "far")
+    making.backup(tmp_path / "b.tar")
+    (root() / "sources" / "folder").symlink_to(tmp_path)
+    with pytest.raises(
+        BackupRefused, match="sources/folder is a link to a folder; put the folder itself there"
+    ):
+        making.backup(tmp_path / "c.tar")
+    (root() / "sources" / "folder").unlink()
+    shutil.move(root() / "systems", tmp_path / "systems")
+    (root() / "systems").symlink_to(tmp_path / "systems")
+    with pytest.raises(BackupRefused, match="systems is a link, and what is put in its place"):
+        restoring.restore(tmp_path / "b.tar", replace=True)
+    (root() / "systems").unlink()
+    restoring.restore(tmp_path / "b.tar", replace=True)
+    assert (root() / "sources" / "near").read_text() == "vectors" and not (
+        root() / "sources/near"
+    ).is_symlink()
+
+
+def test_a_backup_is_no_part_of_itself_and_two_are_not_made_at_once(world: World, tmp_path: Path):
+    with pytest.raises(BackupRefused, match="would be part of itself; choose a place outside systems"):
+        making.backup(root() / "systems" / "b.tar")
+    with exclusive_folder("backup", busy=""), pytest.raises(Busy, match="another backup .* is under way"):
+        making.backup(tmp_path / "b.tar")
+    assert not (tmp_path / "b.tar").exists()
+
+
+def test_a_picture_that_is_gone_is_told(world: World, tmp_path: Path):
+    next((root() / "pictures").rglob("*.png")).unlink()
+    out = StringIO()
+    call_command("backup", str(tmp_path / "b.tar"), stdout=out)
+    assert "1 pictures are named by the database and were not there\nnot taken, as no part" in out.getvalue()
+    assert archive.SUMS.encode() in (tmp_path / "b.tar").read_bytes()
