@@ -17,7 +17,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
-from typing import IO
 
 from django.apps import apps
 from django.db import connection, connections
@@ -188,7 +187,8 @@ class Postgres(Database):
                 psql.kill()
                 raise
             if psql.wait() != 0 or script.returncode != 0:
-                raise BackupRefused(f"the database cannot be replaced: {_last(said)}")
+                said.seek(0)
+                raise BackupRefused(f"the database cannot be replaced: {_why(said.read())}")
 
     def others(self) -> int:
         with connection.cursor() as cursor:
@@ -207,12 +207,15 @@ class Postgres(Database):
         environment: dict[str, str] | None = None
         if connected:
             command, environment = self._connected(command)
-        with tempfile.TemporaryFile() as said:
-            done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, env=environment
-            )
-            if done.returncode != 0:
-                raise BackupRefused(f"{name} failed: {_last(said)}")
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+        )
+        if done.returncode != 0:
+            raise BackupRefused(f"{name} failed: {_why(done.stderr)}")
 
     def _connected(self, command: list[str]) -> tuple[list[str], dict[str, str]]:
         """`command` with the arguments, and the environment, that lead it to the database."""
@@ -267,9 +270,8 @@ def _for_us_alone(target: Path) -> None:
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
-def _last(said: IO[bytes]) -> str:
-    """The first line that tells of an error, else the last one."""
-    said.seek(0)
-    lines = [line.strip() for line in said.read().decode(errors="replace").splitlines() if line.strip()]
+def _why(said: bytes) -> str:
+    """Of what a program wrote, the first line that tells of an error, else the last one."""
+    lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
     told = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
     return (told or lines[-1:] or ["it did not say why"])[0]

@@ -26,6 +26,7 @@ from django.contrib.sessions.models import Session
 from django.core.management import call_command
 
 from annotation import workers
+from annotation.audit import record
 from annotation.backups import BackupRefused, archive, contents, keys
 from annotation.backups import database as databases
 from annotation.backups.making import ERASURES, missing_pictures
@@ -98,8 +99,8 @@ def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
             )
     if others := kind.others():
         raise BackupRefused(
-            f"{others} others are connected to the database; stop the server and its workers on every "
-            "machine, and close every other client"
+            f"the database has {others} other connections; stop the server and its workers on every machine, "
+            "and close every other client"
         )
     stands = [] if replace else [*databases.filled(), *contents.holds_files()]
     if stands:
@@ -206,6 +207,7 @@ def _bring_up_to_date(listed: Path, about: _About) -> list[str]:
             # Nobody can read them any more: not their owners, nor whoever looks for those of somebody erased.
             Session.objects.all().delete()
         erased = workers.erase_again()
+        record(actor=None, act="restore", made_at=about.made_at)
         databases.database().analyse()
     except Exception as error:
         raise BackupRefused(

@@ -1,12 +1,14 @@
-"""Backups that `backup` would not write."""
+"""Backups that `backup` would not write, and disks that are full."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
+import resource
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,3 +53,14 @@ def special(name: str, type: bytes, leads: str = "") -> tarfile.TarInfo:
     entry = tarfile.TarInfo(name)
     entry.type, entry.linkname = type, leads
     return entry
+
+
+@contextlib.contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """No file of this process may grow larger, as on a disk that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

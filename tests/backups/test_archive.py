@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import resource
 import shutil
 import stat
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from annotation.backups import BackupRefused, archive
-from tests.backups.forging import Member, forged, special
+from tests.backups.forging import Member, forged, room_for, special
 
 FILES = {
     "pictures/ab/a.jpg": b"a picture",
@@ -46,17 +43,6 @@ def unpacked(backup: Path, into: Path) -> dict[str, bytes]:
     with archive.opened(backup) as reader:
         reader.unpack(into, expected=archive.in_folders)
     return {f.relative_to(into).as_posix(): f.read_bytes() for f in into.rglob("*") if f.is_file()}
-
-
-@contextlib.contextmanager
-def room_for(size: int) -> Iterator[None]:
-    """No file of this process may grow larger, as on a disk that is full."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_what_is_written_reads_back_and_is_its_owners_alone(backup: Path, tmp_path: Path):
