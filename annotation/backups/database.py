@@ -28,6 +28,8 @@ from annotation.backups import BackupRefused
 
 #: Made with the tables, so that a database that holds nothing else is empty.
 MADE_WITH_TABLES = {"django_content_type", "auth_permission", "django_migrations"}
+#: What psql ends with where a statement failed; then it has committed nothing.
+_SCRIPT_FAILED = 3
 #: Seconds that a lock is waited for.
 PATIENCE = 20
 #: Where PostgreSQL's programs lie beside PATH: Debian's and Ubuntu's packages, Fedora's, Homebrew's.
@@ -47,7 +49,7 @@ def unknown(migrations: Iterable[str]) -> list[str]:
 
 def tables() -> list[str]:
     """The tables of the product that are there, whichever version of it made them."""
-    ours = tuple(f"{label}_" for label in ("django", *(config.label for config in apps.get_app_configs())))
+    ours = tuple({model._meta.db_table.split("_")[0] + "_" for model in apps.get_models()})
     return sorted(name for name in connection.introspection.table_names() if name.startswith(ours))
 
 
@@ -61,6 +63,10 @@ def filled() -> list[str]:
                 if cursor.fetchone():
                     found.append(name)
     return found
+
+
+class Unsure(BackupRefused):
+    """The database was replaced, or was not: its last word is missing."""
 
 
 class Database(ABC):
@@ -80,7 +86,10 @@ class Database(ABC):
 
     @abstractmethod
     def replace(self, file: Path) -> None:
-        """Put what `file` holds in the place of everything, in one transaction. Raises BackupRefused."""
+        """Put what `file` holds in the place of everything, in one transaction.
+
+        Raises BackupRefused where nothing has changed, and Unsure where nobody knows.
+        """
 
     def others(self) -> int:
         """How many others are connected now, where the database can tell."""
@@ -172,6 +181,7 @@ class Postgres(Database):
                 writing, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said, env=environment
             ) as psql,
         ):
+            committing = False
             try:
                 assert psql.stdin is not None
                 psql.stdin.write("\n".join(["BEGIN;", *head, ""]).encode())
@@ -179,16 +189,24 @@ class Postgres(Database):
                 with subprocess.Popen(reading, stdout=psql.stdin, stderr=said, env=environment) as script:
                     script.wait()
                 # Without this line, whatever came before it is undone.
-                psql.stdin.write(b"COMMIT;\n" if script.returncode == 0 else b"ROLLBACK;\n")
+                committing = script.returncode == 0
+                psql.stdin.write(b"COMMIT;\n" if committing else b"ROLLBACK;\n")
                 psql.stdin.close()
             except BrokenPipeError:
                 pass  # it has said why
             except BaseException:
                 psql.kill()
                 raise
-            if psql.wait() != 0 or script.returncode != 0:
-                said.seek(0)
-                raise BackupRefused(f"the database cannot be replaced: {_why(said.read())}")
+            status = psql.wait()
+            said.seek(0)
+            why = _why(said.read())
+            if status not in (0, _SCRIPT_FAILED) and committing:
+                raise Unsure(
+                    f"PostgreSQL was lost while the database was replaced: {why}; run the restore again with "
+                    "--replace, as nothing starts before"
+                )
+            if status != 0 or not committing:
+                raise BackupRefused(f"the database cannot be replaced: {why}")
 
     def others(self) -> int:
         with connection.cursor() as cursor:

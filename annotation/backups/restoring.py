@@ -164,7 +164,8 @@ def _check_about(about: _About, kind: databases.Database) -> None:
 def _in_place(place: Path, again: bool) -> Iterator[None]:
     """While open, the folders of `new` are where they shall be; where the block fails they go back.
 
-    After a restore that was cut short (`again`) nobody knows which database stands, so nothing goes back.
+    Where nobody knows which database stands, nothing goes back: after a restore that was cut short (`again`),
+    where the database does not say, and where somebody interrupts us.
     """
     root, new, before = place.parent, place / NEW, place / BEFORE
     before.mkdir(exist_ok=True)
@@ -186,8 +187,8 @@ def _in_place(place: Path, again: bool) -> Iterator[None]:
         # Once for all files, before anything relies on them.
         os.sync()
         yield
-    except BaseException as error:
-        if not again:
+    except Exception as error:
+        if not again and not isinstance(error, databases.Unsure):
             for path, to in reversed(moved):
                 os.rename(to, path)
             shutil.rmtree(place, ignore_errors=True)
