@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
+import sqlite3
 import sys
 import tarfile
 import threading
@@ -119,6 +119,9 @@ def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_sta
     Client().force_login(ben[0])
     workers.erase(worker=anna[1])
     before, files, said = exports(tmp_path / "out"), taken(), rows()
+    # What somebody was writing when they were killed.
+    for name in ("pictures/ab/.a.jpg.part", "systems/.s.new/weights.bin"):
+        write(name)
     done = making.backup(tmp_path / "b.tar")
     assert (done.files, done.missing, done.unknown) == (len(files), 0, ["what"])
     assert done.migrations[0] in database.applied() and done.database == connection.vendor
@@ -132,7 +135,8 @@ def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_sta
 
     assert (restored.erased, restored.files, restored.missing) == ([ben[1].pseudonym], len(files), 0)
     assert (restored.broken, restored.migrated) == ([], [])
-    assert taken() == files and exports(tmp_path / "out") == before
+    assert files == taken() == {name: file for name, file in tree(root()).items() if "/" in name}
+    assert exports(tmp_path / "out") == before
     assert list(Account.objects.values_list("username", flat=True)) == ["cleo"]
     assert not Session.objects.exists() and not Identity.objects.filter(worker=ben[1]).exists()
     assert sorted(workers.erasures_file().read_bytes().splitlines()) == sorted(kept.splitlines())
@@ -398,10 +402,12 @@ def cut_short_then_run_again(backup: Path, files: dict[str, bytes]) -> None:
 def test_whoever_interrupts_a_restore_has_to_run_it_again(backup: Path, monkeypatch):
     files = taken()
     write("systems/s/weights.bin", "newer")
+
+    def interrupted(self: database.Database, file: Path) -> None:
+        raise KeyboardInterrupt
+
     with monkeypatch.context() as patch:
-        patch.setattr(
-            type(database.database()), "replace", lambda self, file: signal.raise_signal(signal.SIGINT)
-        )
+        patch.setattr(type(database.database()), "replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
             restoring.restore(backup, replace=True)
     cut_short_then_run_again(backup, files)
@@ -446,6 +452,25 @@ def test_nothing_is_restored_beside_somebody_at_work_and_nobody_works_beside_a_r
     monkeypatch.setattr(restoring, "_check_target", meanwhile)
     restoring.restore(backup, replace=True)
     assert len(met) == 2
+
+
+@pytest.mark.only_on("sqlite")
+def test_who_writes_all_the_time_is_not_waited_for_without_end(backup: Path, monkeypatch):
+    monkeypatch.setattr(database, "PATIENCE", 0.1)
+    before, files = rows(), tree(root())
+    writing = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None, check_same_thread=False)
+    writing.execute("BEGIN IMMEDIATE")
+    # Whoever would wait for ever gets on here.
+    later = threading.Timer(5, writing.rollback)
+    later.start()
+    try:
+        with pytest.raises(BackupRefused, match="cannot be replaced: database is locked"):
+            restoring.restore(backup, replace=True)
+    finally:
+        later.cancel()
+        later.join()
+        writing.close()
+    assert rows() == before and tree(root()) == files
 
 
 @pytest.mark.only_on("postgresql")
