@@ -158,7 +158,7 @@ def reinstate(
     their standing is given anew: a passed test stays, all else counts from here. Raises CannotDo
     where their judgments are withdrawn.
     """
-    settings = settings_of(campaign.settings).trust
+    settings = settings_of(campaign.settings)
     changed = []
     with sql.writing():
         # Before the rows are made: a standing that the worker never had is nothing to be let back to.
@@ -175,11 +175,12 @@ def reinstate(
             if row.state == SUSPENDED or failed:
                 newest = Judgment.objects.filter(campaign=campaign).aggregate(id=Max("id"))["id"]
                 standing = Pure(row.kind)
+                rules = qualification.rules_of(campaign, row.kind, settings)
                 if row.entered:
-                    standing = after(standing, Entered(row.entered_tasks, row.entered_approved), settings)
+                    standing = after(standing, Entered(row.entered_tasks, row.entered_approved), rules)
                 if row.examined_asked and not failed:
                     result = Examined(row.examined_right or 0, row.examined_asked)
-                    standing = standings.passed_through(standing, result, settings)
+                    standing = standings.passed_through(standing, result, rules)
                 standings.store(row, standing, since=newest or 0, blocked=False, reason="")
             elif row.blocked:
                 row.blocked, row.reason = False, ""
@@ -226,9 +227,10 @@ def _kinds(campaign: Campaign, kind: str | None) -> tuple[str, ...]:
 
 def _locked(campaign: Campaign, worker: int, kinds: Sequence[str]) -> QuerySet[Standing]:
     """The worker's standings of `kinds`, made where there are none yet, locked in the order of their ids."""
-    settings = settings_of(campaign.settings).trust
+    settings = settings_of(campaign.settings)
     for kind in kinds:
-        standings.join(worker=worker, campaign=campaign, kind=kind, settings=settings)
+        rules = qualification.rules_of(campaign, kind, settings)
+        standings.join(worker=worker, campaign=campaign, kind=kind, settings=rules)
     rows = Standing.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
     return rows.select_for_update(no_key=True).order_by("id")
 

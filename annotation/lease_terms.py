@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
-from annotation import standings
+from annotation import controls, qualification, standings
 from annotation.campaign_settings import CampaignSettings, settings_from
 from annotation.hand_out import Holder, Nothing
+from annotation.models import Standing as Row
 from annotation.protocol.trust import QUALIFICATION, why_not
+from annotation.protocol.trust_settings import TrustSettings
 
 
 class Terms(NamedTuple):
@@ -70,6 +72,16 @@ def terms_of(cursor: Any, campaign: int) -> Terms:
     return terms_from(cursor.fetchone())
 
 
+def rules_of(terms: Terms, kind: str) -> TrustSettings:
+    """The campaign's trust settings as they come out for `kind`, with the known items that there are."""
+    return controls.rules(terms.settings.trust, campaign=terms.id, kind=kind, revision=terms.revision)
+
+
+def _in_a_test(holder: Holder) -> bool:
+    """Whether the worker is in the middle of a test, whose items may have been retired meanwhile."""
+    return bool(holder.attempt) and qualification.progress(Row.objects.get(pk=holder.id)) is not None
+
+
 def not_agreed() -> Nothing:
     """What keeps a worker out who has not agreed to the campaign's newest consent text."""
     return Nothing(
@@ -85,7 +97,10 @@ def refused_to(holder: Holder, terms: Terms) -> Nothing | None:
             _("A researcher has taken you off this task%(why)s. Choose another task, or write to them.")
             % {"why": f": {holder.reason}" if holder.reason else ""},
         )
-    if holder.standing.state != QUALIFICATION and why_not(holder.standing, terms.settings.trust) is None:
+    rules = rules_of(terms, holder.standing.kind)
+    if holder.standing.state == QUALIFICATION and not rules.qualification and _in_a_test(holder):
+        rules = terms.settings.trust
+    if holder.standing.state != QUALIFICATION and why_not(holder.standing, rules) is None:
         return None
-    refusal = why_not(holder.standing, terms.settings.trust)
+    refusal = why_not(holder.standing, rules)
     return Nothing(refusal.code, refusal.text) if refusal else None

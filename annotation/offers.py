@@ -16,12 +16,13 @@ from django.db import connection
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
-from annotation import hand_out, instructions, lease_terms, qualification, sql, standings
+from annotation import controls, hand_out, instructions, lease_terms, qualification, sql, standings
 from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.hand_out import Holder, Nothing
 from annotation.models import Assignment, Campaign, Identity, Worker
 from annotation.models import Standing as Row
-from annotation.protocol.trust import Entered, Standing, after
+from annotation.protocol.trust import Entered, Standing, after, reading
+from annotation.protocol.trust_settings import Known, practice_is_entry
 from annotation.selectors.scopes import campaigns_to_work_on
 
 #: Waiting questions are counted up to this many; who could answer more needs no exact number.
@@ -40,7 +41,8 @@ class Today(NamedTuple):
 class Offer:
     """One kind of question in one campaign, as one worker meets it.
 
-    `standing` is theirs, or what it would be if they joined now. `waiting` are questions they could
+    `standing` is theirs, or what it would be if they joined now; `known` what the campaign knows of the
+    kind. `waiting` are questions they could
     get, MANY at most (`more`: there are others). `test` is the one they are in the middle of;
     `nothing` says why they would get nothing now.
     """
@@ -49,12 +51,25 @@ class Offer:
     kind: str
     settings: CampaignSettings
     standing: Standing
+    known: Known
     waiting: int
     more: bool
     in_hand: int
     today: Today
     test: qualification.Test | None
     nothing: Nothing | None
+
+    @property
+    def reads(self) -> str:
+        """How the standing reads: its state, or that nothing tells whether the worker is right."""
+        examined = self.standing.examined is not None
+        return reading(self.kind, self.standing.state, self.known, examined=examined)
+
+    @property
+    def practice_first(self) -> bool:
+        """Whether the worker is to practise before they begin, as there is no test."""
+        untried = not self.standing.items and self.standing.examined is None
+        return untried and practice_is_entry(self.kind, self.settings.trust, self.known)
 
     @property
     def wants_test(self) -> bool:
@@ -88,7 +103,8 @@ def offers(*, worker: Worker) -> list[Offer]:
         shut = hand_out.closed(terms) or no_consent(worker=worker.pk, campaign=campaign)
         for kind in kinds_of(campaign):
             row = rows.get((campaign.pk, kind))
-            standing = standings.pure(row) if row else after(Standing(kind), entered, settings.trust)
+            rules = lease_terms.rules_of(terms, kind)
+            standing = standings.pure(row) if row else after(Standing(kind), entered, rules)
             holder = _holder(campaign, worker, row, standing)
             in_hand = held[campaign.pk, kind]
             with connection.cursor() as cursor:
@@ -96,7 +112,7 @@ def offers(*, worker: Worker) -> list[Offer]:
                 nothing = (
                     shut
                     or lease_terms.refused_to(holder, terms)
-                    or hand_out.ahead(cursor, holder, settings.trust, sql.now())
+                    or hand_out.ahead(cursor, holder, rules, sql.now())
                 )
                 if nothing is None and not waiting and not in_hand:
                     nothing = hand_out.why_none(cursor, holder, kind, sql.now())
@@ -113,6 +129,7 @@ def offers(*, worker: Worker) -> list[Offer]:
                     kind,
                     settings,
                     standing,
+                    controls.known(campaign.pk, kind, campaign.revision),
                     min(waiting, MANY),
                     waiting > MANY,
                     in_hand,

@@ -28,11 +28,11 @@ from django.utils.translation import gettext as _
 
 from annotation import sql, standings
 from annotation.campaign_settings import CampaignSettings, settings_of
-from annotation.controls import pool
+from annotation.controls import pool, rules
 from annotation.models import Assignment, Campaign, Control, Standing, Worker
 from annotation.protocol.controls import test_items
 from annotation.protocol.trust import QUALIFICATION, Examined, Refusal, why_not
-from annotation.protocol.trust_settings import kinds_tested
+from annotation.protocol.trust_settings import TrustSettings, kinds_tested
 
 #: How often a worker may take the test of a kind.
 ATTEMPTS = 3
@@ -54,12 +54,13 @@ def begin(*, worker: int, campaign: Campaign, kind: str) -> Test | Refusal:
     """Begin the test of `kind`, or go on with the one under way; a Refusal says why neither goes."""
     settings = settings_of(campaign.settings)
     with sql.writing():
-        standings.join(worker=worker, campaign=campaign, kind=kind, settings=settings.trust)
+        in_force = rules_of(campaign, kind, settings)
+        standings.join(worker=worker, campaign=campaign, kind=kind, settings=in_force)
         row = Standing.objects.select_for_update().get(campaign=campaign, worker=worker, kind=kind)
         under_way = progress(row)
         if under_way is not None:
             return under_way
-        refusal = _refusal(row, settings) or obstacle(row, campaign=campaign, settings=settings)
+        refusal = _refusal(row, in_force) or obstacle(row, campaign=campaign, settings=settings)
         if refusal is not None:
             return refusal
         earlier = Assignment.objects.filter(campaign=campaign, worker=worker, kind=kind, role=ROLE)
@@ -148,6 +149,7 @@ def answered(
     if any(state != Assignment.SUBMITTED for state, _ in others):
         return None
     result = Examined(right + sum(bool(other) for _, other in others), 1 + len(others))
+    # Whoever took a test is judged by it, also where its items were retired meanwhile.
     standings.store(row, standings.passed_through(standings.pure(row), result, settings.trust))
     return result
 
@@ -200,8 +202,8 @@ def warnings(*, campaign: Campaign, settings: CampaignSettings) -> dict[str, str
         asked = test_items(items, wanted, seed=campaign.seed, worker="", kind=kind, attempt=0)
         if not items:
             found[kind] = _(
-                "nobody can begin %(kind)s: it has no qualification items; add some (add_controls), or "
-                "open the campaign with trust.qualification = false"
+                "%(kind)s begins with practice only: it has no qualification items; add some (add_controls) "
+                "for a test"
             ) % {"kind": kind}
         elif not asked:
             found[kind] = _(
@@ -223,6 +225,11 @@ def warnings(*, campaign: Campaign, settings: CampaignSettings) -> dict[str, str
     return found
 
 
+def rules_of(campaign: Campaign, kind: str, settings: CampaignSettings) -> TrustSettings:
+    """The campaign's trust settings as they come out for `kind`, with the known items that there are."""
+    return rules(settings.trust, campaign=campaign.pk, kind=kind, revision=campaign.revision)
+
+
 def _items(row: Standing) -> Any:
     """The assignments of the newest test of a standing."""
     return Assignment.objects.filter(
@@ -230,13 +237,13 @@ def _items(row: Standing) -> Any:
     )
 
 
-def _refusal(row: Standing, settings: CampaignSettings) -> Refusal | None:
+def _refusal(row: Standing, in_force: TrustSettings) -> Refusal | None:
     """Why this worker is no candidate for a test, whatever items there are."""
     if row.blocked:
         why = row.reason or _("ask the researcher")
         return Refusal("blocked", _("You cannot work on this task now: %(why)s.") % {"why": why})
     standing = standings.pure(row)
-    missing = why_not(standing, settings.trust)
+    missing = why_not(standing, in_force)
     if missing is None:
         return Refusal("no_test_needed", _("You need no test for this task: begin working."))
     if standing.state != QUALIFICATION or missing.code not in NEED_A_TEST:

@@ -4,21 +4,25 @@ A standing is the fold of its events, and the events of one lie in the judgments
 answers, and for drawers the verdicts on their boxes. Told again after judgments were withdrawn or
 restored, or a known item proved wrong, it is what it would be if these had never come.
 
-Events come in the order of their judgments. A box's verdict is the first vote on each key about it.
+Events come in the order of their judgments. A box's verdict is the first vote on each key about it. Who was let
+in stays in, also where a test came later.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime
 
 from django.db.models import QuerySet
 
-from annotation import sql, standings
+from annotation import controls, sql, standings
 from annotation.campaign_settings import settings_of
 from annotation.models import Campaign, Judgment, PageControl
 from annotation.models import Standing as Row
 from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CONTROL, RELEVANCE, VOTE
+from annotation.protocol.trust import QUALIFICATION as BEFORE
 from annotation.protocol.trust import (
     BoxJudged,
     ControlGraded,
@@ -38,6 +42,10 @@ CHUNK = 500
 
 def replayed(row: Row, settings: TrustSettings) -> Standing:
     """The standing that the stored events of a row lead to, from where it was given (or given anew)."""
+    campaign = row.campaign
+    settings = controls.rules(settings, campaign=campaign.pk, kind=row.kind, revision=campaign.revision)
+    if row.state != BEFORE:
+        settings = replace(settings, qualification=False)
     standing = Standing(row.kind)
     if row.entered:
         standing = after(standing, Entered(row.entered_tasks, row.entered_approved), settings)
@@ -62,8 +70,8 @@ def events_of(row: Row) -> Iterator[tuple[int, Event]]:
         # A known item whose answer was taken back counts like any other.
         yield id, ItemDone() if role != CONTROL or right is None else ControlGraded(right)
     if row.kind == BOX_DRAWING:
-        for id, good in _verdicts(row):
-            if id > row.since:
+        for id, good, asked_at in _verdicts(row):
+            if id > row.since and controls.tells_of_drawer(row.campaign_id, row.campaign.revision, asked_at):
                 yield id, BoxJudged(good)
 
 
@@ -97,8 +105,9 @@ def retell(rows: Iterable[int]) -> list[int]:
     return changed
 
 
-def _verdicts(row: Row) -> Iterator[tuple[int, bool]]:
-    """The verdicts on a drawer's boxes that stand: id of the judgment, and whether the box is good."""
+def _verdicts(row: Row) -> Iterator[tuple[int, bool, datetime]]:
+    """The verdicts on a drawer's boxes that stand: id of the judgment, whether the box is good, and when
+    it was asked for."""
     drawn: dict[int, set[str]] = defaultdict(set)
     boxes = Judgment.objects.filter(
         campaign=row.campaign_id,
@@ -115,7 +124,8 @@ def _verdicts(row: Row) -> Iterator[tuple[int, bool]]:
         votes = Judgment.objects.filter(
             image__in=images[start : start + CHUNK], kind=BOX_QUALITY, role=VOTE, void=False, flag=""
         ).exclude(worker=row.worker_id)
-        for id, image, key, answer in votes.order_by("id").values_list("id", "image", "key", "answer"):
+        told = votes.order_by("id").values_list("id", "image", "key", "answer", "assignment__leased_at")
+        for id, image, key, answer, asked_at in told:
             if key.split("|")[1] in drawn[image] and (image, key) not in seen:
                 seen.add((image, key))
-                yield id, answer == "good"
+                yield id, answer == "good", asked_at

@@ -93,10 +93,15 @@ def _known_items(campaign: Campaign, settings: CampaignSettings) -> Iterator[Ala
         if known_from(kind) != CONTROLS:
             continue
         if kind not in met:
+            rules = qualification.rules_of(campaign, kind, settings)
             yield Alarm(
                 "no_controls",
                 kind,
-                _("%(kind)s has no control items: nobody's accuracy is measured") % {"kind": kind},
+                _(
+                    "%(kind)s is unchecked: it has no control items, so nobody is suspended for accuracy; of "
+                    "questions that one answer settles %(share)d %% are asked twice"
+                )
+                % {"kind": kind, "share": round(100 * rules.double_check_share)},
                 remedy,
             )
             continue
@@ -236,4 +241,9 @@ def _crowd(campaign: Campaign, settings: CampaignSettings, open_tasks: Mapping[s
 
 def _able(campaign: Campaign, settings: CampaignSettings) -> dict[str, list[int]]:
     since = sql.now() - timedelta(hours=ACTIVE_FOR)
-    return active(campaign, since=since, kinds=campaign.kinds, admits=not settings.trust.qualification)
+    admits = [
+        kind
+        for kind in campaign.kinds
+        if not qualification.rules_of(campaign, kind, settings).qualification
+    ]
+    return active(campaign, since=since, kinds=campaign.kinds, admits=admits)

@@ -182,12 +182,11 @@ def _of_task(
     name = judgment_name(held.image_key, holder.pseudonym, held.key)
     judgment = Judgment(name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, role)
     votes.append(refold.Vote(held.worker, judgment))
-    protocol, trust = terms.settings.protocol, terms.settings.trust
     twice = (
         role == q.VOTE
         and not answer.flag
-        and answered_once(held.kind, protocol)
-        and double_checked(trust, seed=terms.seed, key=f"{held.image_key} {held.key}")
+        and answered_once(held.kind, terms.settings.protocol)
+        and double_checked(lease_terms.rules_of(terms, held.kind), seed=terms.seed, key=f"{held.image_key} {held.key}")
     )
     found = refold.difference(
         image,
@@ -203,7 +202,8 @@ def _of_task(
     first = role == q.VOTE and not any(
         v.judgment.key == held.key and v.judgment.role == q.VOTE and not v.judgment.flag for v in votes[:-1]
     )
-    if drawn is not None and first and not answer.flag:
+    told = controls.tells_of_drawer(terms.id, terms.revision, sql.moment_from(held.leased_at))
+    if drawn is not None and first and told and not answer.flag:
         judged = BoxJudged(answer.answer == "good")
         changed.append(standings.changed(drawn.id, _after(drawn, [judged], terms), at))
     statements = [
@@ -335,7 +335,7 @@ def _holders(
 
 
 def _after(holder: Holder, events: Sequence[Any], terms: Terms) -> Any:
-    standing = holder.standing
+    standing, rules = holder.standing, lease_terms.rules_of(terms, holder.standing.kind)
     for event in events:
-        standing = standings.passed_through(standing, event, terms.settings.trust)
+        standing = standings.passed_through(standing, event, rules)
     return standing

@@ -266,10 +266,12 @@ def forgetful() -> None:
     from annotation import refold, spelling
     from annotation.controls import pool
     from annotation.selectors import answers
+    from annotation.selectors.controls import facts
     from annotation.tasktypes import shown_image
 
     cache.clear()
     pool.cache_clear()
+    facts.cache_clear()
     shown_image.cache_clear()
     refold._unruled.cache_clear()
     answers._key.cache_clear()

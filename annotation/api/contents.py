@@ -64,7 +64,7 @@ def offer(each: Offer) -> dict[str, Any]:
         "campaign": each.campaign.name,
         "kind": each.kind,
         "title": str(TASK_TYPES.get(each.kind).title),
-        "standing": each.standing.state,
+        "standing": each.reads,
         "items": each.standing.items,
         "test": {"asked": each.test.asked, "answered": each.test.answered} if each.test else None,
         "waiting": each.waiting,

@@ -1,6 +1,7 @@
 """Known items of campaigns: drawn from, graded by, and added to.
 
 pool, shown, seen, grade            what the queue needs of them
+known, rules, tells_of_drawer       what follows from which there are
 add, from_csv, from_gold,           where they come from; raises BadItems, storing nothing
 from_captions, from_split,
 promote, install_spelling
@@ -12,7 +13,17 @@ from annotation.controls.captions import from_captions, from_split
 from annotation.controls.counted import CountedItem
 from annotation.controls.gold import NoGold, from_gold, from_golds
 from annotation.controls.items import BadItem, KnownItem
-from annotation.controls.pools import grade, known_from_plain, pool, seen, shown, warnings
+from annotation.controls.pools import (
+    grade,
+    known,
+    known_from_plain,
+    pool,
+    rules,
+    seen,
+    shown,
+    tells_of_drawer,
+    warnings,
+)
 from annotation.controls.promotion import CannotPromote, promote
 from annotation.controls.spelling import install as install_spelling
 from annotation.controls.table import from_csv
@@ -33,11 +44,14 @@ __all__ = [
     "from_split",
     "grade",
     "install_spelling",
+    "known",
     "known_from_plain",
     "pool",
     "promote",
     "retire",
+    "rules",
     "seen",
     "shown",
+    "tells_of_drawer",
     "warnings",
 ]

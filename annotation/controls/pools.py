@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
@@ -20,7 +21,8 @@ from annotation.protocol.controls import Control
 from annotation.protocol.grading import is_right, needed_strata
 from annotation.protocol.questions import BOX_DRAWING, GRADED_RELEVANCE, RELEVANCE
 from annotation.protocol.terms import Box
-from annotation.protocol.trust_settings import CONTROLS, TrustSettings, known_from
+from annotation.protocol.trust_settings import CONTROLS, Known, TrustSettings, in_force, known_from
+from annotation.selectors.controls import facts
 
 #: Pools kept by a process; one is a tuple of some dozen ids.
 POOLS_KEPT = 256
@@ -55,6 +57,22 @@ def pool(campaign: int, kind: str, revision: int, purpose: str = Row.CONTROL) ->
     """
     rows = Row.objects.filter(campaign=campaign, kind=kind, purpose=purpose, active=True).order_by("id")
     return tuple(Control(str(row), stratum) for row, stratum in rows.values_list("id", "stratum"))
+
+
+def known(campaign: int, kind: str, revision: int) -> Known:
+    """Whether a campaign has items for the test of `kind`, and something to measure accuracy by."""
+    return facts(campaign, revision).known[kind]
+
+
+def rules(settings: TrustSettings, *, campaign: int, kind: str, revision: int) -> TrustSettings:
+    """The campaign's trust settings as they come out for `kind`, with the known items that there are."""
+    return in_force(settings, known(campaign, kind, revision))
+
+
+def tells_of_drawer(campaign: int, revision: int, asked_at: datetime) -> bool:
+    """Whether a verdict on a box that was asked for then is a known answer about who drew it."""
+    since = facts(campaign, revision).measured_since
+    return since is not None and asked_at >= since
 
 
 def warnings(*, campaign: Campaign, settings: TrustSettings) -> dict[str, str]:

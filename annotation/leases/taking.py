@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from annotation import controls, hand_out, qualification, relevance_pages, sql, standings
 from annotation.hand_out import Holder, Nothing
-from annotation.lease_terms import HOLDER, Terms, holder_from, refused_to, terms_of
+from annotation.lease_terms import HOLDER, Terms, holder_from, refused_to, rules_of, terms_of
 from annotation.models import Assignment, Campaign
 from annotation.models import Standing as StandingRow
 from annotation.protocol import trust
@@ -52,7 +52,7 @@ def take(*, worker: int, campaign: Campaign, kind: str, holding: Collection[int]
         terms = terms_of(cursor, campaign.pk)
         holder = _holder(cursor, campaign.pk, worker, kind)
         if holder is None:
-            standings.join(worker=worker, campaign=campaign, kind=kind, settings=terms.settings.trust)
+            standings.join(worker=worker, campaign=campaign, kind=kind, settings=rules_of(terms, kind))
             holder = _holder(cursor, campaign.pk, worker, kind)
             assert holder is not None
         return following(cursor, terms, holder, kind, holding, sql.now())
@@ -109,7 +109,7 @@ def following(
         return Nothing(
             "in_hand", _("You have this task in hand already, perhaps in another tab: answer it first.")
         )
-    ahead = hand_out.ahead(cursor, holder, terms.settings.trust, at)
+    ahead = hand_out.ahead(cursor, holder, rules_of(terms, kind), at)
     if ahead is not None:
         return ahead
     if kind == RELEVANCE:
@@ -181,7 +181,7 @@ def _is_plain(terms: Terms, holder: Holder, kind: str, held: int) -> bool:
         and kind != RELEVANCE
         and hand_out.closed(terms) is None
         and refused_to(holder, terms) is None
-        and not trust.watched(holder.standing, terms.settings.trust)
+        and not trust.watched(holder.standing, rules_of(terms, kind))
         and not _control_due(terms, holder, kind, holder.standing.items + held + 1)
     )
 
@@ -286,7 +286,7 @@ def _control(
 
 def _control_due(terms: Terms, holder: Holder, kind: str, number: int) -> bool:
     """Whether this worker's item `number` of the kind is to be a known one, where there are any."""
-    return bool(controls.pool(terms.id, kind, terms.revision)) and due(
+    return controls.known(terms.id, kind, terms.revision).accuracy and due(
         terms.settings.trust,
         seed=terms.seed,
         worker=holder.pseudonym,

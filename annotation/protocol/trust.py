@@ -19,6 +19,7 @@ from annotation.protocol.trust_settings import (
     CONTROLS,
     NOTHING,
     UNTESTED,
+    Known,
     TrustSettings,
     known_from,
 )
@@ -29,6 +30,9 @@ PROBATION = "probation"
 TRUSTED = "trusted"
 SUSPENDED = "suspended"
 STATES = (QUALIFICATION, PROBATION, TRUSTED, SUSPENDED)
+#: How the standing of somebody reads who works where nothing tells whether they are right (`reading`).
+UNCHECKED = "unchecked"
+READINGS = (QUALIFICATION, UNCHECKED, PROBATION, TRUSTED, SUSPENDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,20 @@ def after(standing: Standing, event: Event, settings: TrustSettings) -> Standing
         ),
         settings,
     )
+
+
+def reading(kind: str, state: str, known: Known, *, examined: bool) -> str:
+    """How a standing of `kind` in `state` reads where so much of the kind is known: `state`, or UNCHECKED.
+
+    UNCHECKED is who would be on probation where no answer is known by which it could end; and whoever
+    writes without having taken a test (`examined`). It is no state of its own: as soon as there are known
+    items, the same standing is a probation, in which what was done until then counts as items done.
+    """
+    if state == PROBATION and not known.accuracy:
+        return UNCHECKED
+    if state == TRUSTED and known_from(kind) == NOTHING and not examined:
+        return UNCHECKED
+    return state
 
 
 def replay(kind: str, events: Iterable[Event], settings: TrustSettings) -> Standing:

@@ -8,8 +8,9 @@ items, boxes that pass Box Quality, 2 % verification questions); Hodosh et al. 2
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
 
 from annotation.protocol.questions import BOX_DRAWING, CAPTION_WRITING, REGION_DESCRIPTION, RELEVANCE
 
@@ -33,6 +34,21 @@ T = TypeVar("T")
 def known_from(kind: str) -> str:
     """What a worker's accuracy at `kind` is measured on."""
     return KNOWN_FROM.get(kind, CONTROLS)
+
+
+class Known(NamedTuple):
+    """What a campaign knows the answers to, of one kind of question.
+
+    `test`: there are items for its qualification test. `accuracy`: there is something by which a worker's
+    accuracy is measured (`known_from`).
+    """
+
+    test: bool
+    accuracy: bool
+
+
+#: Where every item is there that the rules count on.
+ALL_KNOWN = Known(True, True)
 
 
 def _from(default: T, source: str) -> T:
@@ -70,6 +86,9 @@ class TrustSettings:
     drawing_wait_minutes: int = _from(60, "decided: nobody waits for ever for boxes that nobody looks at")
     control_share: float = _from(0.02, _PLUMMER)
     double_check_share: float = _from(0.05, _DECIDED)
+    unchecked_double_check_share: float = _from(
+        0.2, "decided: where no answer is known, nothing else tells how good answers are"
+    )
     drawing_iou: float = _from(0.5, "decided: section 3 of Plummer et al. 2015 counts a phrase found at 0.5")
     page_slips: int = _from(1, _DECIDED)
     grade_slip: int = _from(1, "decided: single experts of Hodosh et al. 2013 agree within one grade")
@@ -82,6 +101,7 @@ class TrustSettings:
             "drawing_bar",
             "control_share",
             "double_check_share",
+            "unchecked_double_check_share",
             "drawing_iou",
         ):
             if not 0 <= getattr(self, name) <= 1:
@@ -125,6 +145,27 @@ class TrustSettings:
         return (over - (len(last) - sum(last))) / over < self.bar_of(kind)
 
 
+@lru_cache(maxsize=256)
+def in_force(settings: TrustSettings, known: Known) -> TrustSettings:
+    """`settings` as they come out for a kind of which so much is known.
+
+    Without items for a test there is none: practice is all the entry. Without a measured accuracy no
+    drawer waits for verdicts, and more tasks are asked twice, unless double checks are switched off (0).
+    """
+    if not known.test and settings.qualification:
+        settings = replace(settings, qualification=False)
+    if not known.accuracy:
+        share = settings.double_check_share
+        raised = max(share, settings.unchecked_double_check_share) if share else share
+        settings = replace(settings, drawing_unjudged=0, double_check_share=raised)
+    return settings
+
+
+def practice_is_entry(kind: str, settings: TrustSettings, known: Known) -> bool:
+    """Whether practice stands where the test of `kind` would be: the settings ask for one, and it has no items."""
+    return bool(kinds_tested((kind,), settings)) and not known.test
+
+
 def kinds_tested(kinds: Iterable[str], settings: TrustSettings) -> tuple[str, ...]:
-    """Those of `kinds` that begin with a test."""
+    """Those of `kinds` that begin with a test, where there are items for one."""
     return tuple(kind for kind in kinds if kind not in UNTESTED) if settings.qualification else ()

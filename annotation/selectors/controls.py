@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import NamedTuple
 
-from django.db.models import Count, Q
+from django.db.models import Count, Min, Q
 
 from annotation.models import Assignment, Campaign, Control
-from annotation.protocol.questions import KINDS
+from annotation.protocol.questions import BOX_QUALITY, KINDS
+from annotation.protocol.trust_settings import BOX_QUALITY_VERDICTS, CONTROLS, Known, known_from
+
+#: Campaigns of which a process remembers what they know.
+FACTS_KEPT = 256
 
 
 def known_items(campaign: Campaign) -> dict[tuple[str, str, str], int]:
@@ -20,6 +27,35 @@ def known_items(campaign: Campaign) -> dict[tuple[str, str, str], int]:
     )
     found = sorted(rows, key=lambda row: (KINDS.index(row[0]), row[1], row[2]))
     return {(kind, purpose, answer): items for kind, purpose, answer, items in found}
+
+
+class Facts(NamedTuple):
+    """What a campaign knows the answers to, by kind of question, and since when verdicts tell of drawers.
+
+    `measured_since` is when it got its first control item of Box Quality, in use or not; None before. Until
+    then nobody knows how good those are who judge boxes, and what they say is no known answer.
+    """
+
+    known: Mapping[str, Known]
+    measured_since: datetime | None
+
+
+@lru_cache(maxsize=FACTS_KEPT)
+def facts(campaign: int, revision: int) -> Facts:
+    """What the campaign with this id knows; kept by the process for each `revision` of the campaign."""
+    rows = Control.objects.filter(campaign=campaign).values_list("kind", "purpose", "active")
+    first = {(kind, purpose, active): at for kind, purpose, active, at in rows.annotate(at=Min("created_at"))}
+    verdicts = [first.get((BOX_QUALITY, Control.CONTROL, active)) for active in (True, False)]
+    since = min(filter(None, verdicts), default=None)
+    measured = {
+        CONTROLS: {kind for kind, purpose, active in first if active and purpose == Control.CONTROL},
+        BOX_QUALITY_VERDICTS: set(KINDS if since else ()),
+    }
+    known = {
+        kind: Known((kind, Control.QUALIFICATION, True) in first, kind in measured.get(known_from(kind), ()))
+        for kind in KINDS
+    }
+    return Facts(known, since)
 
 
 def answered(controls: Iterable[int]) -> dict[int, tuple[int, int]]:

@@ -10,13 +10,15 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from annotation.models import Campaign, Standing
+from annotation.protocol.trust import reading
 from annotation.selectors.campaign import WorkerRow, earned, workers
 from annotation.selectors.campaign.cost import QUALIFICATION, paid
+from annotation.selectors.controls import facts
 
 #: What the table can be sorted by.
 SORTS = ("worker", "answers", "accuracy", "seconds", "earned", "due")
 #: How workers stand, as the table can be filtered.
-STATES = ("qualification", "probation", "trusted", "suspended", "blocked", "withdrawn")
+STATES = ("qualification", "unchecked", "probation", "trusted", "suspended", "blocked", "withdrawn")
 PAGE = 50
 
 
@@ -98,12 +100,23 @@ def _matching(campaign: Campaign, asked: Asked) -> dict[int, Figures]:
     rows = Standing.objects.filter(campaign=campaign)
     if asked.kind:
         rows = rows.filter(kind=asked.kind)
-    for worker, name, state, known, right, last, blocked, withdrawn in rows.values_list(
-        "worker", "worker__pseudonym", "state", "known", "right", "last", "blocked", "withdrawn_at"
+    there = facts(campaign.pk, campaign.revision).known
+    for worker, name, kind, state, examined, known, right, last, blocked, withdrawn in rows.values_list(
+        "worker",
+        "worker__pseudonym",
+        "kind",
+        "state",
+        "examined_asked",
+        "known",
+        "right",
+        "last",
+        "blocked",
+        "withdrawn_at",
     ):
         one = found[worker]
         one.name = name
-        one.states |= {state} | ({"blocked"} if blocked else set()) | ({"withdrawn"} if withdrawn else set())
+        reads = reading(kind, state, there[kind], examined=examined is not None)
+        one.states |= {reads} | ({"blocked"} if blocked else set()) | ({"withdrawn"} if withdrawn else set())
         one.known += len(last) if asked.kind else known
         one.right += last.count("1") if asked.kind else right
     for line in earned(campaign):

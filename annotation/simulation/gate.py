@@ -29,7 +29,7 @@ from annotation.protocol.trust import (
     Standing,
     after,
 )
-from annotation.protocol.trust_settings import TrustSettings
+from annotation.protocol.trust_settings import Known, TrustSettings, in_force
 from annotation.simulation.truth import Truth
 from annotation.simulation.workers import SLOPPY, Worker
 
@@ -89,7 +89,8 @@ def questions_about(golds: Iterable[Gold], *, seed: int) -> Iterator[tuple[str, 
 class Gate:
     """Standings of all workers for all kinds of question.
 
-    `items` are the known items by kind; without any of a kind, nobody is tested on it.
+    `items` are the known items by kind. Without any of a kind nobody is measured at it, and without any of
+    Box Quality no drawer is. Tests have items of their own.
     """
 
     def __init__(
@@ -102,10 +103,15 @@ class Gate:
         self._standings: dict[tuple[str, str], Standing] = {}
         self._seen: dict[tuple[str, str], set[str]] = defaultdict(set)
 
+    def rules(self, kind: str) -> TrustSettings:
+        """The settings as they come out for `kind`, with the known items that there are."""
+        measured = q.BOX_QUALITY if kind == q.BOX_DRAWING else kind
+        return in_force(self.settings, Known(True, bool(self._pools.get(measured))))
+
     def standing(self, worker: str, kind: str) -> Standing:
         found = self._standings.get((worker, kind))
         if found is None:
-            found = after(Standing(kind), Entered(), self.settings)
+            found = after(Standing(kind), Entered(), self.rules(kind))
             self._standings[worker, kind] = found
         return found
 
@@ -115,7 +121,7 @@ class Gate:
 
     def note(self, worker: str, kind: str, event: Event) -> None:
         """Take the worker's standing through one event."""
-        self._standings[worker, kind] = after(self.standing(worker, kind), event, self.settings)
+        self._standings[worker, kind] = after(self.standing(worker, kind), event, self.rules(kind))
 
     def tested(self, worker: Worker, kind: str) -> int:
         """Put the control items that are due before the worker's next item; how many there were."""
@@ -148,7 +154,7 @@ class Gate:
     def done(self, judgment: Judgment, drawer: str | None) -> None:
         """Count an answered item; an answer on box quality is also a verdict on the drawer."""
         self.note(judgment.worker, judgment.question, ItemDone())
-        if judgment.question == q.BOX_QUALITY and drawer is not None:
+        if judgment.question == q.BOX_QUALITY and drawer is not None and self._pools.get(q.BOX_QUALITY):
             self.note(drawer, q.BOX_DRAWING, BoxJudged(judgment.answer == "good"))
 
     def suspended(self) -> dict[str, list[str]]:

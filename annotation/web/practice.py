@@ -1,7 +1,8 @@
 """Practice: a few questions about scenes of ours, each answer told at once whether it is right, and why.
 
 Nothing is stored. How far one is, and how many were right, stand in the address, for nobody's eyes but
-one's own; the pages are the same with a script and without.
+one's own; the pages are the same with a script and without. Where practice is all the entry, as there is no
+test, the session remembers which items were right, until the work begins.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from annotation.web.access import for_roles
 from annotation.web.desk import Desk, boxes_of, desk
 from annotation.web.overlay import DrawnBox, Frame, Tag, draw
 from annotation.web.task_place import Place, place_of
-from annotation.web.task_texts import text_of
+from annotation.web.task_texts import note_practice, practice_due, text_of
 
 #: The parts of a kind's own template that practice shows in a frame of its own, as `_parts.html` has them.
 PARTS, BETWEEN = "annotation/tasks/_parts.html", "<!-- next part -->"
@@ -97,7 +98,8 @@ def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     about: dict[str, Any] = {"place": place, "number": number, "all": len(items), "graded": graded}
     if number > len(items):
         text = text_of(campaign=place.campaign, kind=kind)
-        over = {**about, "right": min(right, graded), "text": text, "owner": place.worker.pk}
+        again = practice_due(request, place)
+        over = {**about, "right": min(right, graded), "again": again, "text": text, "owner": place.worker.pk}
         return render(request, "annotation/tasks/practised.html", over)
     item = items[number - 1]
     page, image = posed(kind, item)
@@ -113,6 +115,7 @@ def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     if answer is not None:
         told = _told(place.type, item, page, answer)
         right += told.verdict.right is True
+        note_practice(request, place, number, told.verdict.right is True)
         judged_desk = replace(shown, boxes=_boxes(kind, item, page, told.verdict, answer))
         parts = replace(parts, picture=_parts(request, place, judged_desk).picture)
         about["told"] = told

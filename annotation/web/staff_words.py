@@ -154,6 +154,7 @@ ACTS = {
 #: How a worker stands for a kind of question.
 STANDINGS = {
     "qualification": gettext_lazy("not tested"),
+    "unchecked": gettext_lazy("unchecked"),
     "probation": gettext_lazy("on probation"),
     "trusted": gettext_lazy("trusted"),
     "suspended": gettext_lazy("suspended"),

@@ -10,16 +10,21 @@ from django.utils.translation import get_language
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotation import instructions
+from annotation import controls, instructions
+from annotation.campaign_settings import settings_of
 from annotation.instructions import CONSENT, Text
-from annotation.models import Campaign, Judgment
+from annotation.models import Campaign, Judgment, Standing
 from annotation.offers import kinds_of
+from annotation.practice import ITEMS
+from annotation.protocol.trust_settings import Known, practice_is_entry
 from annotation.roles import ANNOTATOR
 from annotation.web.access import for_roles
 from annotation.web.task_place import Place, SeeOther, campaign_of, number_in, place_of, worker_at
 
 #: What a session remembers of the instructions that were read: "campaign:kind" -> version.
 READ = "instructions_read"
+#: What a session remembers of practice where that is the entry: "campaign:kind" -> {item's number: right}.
+PRACTISED = "practised"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -29,10 +34,13 @@ def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpRespons
     """What this task asks of one; POST says that it was read, and goes on to the work."""
     place = place_of(request, name, kind)
     text = text_of(campaign=place.campaign, kind=kind)
+    practise = practice_due(request, place)
     if request.method == "POST":
+        if practise:
+            return SeeOther(reverse("task_practice", args=[name, kind]))
         request.session[READ] = {**request.session.get(READ, {}), _mark(place): text.version}
         return SeeOther(place.address)
-    about = {"place": place, "text": text, "owner": place.worker.pk}
+    about = {"place": place, "text": text, "practise": practise, "owner": place.worker.pk}
     return render(request, "annotation/tasks/instructions.html", about)
 
 
@@ -73,6 +81,36 @@ def has_read(request: HttpRequest, place: Place, text: Text) -> bool:
     return Judgment.objects.filter(
         campaign=place.campaign, worker=place.worker, kind=place.kind, instructions=text.version
     ).exists()
+
+
+def practice_due(request: HttpRequest, place: Place) -> bool:
+    """Whether they have to practise before they begin: where there is no test, practice is all the entry.
+
+    It is done once enough of the graded items were right in this session; whoever has worked needs none.
+    """
+    rules, known = settings_of(place.campaign.settings).trust, known_at(place)
+    if not practice_is_entry(place.kind, rules, known):
+        return False
+    row = Standing.objects.filter(campaign=place.campaign, worker=place.worker, kind=place.kind).first()
+    if row is not None and (row.items or row.examined_asked):
+        return False
+    graded = [number for number, item in enumerate(ITEMS[place.kind], 1) if item.right]
+    answered = request.session.get(PRACTISED, {}).get(_mark(place), {})
+    right = sum(bool(answered.get(str(number))) for number in graded)
+    return right < rules.bar_of(place.kind) * len(graded)
+
+
+def note_practice(request: HttpRequest, place: Place, number: int, right: bool) -> None:
+    """Remember in the session how an item of practice was answered last, where practice is the entry."""
+    if practice_is_entry(place.kind, settings_of(place.campaign.settings).trust, known_at(place)):
+        before = request.session.get(PRACTISED, {})
+        of_kind = {**before.get(_mark(place), {}), str(number): right}
+        request.session[PRACTISED] = {**before, _mark(place): of_kind}
+
+
+def known_at(place: Place) -> Known:
+    """What the campaign knows of the kind of question."""
+    return controls.known(place.campaign.pk, place.kind, place.campaign.revision)
 
 
 def _mark(place: Place) -> str:

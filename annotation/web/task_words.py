@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from annotation.hand_out import Nothing
 from annotation.offers import Offer
-from annotation.protocol.trust import PROBATION, TRUSTED
+from annotation.protocol.trust import PROBATION, TRUSTED, UNCHECKED
 from annotation.protocol.work import MICROS, PER_HOUR, PER_ITEM
 from annotation.selectors.campaign import money
 from annotation.tasktypes import TASK_TYPES, TaskType
@@ -90,9 +90,11 @@ def _standing(offer: Offer) -> str:
     trust, standing = offer.settings.trust, offer.standing
     if offer.nothing is not None and offer.nothing.code == "blocked":
         return ""
-    if standing.state == TRUSTED:
+    if offer.reads == UNCHECKED:
+        return _("Begins with practice") if offer.practice_first else _("Unchecked")
+    if offer.reads == TRUSTED:
         return _("Trusted")
-    if standing.state == PROBATION:
+    if offer.reads == PROBATION:
         if standing.items >= trust.probation_items:
             return _("On probation: answers are being checked")
         return _("On probation: %(done)d of %(all)d") % {"done": standing.items, "all": trust.probation_items}

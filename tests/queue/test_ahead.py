@@ -29,6 +29,7 @@ def watching(unjudged: int = 2, **trust: Any) -> dict[str, Any]:
 def drawable(settings: dict[str, Any], *, judged: bool = True) -> World:
     """A campaign that asks for boxes, in which the judge, if anybody, is admitted to judging them."""
     world = World(some_images(4), settings=settings)
+    world.measure_verdicts()
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
     if judged:
         assert isinstance(world.take(JUDGE, q.BOX_QUALITY), Nothing)
@@ -100,6 +101,13 @@ def test_where_nobody_else_may_judge_a_drawer_goes_on():
     assert draw(world, 4) is None
 
 
+def test_where_verdicts_tell_nothing_a_drawer_waits_for_nobody():
+    world = World(some_images(4), settings=watching(1))
+    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
+    assert isinstance(world.take(JUDGE, q.BOX_QUALITY), Nothing)
+    assert draw(world, 4) is None
+
+
 def test_their_own_admission_to_judging_makes_a_drawer_wait_for_nobody():
     world = drawable(watching(1), judged=False)
     assert isinstance(world.take(DRAWER, q.BOX_QUALITY), Nothing)
@@ -142,6 +150,7 @@ def test_a_judge_who_gives_every_box_back_stops_nobody_for_good(monkeypatch):
 
 def test_a_crowd_that_waits_for_every_single_verdict_finishes():
     world = World(some_images(3), settings=watching(1))
+    world.measure_verdicts()
     world.work()
     assert all(image.complete for image in world.images())
 

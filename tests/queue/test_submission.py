@@ -216,6 +216,7 @@ def test_a_share_of_single_answers_is_asked_twice_outside_the_fold():
 
 def test_the_drawer_never_judges_their_own_box():
     world = World(some_images(1), workers=2)
+    world.measure_verdicts()
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
     drawing = world.held(0, q.BOX_DRAWING)
     world.submit(0, drawing, then=False)

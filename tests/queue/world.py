@@ -10,7 +10,8 @@ from typing import Any
 from annotation import image_rows, leases, submission
 from annotation.campaign_settings import settings_of
 from annotation.leases import Lease, Nothing
-from annotation.models import Campaign, Corpus, Image, OpenImage, Worker
+from annotation.controls.authoring import raise_revision
+from annotation.models import Campaign, Control, Corpus, Image, OpenImage, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
 from annotation.protocol.terms import ImageRecord
@@ -128,6 +129,21 @@ class World:
                         given += 1
             if given == before:
                 return given
+
+    def measure_verdicts(self) -> None:
+        """Have had a control item of Box Quality: from now on verdicts on boxes tell of their drawers."""
+        Control.objects.create(
+            campaign=self.campaign,
+            kind=q.BOX_QUALITY,
+            image=self.corpus.images.order_by("position")[0],
+            key="retired",
+            content={},
+            known="good",
+            stratum="good",
+            source="page",
+            active=False,
+        )
+        raise_revision(self.campaign)
 
     def images(self) -> list[OpenImage]:
         return list(OpenImage.objects.filter(campaign=self.campaign).order_by("place"))

@@ -55,7 +55,7 @@ def test_the_status_lists_workers_on_request():
     at_work()
     lines = said("campaign_status", "quay", "--workers").splitlines()
     (line,) = (line for line in lines if line.startswith("quay-w1"))
-    assert "box_drawing" in line and "probation" in line and line.endswith("0.25 USD")
+    assert "box_drawing" in line and "unchecked" in line and line.endswith("0.25 USD")
     report = told("campaign_status", "quay", "--workers")
     assert [row["due"] for row in report["workers"]] == [500_000, 250_000]
     assert told("campaign_status", "quay")["workers"] is None

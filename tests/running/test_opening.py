@@ -204,12 +204,13 @@ def test_two_who_open_at_once_open_every_image_once(monkeypatch):
     assert len(keys(campaign)) == len(set(keys(campaign))) == 8
 
 
-def test_the_command_warns_where_nobody_can_pass_a_test_that_does_not_exist():
+def test_the_command_says_where_practice_is_all_the_entry_and_work_is_unchecked():
     a_corpus("photos", some_images(2))
     out = StringIO()
     call_command("open_campaign", "c", corpus="photos", tasks="entities", stdout=out)
     text = out.getvalue()
-    assert "nobody can begin coref_link: it has no qualification items" in text
+    assert "coref_link begins with practice only: it has no qualification items" in text
+    assert "coref_link is unchecked: it has no control items" in text and "20 % are asked twice" in text
     assert "manage.py add_controls c" in text and "4 workers at least" in text
     assert "2 images opened now, 0 before" in text
 

@@ -215,7 +215,7 @@ def test_the_worker_table_says_what_a_plain_count_says():
         assert [k.kind for k in row.kinds] == [k for k in q.QUESTIONS if k in {k.kind for k in row.kinds}]
         for at in row.kinds:
             times = list(mine.filter(kind=at.kind).values_list("seconds", flat=True))
-            assert at.answers == len(times) and at.state == "probation"
+            assert at.answers == len(times) and at.state == "unchecked"
             assert at.median_seconds == (median(times) if times else None)
 
 

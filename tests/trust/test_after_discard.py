@@ -21,6 +21,7 @@ pytestmark = pytest.mark.django_db
 def drawn_and_judged(verdict: str, boxes: int) -> World:
     """Worker 0 draws the first box of many images, and worker 1 judges each so."""
     world = World(some_images(boxes), settings={"trust": {**TRUSTING["trust"], "probation_items": 30}})
+    world.measure_verdicts()
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
     while not isinstance(world.take(0, q.BOX_DRAWING), Nothing):
         lease = world.held(0, q.BOX_DRAWING)

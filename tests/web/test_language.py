@@ -17,6 +17,7 @@ from annotation.selectors.campaign.cost import money
 from annotation.submission import Answer
 from tests.queue.world import TRUSTING, World
 from tests.web import desk, world
+from tests.web.test_tasks_list import set_test
 
 pytestmark = pytest.mark.django_db
 GERMAN = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
@@ -142,6 +143,7 @@ def test_why_there_is_nothing_is_told_in_german(work: World):
 
 def test_what_the_rules_of_trust_say_is_told_in_german(tmp_path: Path):
     work = desk.campaign(tmp_path / "drawn", settings={**TRUSTING, "trust": {}})
+    set_test(work)
     page = desk.at_work(work).get(desk.address(), headers=GERMAN).content.decode()
     assert "Diese Aufgabe beginnt mit einem kurzen Test" in page
 

@@ -14,6 +14,7 @@ from annotation import controls, instructions, leases, offers, qualification, sq
 from annotation.controls import KnownItem
 from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Control, Identity, Standing, Worker
+from annotation.practice import ITEMS
 from annotation.protocol import questions as q
 from tests.queue.world import TRUSTING, World
 from tests.web import desk, world
@@ -37,12 +38,13 @@ def tested(db: None, tmp_path: Path) -> World:
     return desk.campaign(tmp_path / "drawn", settings=TESTED)
 
 
-def set_test(work: World) -> None:
-    """Items for three tests: links that are, and links that are not."""
+def set_test(work: World, *, only: str = "") -> None:
+    """Items for three tests: links that are, and links that are not; or `only` those known to be so."""
     items = [
         KnownItem(q.COREF_LINK, Control.QUALIFICATION, f"scene-{n}", mentions, known)
         for n in range(3)
         for mentions, known in ((DOGS, "yes"), ((COUPLE, WOMAN), "no"))
+        if only in ("", known)
     ]
     controls.add(campaign=work.campaign, items=enumerate(items, 1), source="page")
     work.campaign.refresh_from_db()
@@ -77,9 +79,12 @@ def answer_all(ann: Client, right: bool, kind: str = q.COREF_LINK) -> Any:
 def test_a_row_tells_standing_waiting_pay_and_the_day(work: World):
     ann = desk.at_work(work)
     row = rows(ann)[LINK]
-    assert re.search(r"On probation: 0 of 1000 · \d+ waiting · 0.02 EUR each", row)
+    assert re.search(r"Unchecked · \d+ waiting · 0.02 EUR each", row)
     assert row.endswith("Start : Same or different?, quay")
     ann.post(desk.address(), form_of(work, ann.get(desk.address())))
+    images = work.corpus.images.order_by("position")
+    known = KnownItem(q.COREF_LINK, Control.CONTROL, images[1].key, ("0:0-2", "1:0-2"), "no")
+    controls.add(campaign=work.campaign, items=[(1, known)], source="page")
     row = rows(ann)[LINK]
     assert "On probation: 1 of 1000" in row
     assert "1 done today, 0.02 EUR" in row
@@ -95,6 +100,7 @@ def test_what_is_in_hand_is_gone_on_with(work: World):
 def test_a_drawer_whose_boxes_nobody_has_looked_at_is_told_what_to_do_instead(db: None, tmp_path: Path):
     trust = {**TRUSTING["trust"], "drawing_unjudged": 1}
     work = desk.campaign(tmp_path / "drawn", settings={"trust": trust})
+    work.measure_verdicts()
     work.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
     work.take(1, q.BOX_QUALITY)
     work.submit(0, work.held(0, q.BOX_DRAWING), then=False)
@@ -222,7 +228,38 @@ def test_a_reputation_that_is_not_enough_is_told(work: World, reported: dict[str
     assert said in text_of(ann.get(desk.address()))
 
 
-def test_a_test_that_nobody_has_set_up_is_told(tested: World):
+def practise(ann: Client, wrong: int) -> Any:
+    """Go through practice with so many wrong answers; its last page."""
+    for number, item in enumerate(ITEMS[q.COREF_LINK], 1):
+        right = number > wrong
+        answer = item.right if right else {"yes": "no", "no": "yes"}[item.right]
+        ann.post(f"{desk.address()}practice/?n={number}", {"answer": answer})
+    return ann.get(f"{desk.address()}practice/?n={len(ITEMS[q.COREF_LINK]) + 1}&right=5")
+
+
+def test_where_there_is_no_test_practice_is_the_entry_and_most_of_it_must_be_right(tested: World):
+    ann = desk.at_work(tested, read=False)
+    assert "Begins with practice" in rows(ann)[LINK]
+    first = ann.get(desk.address(), follow=True)
+    assert "I have read this: practise" in text_of(first) and "read this: begin" not in text_of(first)
+    begun = ann.post(f"{desk.address()}instructions/")
+    assert begun["Location"] == f"{desk.address()}practice/"
+    over = practise(ann, wrong=2)
+    assert "More have to be right before you can begin" in text_of(over)
+    assert ann.post(f"{desk.address()}instructions/")["Location"] == f"{desk.address()}practice/"
+    assert b"<button>Begin</button>" in practise(ann, wrong=1).content
+    page = ann.post(f"{desk.address()}instructions/", follow=True)
+    assert b"data-answer" in page.content
+    ann.post(desk.address(), form_of(tested, page))
+    assert "Unchecked" in rows(ann)[LINK]
+    # Whoever has worked is asked for no practice, in whatever session, and for no test that comes later.
+    set_test(tested)
+    again = desk.at_work(tested, read=False)
+    assert b"data-answer" in again.get(desk.address()).content
+
+
+def test_a_test_whose_items_are_all_alike_is_told_to_be_unready(tested: World):
+    set_test(tested, only="yes")
     ann = desk.at_work(tested)
     assert "which the researcher has not set up yet" in rows(ann)[LINK]
     said = text_of(ann.get(desk.address()))
@@ -242,7 +279,7 @@ def test_a_test_is_taken_and_leads_to_the_work(tested: World):
     assert "Test: 0 of 2" in rows(ann)[LINK]
     page = answer_all(ann, right=True)
     assert "done today" in text_of(page)
-    assert "On probation" in rows(ann)[LINK]
+    assert "Unchecked" in rows(ann)[LINK]
     assert "EUR" not in text_of(page).partition("done today")[2]
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import median
 
 from django.db import connection
+from django.db.models import Q
 
 from annotation.models import Campaign, Standing, Worker
 from annotation.protocol.questions import KINDS
+from annotation.protocol.trust import STATES, reading
+from annotation.protocol.trust_settings import Known
 from annotation.selectors.campaign.cost import QUALIFICATION, hourly, paid
 from annotation.selectors.campaign.sums import earned
+from annotation.selectors.controls import facts
 
 #: Workers on a page.
 PAGE = 50
@@ -25,7 +29,8 @@ TOGETHER = 400
 
 @dataclass(slots=True)
 class KindRow:
-    """A worker at one kind. `accuracy` is over the newest known answers, None before the first."""
+    """A worker at one kind. `state` is how their standing reads; `accuracy` is over the newest known answers,
+    None before the first."""
 
     kind: str
     state: str
@@ -68,10 +73,11 @@ def workers(
 ) -> list[WorkerRow]:
     """Workers by the order in which they came: those with ids above `after`, at most `limit`.
 
-    `state` keeps those who stand so for any kind, `only` those with these ids.
+    `state` keeps those whose standing reads so for any kind, `only` those with these ids.
     """
     standings = Standing.objects.filter(campaign=campaign)
-    who = standings.filter(state=state) if state else standings
+    known = facts(campaign.pk, campaign.revision).known
+    who = standings.filter(_reading(state, known)) if state else standings
     if only is not None:
         who = who.filter(worker__in=only)
     ids = list(
@@ -103,7 +109,12 @@ def workers(
         rows[standing.worker_id].kinds.append(
             KindRow(
                 kind=standing.kind,
-                state=standing.state,
+                state=reading(
+                    standing.kind,
+                    standing.state,
+                    known[standing.kind],
+                    examined=standing.examined_asked is not None,
+                ),
                 blocked=standing.blocked,
                 reason=standing.reason,
                 withdrawn_at=standing.withdrawn_at,
@@ -115,6 +126,17 @@ def workers(
             )
         )
     return list(rows.values())
+
+
+def _reading(state: str, known: Mapping[str, Known]) -> Q:
+    """The standings that read `state`."""
+    found = Q(pk__in=())
+    for kind in known:
+        for stored in STATES:
+            for examined in (True, False):
+                if reading(kind, stored, known[kind], examined=examined) == state:
+                    found |= Q(kind=kind, state=stored, examined_asked__isnull=not examined)
+    return found
 
 
 def _medians(campaign: Campaign, wanted: Sequence[tuple[int, str]]) -> dict[tuple[int, str], float]:

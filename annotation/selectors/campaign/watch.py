@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -25,11 +25,11 @@ class Stuck(NamedTuple):
 
 
 def active(
-    campaign: Campaign, *, since: datetime, kinds: Iterable[str], admits: bool
+    campaign: Campaign, *, since: datetime, kinds: Iterable[str], admits: Collection[str]
 ) -> dict[str, list[int]]:
     """Kind -> those who may work on it now, of the workers who answered anything since then.
 
-    `admits`: whoever has not begun a kind yet may begin it without a test.
+    `admits`: the kinds that whoever has not begun them yet may begin without a test.
     """
     recent = Assignment.objects.filter(
         campaign=OuterRef("campaign"), worker=OuterRef("worker"), kind=OuterRef("kind"), ended_at__gte=since
@@ -37,7 +37,7 @@ def active(
     there = set(
         Standing.objects.filter(Exists(recent), campaign=campaign).values_list("worker", flat=True).distinct()
     )
-    able: dict[str, set[int]] = {kind: set(there) if admits else set() for kind in kinds}
+    able: dict[str, set[int]] = {kind: set(there) if kind in admits else set() for kind in kinds}
     standings = Standing.objects.filter(campaign=campaign, worker__in=there, kind__in=able)
     for kind, worker, state, blocked, withdrawn in standings.values_list(
         "kind", "worker", "state", "blocked", "withdrawn_at"

@@ -1,0 +1,89 @@
+"""What the rules of trust come to where nobody knows an answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.protocol.questions import (
+    BOX_DRAWING,
+    CAPTION_WRITING,
+    COREF_LINK,
+    KINDS,
+    REGION_DESCRIPTION,
+)
+from annotation.protocol.trust import (
+    PROBATION,
+    QUALIFICATION,
+    SUSPENDED,
+    TRUSTED,
+    UNCHECKED,
+    Entered,
+    ItemDone,
+    reading,
+    replay,
+    why_not,
+)
+from annotation.protocol.trust_settings import (
+    ALL_KNOWN,
+    Known,
+    TrustSettings,
+    in_force,
+    practice_is_entry,
+)
+from tests.protocol.standings import SETTINGS
+
+NOTHING_KNOWN = Known(False, False)
+
+
+def test_where_everything_is_known_the_settings_are_in_force_as_they_stand():
+    assert in_force(SETTINGS, ALL_KNOWN) == SETTINGS
+
+
+def test_without_items_for_a_test_whoever_comes_is_let_in_after_practice():
+    rules = in_force(SETTINGS, Known(False, True))
+    standing = replay(COREF_LINK, [Entered()], rules)
+    assert standing.state == PROBATION and why_not(standing, rules) is None
+    assert practice_is_entry(COREF_LINK, SETTINGS, Known(False, True))
+    assert not practice_is_entry(COREF_LINK, SETTINGS, Known(True, False))
+    assert not practice_is_entry(COREF_LINK, TrustSettings(qualification=False), NOTHING_KNOWN)
+    assert not practice_is_entry(REGION_DESCRIPTION, SETTINGS, NOTHING_KNOWN)
+
+
+def test_reputation_is_asked_for_all_the_same():
+    refused = why_not(replay(COREF_LINK, [Entered(3, 1.0)], in_force(SETTINGS, NOTHING_KNOWN)), SETTINGS)
+    assert refused is not None and refused.code == "too_few_tasks"
+
+
+@pytest.mark.parametrize("kind", [COREF_LINK, BOX_DRAWING])
+def test_a_probation_that_nothing_can_end_reads_unchecked_and_is_one_again_with_known_items(kind):
+    rules = in_force(SETTINGS, NOTHING_KNOWN)
+    standing = replay(kind, [Entered(), *[ItemDone()] * 500], rules)
+    assert standing.items == 500
+    assert reading(kind, standing.state, NOTHING_KNOWN, examined=False) == UNCHECKED
+    assert reading(kind, standing.state, ALL_KNOWN, examined=False) == PROBATION
+
+
+def test_what_was_earned_is_read_whatever_became_of_the_items():
+    for state in (QUALIFICATION, TRUSTED, SUSPENDED):
+        assert reading(COREF_LINK, state, NOTHING_KNOWN, examined=False) == state
+
+
+@pytest.mark.parametrize(("examined", "read"), [(True, TRUSTED), (False, UNCHECKED)])
+def test_writers_are_trusted_by_their_test_and_unchecked_without_one(examined, read):
+    assert reading(CAPTION_WRITING, TRUSTED, Known(examined, False), examined=examined) == read
+
+
+@pytest.mark.parametrize(
+    ("given", "share"),
+    [({}, 0.2), ({"double_check_share": 0.5}, 0.5), ({"double_check_share": 0.0}, 0.0)],
+    ids=str,
+)
+def test_a_fifth_is_asked_twice_unless_more_is_or_nothing(given, share):
+    settings = TrustSettings(**given)
+    assert in_force(settings, Known(True, False)).double_check_share == share
+    assert in_force(settings, Known(False, True)).double_check_share == settings.double_check_share
+
+
+def test_no_drawer_waits_for_verdicts_that_tell_nothing():
+    assert in_force(SETTINGS, Known(True, False)).drawing_unjudged == 0
+    assert set(KINDS) >= {BOX_DRAWING}

@@ -1,0 +1,99 @@
+"""A campaign without known items can be worked on, and is checked from the lease on that follows the first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotation import controls, replay, standings
+from annotation.campaign_settings import settings_of
+from annotation.leases import Lease
+from annotation.models import Judgment, Standing
+from annotation.protocol import questions as q
+from annotation.protocol.trust import PROBATION, SUSPENDED
+from annotation.selectors.campaign import workers
+from annotation.submission import Answer
+from tests.queue.world import World
+from tests.trust.scenes import crowd_works, gold, scenes
+
+pytestmark = pytest.mark.django_db
+
+
+def told_again(world: World) -> bool:
+    """Whether every standing is what the stored answers lead to."""
+    trust = settings_of(world.campaign.settings).trust
+    return all(replay.replayed(row, trust) == standings.pure(row) for row in Standing.objects.all())
+
+
+def reads(world: World) -> set[str]:
+    world.campaign.refresh_from_db()
+    return {kind.state for row in workers(world.campaign) for kind in row.kinds}
+
+
+def draw_badly(world: World, boxes: int) -> Standing:
+    """Worker 0 draws, worker 1 calls each box bad; the drawer's standing."""
+    for _ in range(boxes):
+        found = world.take(0, q.BOX_DRAWING)
+        if not isinstance(found, Lease):
+            break
+        world.submit(0, found, then=False)
+        world.submit(1, world.held(1, q.BOX_QUALITY), Answer("bad"), then=False)
+    return Standing.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING)
+
+
+def test_with_default_settings_and_no_items_all_kinds_are_worked_on_and_nobody_is_suspended():
+    world = scenes(4, settings={}, workers=5)
+    crowd_works(world, ["careful", "careful", "careful", "random", "always_yes"])
+    done = Judgment.objects.filter(campaign=world.campaign)
+    assert set(done.values_list("kind", flat=True)) == set(q.QUESTIONS)
+    assert all(image.complete or image.in_review for image in world.images())
+    assert set(Standing.objects.values_list("state", flat=True)) <= {PROBATION, "qualification"}
+    assert "unchecked" in reads(world) and not reads(world) & {"probation", "suspended"}
+    once = done.filter(kind__in=(q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_DRAWING, q.BOX_QUALITY))
+    twice = once.filter(role="double_check").count()
+    assert 0.12 <= twice / once.filter(role="vote").count() <= 0.28
+    assert told_again(world)
+
+
+def test_items_that_come_later_check_whoever_is_there_and_take_nothing_from_them():
+    world = scenes(8, settings={}, workers=2)
+    crowd_works(world, ["always_yes", "careful"], items=40)
+    before = {row.pk: row.items for row in Standing.objects.all()}
+    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    assert told_again(world) and reads(world) <= {"probation", "qualification"}
+    crowd_works(world, ["always_yes", "careful"])
+    bad = Standing.objects.get(worker=world.workers[0], kind=q.COREF_LINK)
+    assert bad.state == SUSPENDED and bad.examined_asked is None
+    assert all(row.items >= before.get(row.pk, 0) for row in Standing.objects.all())
+    assert told_again(world)
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_a_drawer_goes_by_verdicts_only_where_judges_are_measured(measured: bool):
+    world = drawable()
+    if measured:
+        world.measure_verdicts()
+    drawer = draw_badly(world, 30)
+    assert (drawer.state == SUSPENDED, drawer.known > 0) == (measured, measured)
+    assert told_again(world)
+
+
+def test_verdicts_that_were_asked_for_before_there_were_items_never_count():
+    world = drawable()
+    assert draw_badly(world, 6).known == 0
+    drawn = world.held(0, q.BOX_DRAWING)
+    world.submit(0, drawn, then=False)
+    early = world.held(1, q.BOX_QUALITY)
+    world.measure_verdicts()
+    world.submit(1, early, Answer("bad"), then=False)
+    assert draw_badly(world, 3).known == 3
+    assert told_again(world) and replay.retell(Standing.objects.values_list("pk", flat=True)) == []
+
+
+def drawable() -> World:
+    """Scenes whose boxes are to be drawn, of people whom nobody knows."""
+    settings: dict[str, Any] = {"trust": {"qualification": False, "double_check_share": 0.0}}
+    world = scenes(8, settings=settings)
+    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
+    return world
