@@ -10,6 +10,14 @@ from annotation.models import Account, AuditEntry, Campaign
 def record(*, actor: Account | None, act: str, campaign: Campaign | None = None, **about: Any) -> None:
     """Write that `actor` (None: the command line) did `act`; `about` is plain data.
 
-    Call it within the act's own transaction.
+    Names stand in the line itself, and stay when the account or the campaign is deleted. Call it within the
+    act's own transaction.
     """
-    AuditEntry.objects.create(actor=actor, act=act, campaign=campaign, about=about)
+    AuditEntry.objects.create(
+        actor=actor,
+        actor_name=actor.get_username() if actor else "",
+        act=act,
+        campaign=campaign,
+        campaign_name=campaign.name if campaign else "",
+        about=about,
+    )

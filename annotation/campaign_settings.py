@@ -53,6 +53,31 @@ class CampaignSettings:
         return plain
 
 
+def as_toml(settings: CampaignSettings) -> str:
+    """The settings that differ from the defaults, as a TOML text from which the same are read."""
+    plain, usual = settings.as_dict(), CampaignSettings().as_dict()
+    changed = {name: value for name, value in plain.items() if value != usual[name]}
+    lines = [f"{name} = {_toml(value)}" for name, value in changed.items() if not isinstance(value, dict)]
+    for name, table in changed.items():
+        if isinstance(table, dict):
+            own = [(key, value) for key, value in table.items() if value != usual[name].get(key)]
+            lines += [
+                "",
+                f"[{name}]",
+                *(f"{key} = {_toml(value)}" for key, value in own if value is not None),
+            ]
+    return "\n".join(lines).strip()
+
+
+def _toml(value: Any) -> str:
+    """A plain value as TOML has it; JSON's strings, numbers and words are TOML's too."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)
+
+
 def settings_of(values: Mapping[str, Any]) -> CampaignSettings:
     """Settings from plain data (a TOML file, a stored campaign); absent ones are defaults.
 

@@ -8,17 +8,22 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from django.db.models import Count, Exists, OuterRef
+
 from annotation.formats import FORMATS, FormatError, Written
-from annotation.models import Chain, Corpus, Image, Layer
+from annotation.models import Campaign, Caption, Chain, Corpus, Image, Layer
 from annotation.pictures import picture_path
 from annotation.protocol.boxes import CLOSED
 from annotation.protocol.terms import ImageRecord
 from annotation.registry import UnknownName
+from annotation.selectors.controls import unchecked_kinds
 from annotation.selectors.corpora import corpus_named, layer_named
 from annotation.selectors.records import stream_records
 
 #: Where `with_pictures` puts the pictures, within the export.
 IMAGES = "images"
+#: What is to be known of a layer, beside what its format says.
+NOTES = "NOTES.md"
 
 Progress = Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]]
 
@@ -41,18 +46,19 @@ def export_dataset(
 
     With `layer` named, or where only one exists, mentions, chains and boxes go with it; the
     mentions of excluded chains are plain words. `with_pictures` puts the pictures under
-    out/images, as hard links where the file system allows. Everything is written beside
+    out/images, as hard links where the file system allows. Where nothing tells how right the workers of
+    the layer's campaign were, `NOTES.md` says so. Everything is written beside
     `out` first, so `out` is complete as soon as it exists. Raises UnknownName for a corpus, a
     layer or a format that is none, AmbiguousLayer, else ExportError.
     """
+    found, chosen = check(
+        corpus=corpus,
+        format=format,
+        layer=layer,
+        include_unfinished=include_unfinished,
+        with_pictures=with_pictures,
+    )
     writer = FORMATS.get(format)
-    if not writer.writes:
-        writable = ", ".join(entry.key for entry in FORMATS if entry.writes)
-        raise UnknownName(f"format {format!r} is for import only; for export: {writable}")
-    found = corpus_named(corpus)
-    chosen = layer_named(found, layer)
-    if chosen and not include_unfinished:
-        _refuse_unfinished(chosen)
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise ExportError(f"{out}: stands already; expected a new or an empty folder")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -61,6 +67,9 @@ def export_dataset(
         written = writer.write(progress(stream_records(corpus=found, layer=chosen)), partial)
         if with_pictures:
             written.add("pictures", _link_pictures(found, partial / IMAGES))
+        if unchecked := unchecked_in(found, chosen):
+            (partial / NOTES).write_text(note_on(unchecked) + "\n", encoding="utf-8")
+            written.files.append(partial / NOTES)
         os.chmod(partial, 0o755)
         os.replace(partial, out)
     except FormatError as error:
@@ -70,6 +79,71 @@ def export_dataset(
         shutil.rmtree(partial, ignore_errors=True)
     written.files = [out / file.relative_to(partial) for file in written.files]
     return written
+
+
+def check(
+    *,
+    corpus: str,
+    format: str,
+    layer: str | None = None,
+    include_unfinished: bool = False,
+    with_pictures: bool = False,
+) -> tuple[Corpus, Layer | None]:
+    """What an export would be of, once all is asked that can be told before anything is written.
+
+    Raises what `export_dataset` would raise for it: a page asks before it starts a job.
+    """
+    writer = FORMATS.get(format)
+    if not writer.writes:
+        writable = ", ".join(entry.key for entry in FORMATS if entry.writes)
+        raise UnknownName(f"format {format!r} is for import only; for export: {writable}")
+    found = corpus_named(corpus)
+    chosen = layer_named(found, layer)
+    if chosen and not include_unfinished:
+        _refuse_unfinished(chosen)
+    images = Image.objects.filter(corpus=found).order_by("position")
+    if writer.needs_captions:
+        bare = images.filter(~Exists(Caption.objects.filter(image=OuterRef("pk"))))
+        if (key := bare.values_list("key", flat=True).first()) is not None:
+            raise ExportError(
+                f"image {key!r} has no caption, which {format} cannot say; expected the format jsonl"
+            )
+    if writer.splits is not None:
+        other = images.exclude(split__in=("", *writer.splits)).values_list("key", "split").first()
+        if other is not None:
+            raise ExportError(
+                f"image {other[0]!r} is of the split {other[1]!r}, which {format} has no list for; expected "
+                f"{' or '.join(writer.splits)}, or the format jsonl"
+            )
+    if with_pictures:
+        _check_pictures(found)
+    return found, chosen
+
+
+def unchecked_in(corpus: Corpus, layer: Layer | None) -> tuple[str, ...]:
+    """The kinds of question at which nothing tells whether those who made the layer were right."""
+    made_by = Campaign.objects.filter(corpus=corpus, name=layer.name).first() if layer else None
+    return unchecked_kinds(made_by) if made_by else ()
+
+
+def note_on(unchecked: Iterable[str]) -> str:
+    """What an export says of it."""
+    return (
+        f"Unchecked: no answers to {', '.join(unchecked)} were known, so that nobody's accuracy was measured "
+        "and nobody was suspended for it."
+    )
+
+
+def _check_pictures(corpus: Corpus) -> None:
+    shown = Image.objects.filter(corpus=corpus).exclude(picture="")
+    if not shown.exists():
+        raise ExportError(
+            f"corpus {corpus.name!r} has no picture to go with it; export it without, or import it with "
+            "its pictures (import_corpus --images DIR)"
+        )
+    twice = shown.values("filename").annotate(n=Count("id")).filter(n__gt=1)
+    if (again := twice.values_list("filename", flat=True).order_by("filename").first()) is not None:
+        raise ExportError(f"two images have the file name {again!r}; expected one")
 
 
 def _refuse_unfinished(layer: Layer) -> None:

@@ -4,8 +4,8 @@ A standing is the fold of its events, and the events of one lie in the judgments
 answers, and for drawers the verdicts on their boxes. Told again after judgments were withdrawn or
 restored, or a known item proved wrong, it is what it would be if these had never come.
 
-Events come in the order of their judgments. A box's verdict is the first vote on each key about it. Who was let
-in stays in, also where a test came later.
+Events come in the order of their judgments. A box's verdict is the first vote on each key about it. Who was
+let in stays in, also where a test came later.
 """
 
 from __future__ import annotations

@@ -242,8 +242,6 @@ def _crowd(campaign: Campaign, settings: CampaignSettings, open_tasks: Mapping[s
 def _able(campaign: Campaign, settings: CampaignSettings) -> dict[str, list[int]]:
     since = sql.now() - timedelta(hours=ACTIVE_FOR)
     admits = [
-        kind
-        for kind in campaign.kinds
-        if not qualification.rules_of(campaign, kind, settings).qualification
+        kind for kind in campaign.kinds if not qualification.rules_of(campaign, kind, settings).qualification
     ]
     return active(campaign, since=since, kinds=campaign.kinds, admits=admits)

@@ -186,7 +186,9 @@ def _of_task(
         role == q.VOTE
         and not answer.flag
         and answered_once(held.kind, terms.settings.protocol)
-        and double_checked(lease_terms.rules_of(terms, held.kind), seed=terms.seed, key=f"{held.image_key} {held.key}")
+        and double_checked(
+            lease_terms.rules_of(terms, held.kind), seed=terms.seed, key=f"{held.image_key} {held.key}"
+        )
     )
     found = refold.difference(
         image,

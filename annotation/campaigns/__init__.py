@@ -4,11 +4,15 @@ create, open_images, begin, open_campaign   from a corpus to questions that peop
 open_pairs                                  from pairs of images and captions to questions
 pause, resume, close, set_stop_rules        acts of staff
 set_open_to_all                             who may work on it
+duplicate                                   one like another
+delete, why_kept                            one that nobody has come to
 reached                                     whether a stop rule holds
 """
 
 from annotation.campaign_settings import CampaignError
 from annotation.campaigns.counted import OF_PAIRS, OpenedPairs, open_pairs
+from annotation.campaigns.deleting import delete, why_kept
+from annotation.campaigns.duplicating import duplicate
 from annotation.campaigns.opening import (
     ENTITIES,
     GOLD_LAYERS,
@@ -47,6 +51,8 @@ __all__ = [
     "campaign_named",
     "close",
     "create",
+    "delete",
+    "duplicate",
     "gold_layer",
     "mentions_of",
     "open_campaign",
@@ -57,4 +63,5 @@ __all__ = [
     "resume",
     "set_open_to_all",
     "set_stop_rules",
+    "why_kept",
 ]

@@ -52,6 +52,10 @@ class Format(ABC):
     #: Which of the two directions exist; a command lists only those.
     reads = False
     writes = False
+    #: What it cannot say, which can be told before anything is written: images without a caption, and splits
+    #: that are none of these (None: any will do).
+    needs_captions = False
+    splits: tuple[str, ...] | None = None
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream the records of `path` (a file or a folder, as the format has it).

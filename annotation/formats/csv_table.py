@@ -29,6 +29,7 @@ class Csv(Format):
     title = "CSV table (image, caption, split, ...), one caption per row"
     reads = True
     writes = True
+    needs_captions = True
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         return checked(self._found(path, images), source=path, expected=SHAPE)

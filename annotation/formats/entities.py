@@ -48,6 +48,8 @@ class Entities(Format):
     title = "Flickr30k Entities (Sentences, Annotations, split lists)"
     reads = True
     writes = True
+    needs_captions = True
+    splits = SPLITS
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream a folder: first the images of the lists in their order, then the others by id."""

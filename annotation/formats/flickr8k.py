@@ -66,6 +66,7 @@ class Flickr8k(Format):
     title = "Flickr8k text (name.jpg#k, tab, caption), also Flickr30k's token file"
     reads = True
     writes = True
+    needs_captions = True
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream `path`. Captions get their printed key as id only where their image skips a number."""

@@ -9,12 +9,12 @@ from typing import Any
 
 from annotation.downloads import pack
 from annotation.exclusive import exclusive_folder
-from annotation.export import ExportError
+from annotation.export import ExportError, unchecked_in
 from annotation.export import export_dataset as write
 from annotation.jobs import Progress, job_kind
 from annotation.protocol.terms import ImageRecord
 from annotation.registry import UnknownName
-from annotation.selectors.corpora import AmbiguousLayer, corpus_named
+from annotation.selectors.corpora import AmbiguousLayer, corpus_named, layer_named
 
 #: The share of the work that is done when the files are written, and are yet to be packed.
 WRITTEN = 0.7
@@ -36,7 +36,8 @@ def export_dataset(
     include_unfinished: bool = False,
     with_pictures: bool = False,
 ) -> dict[str, Any]:
-    """Write the dataset and pack it; the result has the archive's path, sha256, size and expiry, and counts.
+    """Write the dataset and pack it; the result has the archive's path, sha256, size and expiry, counts, and
+    the kinds of question at which the layer's makers were unchecked.
 
     A file cannot be gone on with in its middle, so that a killed export starts anew; what it
     had written is removed first.
@@ -63,4 +64,6 @@ def export_dataset(
             progress=told,
         )
         made = pack(folder / "dataset", f"{name}-{progress.job_id}", progress=packing)
-    return {**made._asdict(), "counts": dict(written.counts)}
+    found = corpus_named(corpus)
+    unchecked = list(unchecked_in(found, layer_named(found, layer)))
+    return {**made._asdict(), "counts": dict(written.counts), "unchecked": unchecked}

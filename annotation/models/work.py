@@ -191,12 +191,18 @@ class Payout(models.Model):
 
 
 class AuditEntry(models.Model):
-    """Who changed what, and when: one line for each act of a reviewer, researcher or admin."""
+    """Who changed what, and when: one line for each act of a reviewer, researcher or admin.
+
+    Never changed: the database refuses it (migration 0011), save that `actor` and `campaign` become null when
+    what they name is deleted. Their names stay.
+    """
 
     actor = models.ForeignKey(Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    actor_name = models.CharField(max_length=150, blank=True, default="", db_default="")
     campaign = models.ForeignKey(
-        Campaign, on_delete=models.CASCADE, null=True, blank=True, related_name="audit", db_index=False
+        Campaign, on_delete=models.SET_NULL, null=True, blank=True, related_name="audit", db_index=False
     )
+    campaign_name = models.CharField(max_length=100, blank=True, default="", db_default="")
     act = models.CharField(max_length=40)
     about = models.JSONField(default=dict, blank=True)
     at = models.DateTimeField(auto_now_add=True)

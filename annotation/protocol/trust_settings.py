@@ -162,7 +162,7 @@ def in_force(settings: TrustSettings, known: Known) -> TrustSettings:
 
 
 def practice_is_entry(kind: str, settings: TrustSettings, known: Known) -> bool:
-    """Whether practice stands where the test of `kind` would be: the settings ask for one, and it has no items."""
+    """Whether practice stands for the test of `kind`: the settings ask for one, and it has no items."""
     return bool(kinds_tested((kind,), settings)) and not known.test
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from annotation.protocol.questions import KINDS
@@ -59,6 +59,10 @@ class PaySettings:
             raise ValueError("pay is negative: expected 0 or more")
         if not self.idle_after > 0:
             raise ValueError(f"idle_after is {self.idle_after}: expected more than 0 seconds")
+
+    def unpaid(self, kinds: Iterable[str]) -> tuple[str, ...]:
+        """Those of `kinds` that earn nothing, however long they take."""
+        return tuple(kind for kind in kinds if not self.amount(kind, 3600))
 
     def amount(self, kind: str, seconds: float) -> int:
         """Millionths of the currency that one answer of `kind` earns after `seconds` of work."""

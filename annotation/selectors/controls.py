@@ -11,7 +11,13 @@ from django.db.models import Count, Min, Q
 
 from annotation.models import Assignment, Campaign, Control
 from annotation.protocol.questions import BOX_QUALITY, KINDS
-from annotation.protocol.trust_settings import BOX_QUALITY_VERDICTS, CONTROLS, Known, known_from
+from annotation.protocol.trust_settings import (
+    BOX_QUALITY_VERDICTS,
+    CONTROLS,
+    NOTHING,
+    Known,
+    known_from,
+)
 
 #: Campaigns of which a process remembers what they know.
 FACTS_KEPT = 256
@@ -56,6 +62,12 @@ def facts(campaign: int, revision: int) -> Facts:
         for kind in KINDS
     }
     return Facts(known, since)
+
+
+def unchecked_kinds(campaign: Campaign) -> tuple[str, ...]:
+    """The kinds that a campaign asks at which nothing tells whether workers are right, though it could."""
+    known = facts(campaign.pk, campaign.revision).known
+    return tuple(kind for kind in campaign.kinds if known_from(kind) != NOTHING and not known[kind].accuracy)
 
 
 def answered(controls: Iterable[int]) -> dict[int, tuple[int, int]]:

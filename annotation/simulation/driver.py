@@ -170,7 +170,9 @@ def _ask(
     gate = crowd.gate
     wanted = question.wanted
     if gate is not None and question.kind in twice:
-        wanted += double_checked(gate.rules(question.kind), seed=gate.seed, key=f"{truth.image} {question.key}")
+        wanted += double_checked(
+            gate.rules(question.kind), seed=gate.seed, key=f"{truth.image} {question.key}"
+        )
     for place in range(wanted):
         worker = crowd.someone(question, truth.image, cost, also_barred=asked)
         if worker is None:

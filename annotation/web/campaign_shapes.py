@@ -104,9 +104,12 @@ def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool) -> lis
     return list(found.values())
 
 
-def facts(seen: Overview, *, basis: str, paged: bool = False) -> list[Fact]:
-    """The figures at the top of the page; `basis` is how work is paid, `paged` whether pages are asked."""
+def facts(seen: Overview, *, basis: str, paged: bool = False, unchecked: Sequence[str] = ()) -> list[Fact]:
+    """The figures at the top of the page; `basis` is how work is paid, `paged` whether pages are asked,
+    `unchecked` the kinds of question at which nobody's accuracy is measured."""
     found = [_images(seen.funnel, paged), _pace(seen), _end(seen), _cost(seen, basis)]
+    if unchecked:
+        found.append(_unchecked(unchecked))
     if seen.agreement:
         found.append(_agreement(seen.agreement))
     return found
@@ -167,6 +170,11 @@ def _agreement(kinds: dict[str, Agreement]) -> Fact:
     return Fact(_("agreement"), f"{round(100 * equal)} %", says % {"n": _grouped(pairs)})
 
 
+def _unchecked(kinds: Sequence[str]) -> Fact:
+    says = _("no answers are known: nobody's accuracy is measured at %(kinds)s")
+    return Fact(_("trust"), _("unchecked"), says % {"kinds": ", ".join(str(KINDS[kind]) for kind in kinds)})
+
+
 def funnel_rows(funnel: Funnel) -> list[StageRow]:
     """Chains by stage, in the order in which one goes through them."""
     most = max(funnel.chains.values(), default=0) or 1
@@ -201,7 +209,7 @@ def told_acts(entries: Iterable[AuditEntry]) -> list[ToldAct]:
     return [
         ToldAct(
             entry.at,
-            str(entry.actor) if entry.actor else _("by command"),
+            entry.actor_name or (str(entry.actor) if entry.actor else _("by command")),
             str(ACTS.get(entry.act, entry.act)),
             ", ".join(_named(entry.about)),
         )
@@ -211,7 +219,19 @@ def told_acts(entries: Iterable[AuditEntry]) -> list[ToldAct]:
 
 def _named(about: dict[str, object]) -> Sequence[str]:
     found = []
-    for key in ("image", "worker", "kind", "kinds", "version", "items", "images", "rule", "reason", "job"):
+    for key in (
+        "of",
+        "image",
+        "worker",
+        "kind",
+        "kinds",
+        "version",
+        "items",
+        "images",
+        "rule",
+        "reason",
+        "job",
+    ):
         value = about.get(key)
         if isinstance(value, list):
             value = " ".join(map(str, value)) if len(value) < len(ALL_KINDS) else None

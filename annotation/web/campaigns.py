@@ -12,24 +12,31 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import campaigns, jobs, running
-from annotation.campaign_settings import CampaignError, settings_of
-from annotation.models import AuditEntry, Campaign
-from annotation.protocol.questions import RELEVANCE
+from annotation.campaign_settings import CampaignError, as_toml, settings_of
+from annotation.models import Account, AuditEntry, Campaign
+from annotation.protocol.questions import ASKED_BY, RELEVANCE
 from annotation.rebuild import LayerError
 from annotation.registry import UnknownName
 from annotation.roles import EVERYTHING, RESEARCHER
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaign.reasons import PAUSED, coded
 from annotation.selectors.campaigns import listed
+from annotation.selectors.controls import unchecked_kinds
 from annotation.selectors.drawing_ways import drawing_ways
 from annotation.selectors.scopes import campaigns_of, corpora_of
 from annotation.web.access import BROWSING, account_of, for_roles, for_roles_on
 from annotation.web.campaign_shapes import acts_next, facts, funnel_rows, kind_rows, told_acts
 from annotation.web.staff import CAMPAIGN, framed, said
-from annotation.web.staff_words import WAYS
+from annotation.web.staff_words import KINDS, WAYS
 
 #: Acts of the audit on the first page.
 HISTORY = 12
+#: Settings as the form of a new campaign shows them for an example.
+SETTINGS_EXAMPLE = """link_votes = 3
+
+[pay]
+basis = "hour"
+hourly = 12.5"""
 
 
 @require_safe
@@ -64,11 +71,17 @@ def campaign(request: HttpRequest, shown: Campaign) -> HttpResponse:
                 running.alarms(shown),
                 runs=account_of(request).has_role(RESEARCHER, on=shown.scope),
             ),
-            facts=facts(seen, basis=settings.pay.basis, paged=shown.kinds == (RELEVANCE,)),
+            facts=facts(
+                seen,
+                basis=settings.pay.basis,
+                paged=shown.kinds == (RELEVANCE,),
+                unchecked=unchecked_kinds(shown),
+            ),
             stages=funnel_rows(seen.funnel) if shown.tasks == campaigns.ENTITIES else [],
             kinds=kind_rows(seen),
             ways=[(WAYS.get(each.way, each.way), each) for each in drawing_ways(shown)],
             history=told_acts(history[:HISTORY]),
+            deletable=not campaigns.why_kept(shown),
         ),
     )
 
@@ -97,13 +110,33 @@ def move(request: HttpRequest, shown: Campaign) -> HttpResponse:
     return redirect("campaign", shown.name)
 
 
+@require_POST
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def delete(request: HttpRequest, shown: Campaign) -> HttpResponse:
+    """Delete a campaign that nobody has come to."""
+    name, actor = shown.name, account_of(request)
+    then = redirect("campaign", name)
+    with said(request, CampaignError) as tell:
+        if request.POST.get("sure") != "yes":
+            raise CampaignError(_("Deleting is for good: tick the box to say that you mean it."))
+        campaigns.delete(campaign=shown, actor=actor)
+        tell(_("Campaign “%(name)s” is deleted. What was done with it stays in the audit.") % {"name": name})
+        then = redirect("campaigns")
+    return then
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles(RESEARCHER, corpora=True)
 def opening(request: HttpRequest) -> HttpResponse:
-    """Open a campaign: the form, and what becomes of it. Its images are opened by a job."""
+    """Open a campaign: the form, and what becomes of it. Its images are opened by a job.
+
+    With `like` in the address it is filled in after another campaign, whose texts and known items go along.
+    """
     wrong, status = "", 200
-    corpora = corpora_of(account_of(request), RESEARCHER).filter(published=True).order_by("name")
-    given: Any = request.POST if request.method == "POST" else {"corpus": request.GET.get("corpus", "")}
+    account = account_of(request)
+    corpora = corpora_of(account, RESEARCHER).filter(published=True).order_by("name")
+    like = _like(account, request.GET.get("like", ""))
+    given: Any = request.POST if request.method == "POST" else _given_first(request, like)
     if request.method == "POST":
         try:
             images = _images_in(given)
@@ -111,13 +144,7 @@ def opening(request: HttpRequest) -> HttpResponse:
                 raise CampaignError(
                     _("There is no corpus “%(name)s” here.") % {"name": given.get("corpus", "")[:100]}
                 )
-            made = campaigns.create(
-                name=given.get("name", "").strip(),
-                corpus=given.get("corpus", ""),
-                tasks=given.get("tasks", ""),
-                settings=_settings_in(given.get("settings", "")),
-                actor=account_of(request),
-            )
+            made = _draft(given, like, account)
             jobs.enqueue(kind="open_images", arguments=images, campaign=made, actor=account_of(request))
             messages.success(request, _("Its images are being opened. The campaign opens when they are."))
             return redirect("jobs", made.name)
@@ -132,9 +159,51 @@ def opening(request: HttpRequest) -> HttpResponse:
             "given": given,
             "wrong": wrong,
             "smallest": campaigns.SMALLEST_CROWD,
+            "example": SETTINGS_EXAMPLE,
+            "like": like,
         },
         status=status,
     )
+
+
+def _like(account: Account, name: str) -> Campaign | None:
+    """The campaign that a new one shall be like, where it is open to whoever asks; None without a name."""
+    if not name:
+        return None
+    found = CAMPAIGN(name)
+    if not account.has_role(RESEARCHER, on=found.scope):
+        raise CAMPAIGN.none(name)
+    return found
+
+
+def _given_first(request: HttpRequest, like: Campaign | None) -> dict[str, str]:
+    """What the form of a new campaign holds at first: of another campaign, all but its name."""
+    if like is None:
+        return {"corpus": request.GET.get("corpus", "")}
+    return {"corpus": like.corpus.name, "tasks": like.tasks, "settings": as_toml(settings_of(like.settings))}
+
+
+def _draft(given: Any, like: Campaign | None, actor: Account) -> Campaign:
+    """The draft that a form asks for. Raises CampaignError, also where what is asked earns nothing and nobody
+    has said that this is meant."""
+    asked = {
+        "name": given.get("name", "").strip(),
+        "corpus": given.get("corpus", ""),
+        "tasks": given.get("tasks", ""),
+        "settings": _settings_in(given.get("settings", "")),
+    }
+    unpaid = settings_of(asked["settings"]).pay.unpaid(ASKED_BY.get(asked["tasks"], ()))
+    if unpaid and given.get("unpaid") != "yes":
+        raise CampaignError(
+            _(
+                "Nothing is paid for %(kinds)s: say in [pay] what they earn, or tick the box to say that you "
+                "mean it."
+            )
+            % {"kinds": ", ".join(str(KINDS[kind]) for kind in unpaid)}
+        )
+    if like is not None:
+        return campaigns.duplicate(campaign=like, actor=actor, **asked)
+    return campaigns.create(actor=actor, **asked)
 
 
 def _settings_in(text: str) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -11,14 +13,18 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import downloads, jobs
+from annotation.export import ExportError, check
 from annotation.formats import FORMATS
 from annotation.models import Campaign, Job
 from annotation.registry import UnknownName
 from annotation.roles import RESEARCHER
+from annotation.selectors.controls import unchecked_kinds
+from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.jobs import recent_jobs
 from annotation.web.access import account_of, for_roles_on
 from annotation.web.job_lines import ShownJob, shown, steer_as_asked
 from annotation.web.staff import CAMPAIGN, framed, layer_is_open, layers_open, said
+from annotation.web.staff_words import KINDS
 
 #: Jobs on the page, the newest.
 NEWEST = 30
@@ -44,6 +50,7 @@ def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             layers=layers,
             own=any(layer.name == campaign.name for layer in layers),
             formats=[entry.key for entry in FORMATS if entry.writes],
+            unchecked=[KINDS[kind] for kind in unchecked_kinds(campaign)],
         ),
     )
 
@@ -53,7 +60,7 @@ def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 def start(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Ask for a job: an export, the layer brought up to date, or the opening of a draft."""
     actor = account_of(request)
-    with said(request, jobs.JobError, UnknownName) as tell:
+    with said(request, jobs.JobError, UnknownName, AmbiguousLayer, ExportError) as tell:
         match request.POST.get("act", ""):
             case "export":
                 layer = request.POST.get("layer", "") or None
@@ -62,13 +69,14 @@ def start(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                         _("Your role is for this campaign alone: export its own layer, “%(name)s”.")
                         % {"name": campaign.name}
                     )
-                arguments = {
+                arguments: dict[str, Any] = {
                     "corpus": campaign.corpus.name,
                     "format": request.POST.get("format", ""),
                     "layer": layer,
                     "include_unfinished": request.POST.get("unfinished") == "1",
                     "with_pictures": request.POST.get("pictures") == "1",
                 }
+                check(**arguments)
                 jobs.enqueue(kind=EXPORT, arguments=arguments, campaign=campaign, actor=actor)
                 tell(_("The export is being made."))
             case "refresh":

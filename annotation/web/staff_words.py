@@ -136,6 +136,8 @@ ACTS = {
     "invite_staff": gettext_lazy("invited somebody to be staff"),
     "resume_campaign": gettext_lazy("resumed the campaign"),
     "close_campaign": gettext_lazy("closed the campaign"),
+    "duplicate_campaign": gettext_lazy("duplicated another campaign"),
+    "delete_campaign": gettext_lazy("deleted the campaign"),
     "set_stop_rules": gettext_lazy("changed the stop rules"),
     "set_instructions": gettext_lazy("wrote a text anew"),
     "add_known_items": gettext_lazy("added known items"),

@@ -9,8 +9,8 @@ from typing import Any
 
 from annotation import image_rows, leases, submission
 from annotation.campaign_settings import settings_of
-from annotation.leases import Lease, Nothing
 from annotation.controls.authoring import raise_revision
+from annotation.leases import Lease, Nothing
 from annotation.models import Campaign, Control, Corpus, Image, OpenImage, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from

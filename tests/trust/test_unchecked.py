@@ -1,4 +1,4 @@
-"""A campaign without known items can be worked on, and is checked from the lease on that follows the first."""
+"""A campaign without known items can be worked on; with some, workers are checked from the next lease on."""
 
 from __future__ import annotations
 

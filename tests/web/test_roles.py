@@ -145,7 +145,15 @@ def _built() -> dict[str, Any]:
                 **{
                     route: [name]
                     for route in (
-                        *("campaign", "campaign_settings", "move_campaign", "review", "workers", "entry"),
+                        *(
+                            "campaign",
+                            "campaign_settings",
+                            "move_campaign",
+                            "delete_campaign",
+                            "review",
+                            "workers",
+                            "entry",
+                        ),
                         *("open_to_all", "make_invitation", "save_study", "known_items", "add_known_items"),
                         *("new_known_item", "texts", "jobs", "start_job", "task_consent", "api_consent"),
                     )

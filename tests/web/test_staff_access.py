@@ -44,6 +44,7 @@ ACTS = {
     "withdraw_ruling": ([*OF_IMAGE, "RULING"], READERS),
     "resolve_flag": (["review", "FLAG"], READERS),
     "move_campaign": (OF_IT, RUNNERS),
+    "delete_campaign": (OF_IT, RUNNERS),
     "act_on_worker": (OF_WORKER, RUNNERS),
     "make_invitation": (OF_IT, RUNNERS),
     "revoke_invitation": (["review", "INVITATION"], RUNNERS),

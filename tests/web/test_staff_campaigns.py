@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+from html import unescape
+
 import pytest
 from django.core.cache import cache
 from django.urls import reverse
 
-from annotation import campaigns, jobs
+from annotation import campaigns, instructions, jobs
+from annotation.campaign_settings import settings_of
 from annotation.hand_out import Nothing
-from annotation.models import Campaign, Job, Judgment, OpenImage
+from annotation.models import AuditEntry, Campaign, Job, Judgment, OpenImage
 from annotation.protocol import questions as q
+from annotation.web.campaigns import SETTINGS_EXAMPLE
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 from tests.review.world import a_man, lose_the_hat, the_world
@@ -55,6 +61,7 @@ def test_a_campaign_tells_figures_stages_questions_and_who_did_what(ada):
     cache.clear()
     page = words(ada.get("/campaigns/quay/"))
     assert "images complete 2 of 2 100 %; 2 are begun" in page
+    assert "trust unchecked no answers are known: nobody's accuracy is measured at links" in page
     assert "cost so far 0.10 USD 0.10 USD due" in page
     assert "boxed 4" in page and "nothing to box 2" in page
     assert "links 0 0 2" in page
@@ -149,7 +156,7 @@ def test_a_campaign_is_opened_by_page_as_a_job(ada):
         name="first",
         corpus="streets",
         images="2",
-        settings="link_votes = 3\n[pay]\nbasis = 'hour'\nhourly = 12.5",
+        settings=SETTINGS_EXAMPLE,
     )
     assert said(page) == ["Its images are being opened. The campaign opens when they are."]
     campaign = Campaign.objects.get()
@@ -158,6 +165,57 @@ def test_a_campaign_is_opened_by_page_as_a_job(ada):
     jobs.run(Job.objects.get().pk)
     campaign.refresh_from_db()
     assert campaign.state == Campaign.OPEN and OpenImage.objects.count() == 2
+
+
+def test_the_example_of_settings_is_shown_as_it_can_be_pasted(ada):
+    a_corpus("streets", some_images(1))
+    for language in ("en", "de"):
+        page = ada.get(reverse("open_campaign"), headers={"Accept-Language": language}).content.decode()
+        (example,) = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.S)
+        settings = settings_of(tomllib.loads(unescape(example)))
+        assert settings.protocol.link_votes == 3 and settings.pay.hourly == 12.5
+
+
+def test_what_earns_nothing_needs_a_word(ada):
+    a_corpus("streets", some_images(1))
+    page = press(ada, reverse("open_campaign"), "Open it", name="first")
+    assert page.status_code == 409 and "Nothing is paid for links, verification" in words(page)
+    some = "[pay]\nbasis = 'item'\nper_item = { coref_link = 0.02 }"
+    page = press(ada, reverse("open_campaign"), "Open it", name="first", settings=some)
+    assert "Nothing is paid for verification, requirement" in words(page)
+    assert not Campaign.objects.exists() and not Job.objects.exists()
+    press(ada, reverse("open_campaign"), "Open it", name="first", unpaid="yes")
+    assert Campaign.objects.get().name == "first"
+
+
+def test_a_campaign_is_duplicated_by_page_with_what_is_changed(world, ada):
+    before = settings_of(world.campaign.settings)
+    instructions.publish(campaign=world.campaign, kind=q.COREF_LINK, text="Look twice.")
+    assert f'href="{reverse("open_campaign")}?like=review"' in ada.get(PAGE).content.decode()
+    address = f"{reverse('open_campaign')}?like=review"
+    (form,) = [form for form in forms(ada.get(address)) if "Open it" in form.buttons]
+    assert settings_of(tomllib.loads(form.fields["settings"][0])) == before
+    settings = f"verification_votes = 3\n{form.fields['settings'][0]}"
+    press(ada, address, "Open it", name="again", settings=settings, unpaid="yes")
+    made = Campaign.objects.get(name="again")
+    assert made.settings == {**world.campaign.settings, "verification_votes": 3}
+    assert instructions.current(campaign=made, kind=q.COREF_LINK).text == "Look twice."
+    assert "duplicated another campaign of review" in words(ada.get("/campaigns/again/"))
+
+
+def test_a_campaign_is_deleted_by_page_while_nobody_has_come(world, ada):
+    page = press(ada, PAGE, "Delete", sure="yes")
+    assert said(page) == ["Campaign “review” is deleted. What was done with it stays in the audit."]
+    assert not Campaign.objects.exists()
+    line = AuditEntry.objects.get(act="delete_campaign")
+    assert (line.campaign, line.campaign_name, line.actor_name) == (None, "review", "ada")
+
+
+def test_a_campaign_that_somebody_holds_a_task_of_is_not_deleted(world, ada):
+    world.held(0)
+    assert not any("Delete" in form.buttons for form in forms(ada.get(PAGE)))
+    page = ada.post(reverse("delete_campaign", args=["review"]), {"sure": "yes"}, follow=True)
+    assert "somebody has begun to work on it" in said(page)[0] and Campaign.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -173,7 +231,7 @@ def test_a_campaign_is_opened_by_page_as_a_job(ada):
 )
 def test_a_campaign_that_cannot_be_opened_says_why_and_keeps_what_was_typed(ada, given, wrong):
     a_corpus("streets", some_images(1))
-    page = press(ada, reverse("open_campaign"), "Open it", **given)
+    page = press(ada, reverse("open_campaign"), "Open it", unpaid="yes", **given)
     assert page.status_code == 409 and wrong in words(page)
     (form,) = [form for form in forms(page) if "Open it" in form.buttons]
     assert form.fields["name"] == [given["name"]]

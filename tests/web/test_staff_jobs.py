@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 
 from annotation import instructions, jobs, rebuild
-from annotation.models import Campaign, Instructions, Job
+from annotation.models import Campaign, Image, Instructions, Job, Layer
 from annotation.protocol import questions as q
 from tests.factories import some_images
 from tests.queue.world import World
@@ -43,11 +43,15 @@ def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada):
     assert jobs.run(job.pk) == Job.DONE
     page = ada.get(JOBS)
     assert "Download" in words(page) and job.kind and "SHA-256" in words(page)
+    assert "layer is unchecked at links, verification" in words(page)
+    assert f'href="{reverse("known_items", args=["quay"])}"' in page.content.decode()
     assert 'data-live="on"' not in page.content.decode()
     answer = ada.get(reverse("download", args=["quay", job.pk]))
     assert answer["Content-Disposition"].startswith("attachment")
     with zipfile.ZipFile(BytesIO(b"".join(answer))) as archive:
         assert "Sentences/1000.txt" in archive.namelist()
+        assert archive.read("NOTES.md").startswith(b"Unchecked: no answers to coref_link")
+    assert Job.objects.get().result["unchecked"] == list(q.QUESTIONS)
 
 
 def test_behind_a_proxy_the_proxy_sends_the_download(world, ada, settings):
@@ -86,12 +90,36 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     world.submit(0, world.held(0), then=False)
     rebuild.refresh(world.campaign)
     address = "/campaigns/open-still/jobs/"
-    press(ada, address, "Export", layer="open-still", format="jsonl")
+    # What is wrong is told before there is a job; what goes wrong meanwhile, by the job.
+    refused = press(ada, address, "Export", layer="open-still", format="jsonl")
+    assert "unfinished" in said(refused)[0] and not Job.objects.exists()
+    press(ada, address, "Export", layer="open-still", format="jsonl", unfinished="1")
+    name = Layer.objects.filter(name="open-still")
+    name.update(name="gone")
     assert jobs.run(Job.objects.get().pk) == Job.FAILED
     page = ada.get(address)
-    assert "failed" in words(page) and "unfinished" in words(page)
+    assert "failed" in words(page) and "unknown layer" in words(page)
     assert said(press(ada, address, "Go on")) == ["The job goes on from where it was."]
     assert Job.objects.get().state == Job.QUEUED
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"format": "jsonl", "pictures": "1"}, "has no picture to go with it"),
+        ({"format": "csv"}, "has no caption, which csv cannot say"),
+        ({"format": "entities"}, "is of the split 'dev'"),
+    ],
+    ids=str,
+)
+def test_what_an_export_cannot_do_is_told_before_there_is_a_job(world, ada, asked, why):
+    first, second = world.corpus.images.order_by("position")
+    if asked["format"] == "csv":
+        first.captions.all().delete()
+    elif asked["format"] == "entities":
+        Image.objects.filter(pk=second.pk).update(split="dev")
+    page = press(ada, JOBS, "Export", layer="quay", **asked)
+    assert why in said(page)[0] and not Job.objects.exists()
 
 
 def test_a_job_is_cancelled_by_page(world, ada):

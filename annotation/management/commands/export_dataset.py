@@ -9,12 +9,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.export import ExportError, export_dataset
+from annotation.export import ExportError, export_dataset, note_on, unchecked_in
 from annotation.formats import FORMATS
 from annotation.management.base import ReportCommand, progress
 from annotation.management.resources import peak_mib
 from annotation.registry import UnknownName
-from annotation.selectors.corpora import AmbiguousLayer, corpus_named
+from annotation.selectors.corpora import AmbiguousLayer, corpus_named, layer_named
 
 
 class Command(ReportCommand):
@@ -52,11 +52,13 @@ class Command(ReportCommand):
             progress=partial(progress, what="images", total=corpus_named(options["corpus"]).image_count),
         )
         seconds = time.monotonic() - began
+        found = corpus_named(options["corpus"])
         return {
             "corpus": options["corpus"],
             "format": options["format"],
             "out": str(options["out"]),
             "counts": written.counts,
+            "unchecked": list(unchecked_in(found, layer_named(found, options["layer"]))),
             "files": [str(file) for file in written.files],
             "seconds": seconds,
             "images_per_second": written.counts.get("images", 0) / seconds,
@@ -65,8 +67,9 @@ class Command(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         counts = ", ".join(f"{number} {word}" for word, number in report["counts"].items())
+        note = note_on(report["unchecked"]) + "\n" if report["unchecked"] else ""
         return (
-            f"{counts}\nwritten to {report['out']} as {report['format']}\n"
+            f"{counts}\nwritten to {report['out']} as {report['format']}\n{note}"
             f"{report['seconds']:.1f} s, {report['images_per_second']:.0f} images/s, "
             f"peak memory {report['peak_memory_mib']:.0f} MiB"
         )

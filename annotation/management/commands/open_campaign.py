@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation import campaigns, running
+from annotation.campaign_settings import settings_of
 from annotation.campaigns import ENTITIES, SMALLEST_CROWD, TASKS, CampaignError
 from annotation.campaigns.pairs import pairs_from_csv
 from annotation.formats.base import FormatError
@@ -38,8 +39,14 @@ class Command(ReportCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name", help="What the campaign, and the layer it makes, shall be called")
-        parser.add_argument("--corpus", required=True)
-        parser.add_argument("--tasks", required=True, help="One of: " + ", ".join(TASKS))
+        parser.add_argument("--corpus", help="Needed unless --like names a campaign")
+        parser.add_argument("--tasks", help="One of: " + ", ".join(TASKS) + "; needed unless --like is given")
+        parser.add_argument(
+            "--like",
+            metavar="CAMPAIGN",
+            help="Duplicate this one: its corpus, tasks and settings unless others are given, its texts, and "
+            "its known items where the corpus is the same",
+        )
         parser.add_argument("--config", type=Path, metavar="FILE.toml", help="Settings of the protocol")
         parser.add_argument("--split", help="Only the images of this split")
         parser.add_argument(
@@ -63,14 +70,16 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         config: Path | None = options["config"]
-        settings = tomllib.loads(config.read_text(encoding="utf-8")) if config else {}
-        campaign = campaigns.create(
-            name=options["name"],
-            corpus=options["corpus"],
-            tasks=options["tasks"],
-            settings=settings,
-            open_to_all=options["open_to_all"],
-        )
+        settings = tomllib.loads(config.read_text(encoding="utf-8")) if config else None
+        asked = {"name": options["name"], "corpus": options["corpus"], "tasks": options["tasks"]}
+        open_to_all = options["open_to_all"]
+        if options["like"] is not None:
+            like = campaigns.campaign_named(options["like"])
+            campaign = campaigns.duplicate(campaign=like, settings=settings, open_to_all=open_to_all, **asked)
+        else:
+            if missing := next((word for word, value in asked.items() if value is None), None):
+                raise CampaignError(f"--{missing} is missing; give it, or --like CAMPAIGN")
+            campaign = campaigns.create(settings=settings, open_to_all=open_to_all, **asked)
         opened = None
         if options["pairs"] is not None and not options["draft"] and not campaign.images.exists():
             table = pairs_from_csv(options["pairs"])
@@ -95,6 +104,7 @@ class Command(ReportCommand):
             "images_there": opened.there if opened else 0,
             "images_without_gold": opened.uncovered if opened else 0,
             "settings": campaign.settings,
+            "unpaid": list(settings_of(campaign.settings).pay.unpaid(campaign.kinds)),
             "alarms": alarms_of(running.alarms(campaign)),
         }
 
@@ -108,6 +118,8 @@ class Command(ReportCommand):
                 f"it is {report['state']}: {report['images_opened']} images opened now, "
                 f"{report['images_there']} before"
             )
+        if report["unpaid"]:
+            lines.append(f"nothing is paid for {', '.join(report['unpaid'])}: [pay] in --config says what is")
         if report["images_without_gold"]:
             lines.append(
                 f"images left out because the gold layer does not cover them: {report['images_without_gold']}"

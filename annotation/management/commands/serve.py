@@ -110,8 +110,8 @@ class Server(BaseApplication):
 def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
     """Serve until interrupted, saying where once it is so.
 
-    CommandError where the port cannot be had, where the database is newer than the code, and while a backup is
-    being restored.
+    CommandError where the port cannot be had, where the database is newer than the code, and while a backup
+    is being restored.
 
     A process answers one call of the API at a time (docs/queue.md): one a core suits SQLite, which
     has one writer at a time, three for two cores PostgreSQL. Without REDIS_URL one more does the jobs.

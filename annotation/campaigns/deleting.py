@@ -1,0 +1,79 @@
+"""A campaign that nobody has worked on, taken away again.
+
+Settings are frozen when images open, so that a campaign opened wrongly is best deleted and opened anew.
+Its lines in the audit stay, with its name.
+"""
+
+from __future__ import annotations
+
+from django.db import IntegrityError, connection
+from django.db.models import ProtectedError
+from django.utils.translation import gettext as _
+
+from annotation import sql
+from annotation.audit import record
+from annotation.campaign_settings import CampaignError
+from annotation.jobs.rows import LIVE
+from annotation.models import (
+    Account,
+    Assignment,
+    Campaign,
+    Invitation,
+    Item,
+    Judgment,
+    OpenImage,
+    Payout,
+    Ruling,
+    Visit,
+)
+
+
+def why_kept(campaign: Campaign) -> str:
+    """Why the campaign cannot be deleted, in one sentence; "" where it can be."""
+    if Assignment.objects.filter(campaign=campaign).exists():
+        return _("somebody has begun to work on it: close it instead")
+    held = (
+        Judgment.objects.filter(campaign=campaign),
+        Ruling.objects.filter(image__campaign=campaign),
+        Payout.objects.filter(campaign=campaign),
+    )
+    if any(rows.exists() for rows in held):
+        return _("it holds answers, rulings or payments: close it instead")
+    if Visit.objects.filter(study__campaign=campaign).exists():
+        return _("somebody has come to it from a platform: close it instead")
+    if Invitation.objects.filter(campaign=campaign, used__gt=0).exists():
+        return _("somebody has come to it by an invitation: close it instead")
+    if campaign.jobs.filter(state__in=LIVE).exists():
+        return _("a job of it waits or runs: cancel that first, on its page of jobs")
+    return ""
+
+
+def delete(*, campaign: Campaign, actor: Account | None = None) -> None:
+    """Delete a campaign to which nobody has come, with its questions, texts and known items.
+
+    Raises CampaignError where somebody has, or where something else hangs on it.
+    """
+    try:
+        with sql.writing():
+            row = Campaign.objects.select_for_update().get(pk=campaign.pk)
+            if why := why_kept(row):
+                raise CampaignError(
+                    _("campaign “%(name)s” cannot be deleted: %(why)s") % {"name": row.name, "why": why}
+                )
+            images = OpenImage.objects.filter(campaign=row).count()
+            record(actor=actor, act="delete_campaign", campaign=row, corpus=row.corpus.name, images=images)
+            # By statements: read one by one, the questions about 30,000 images would fill the memory.
+            Item.objects.filter(task__campaign=row).delete()
+            with connection.cursor() as cursor:
+                cursor.execute("DELETE FROM annotation_task WHERE campaign_id = %s", [row.pk])
+            row.delete()
+    except ProtectedError as error:
+        what = sorted({str(each._meta.verbose_name) for each in error.protected_objects})
+        raise CampaignError(
+            _("campaign “%(name)s” cannot be deleted: %(what)s hangs on it")
+            % {"name": campaign.name, "what": ", ".join(what)}
+        ) from error
+    except IntegrityError as error:
+        raise CampaignError(
+            _("campaign “%(name)s” cannot be deleted: somebody has just come to it") % {"name": campaign.name}
+        ) from error

@@ -1,0 +1,64 @@
+"""A campaign like another: its corpus, tasks, settings, texts and known items; none of its work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from annotation import instructions, sql
+from annotation.audit import record
+from annotation.campaign_settings import CampaignError
+from annotation.campaigns.opening import create
+from annotation.controls.authoring import raise_revision
+from annotation.models import Account, Campaign, Control
+
+
+def duplicate(
+    *,
+    campaign: Campaign,
+    name: str,
+    corpus: str | None = None,
+    tasks: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    open_to_all: bool = False,
+    actor: Account | None = None,
+) -> Campaign:
+    """Write a draft called `name` after `campaign`, with another corpus, other tasks or settings where given.
+
+    The newest texts of what it asks go along, and the known items in use where the corpus is the same.
+    Answers, workers, invitations and studies do not; nor do named pairs: relevance and grading are opened
+    with pairs of their own. Where the draft is there already, nothing of it is changed. Raises CampaignError.
+    """
+    with sql.writing():
+        made = create(
+            name=name,
+            corpus=corpus or campaign.corpus.name,
+            tasks=tasks or campaign.tasks,
+            settings=campaign.settings if settings is None else settings,
+            open_to_all=open_to_all,
+            actor=actor,
+        )
+        if made.pk == campaign.pk:
+            raise CampaignError(f"campaign {name!r} is the one to be duplicated; choose another name")
+        if made.state != Campaign.DRAFT or made.controls.exists() or made.instructions.exists():
+            return made
+        for kind in (instructions.CONSENT, *made.kinds):
+            text = instructions.current(campaign=campaign, kind=kind)
+            if text.version and text.text != instructions.current(campaign=made, kind=kind).text:
+                instructions.publish(campaign=made, kind=kind, text=text.text, actor=actor)
+        items = 0
+        if made.corpus_id == campaign.corpus_id:
+            items = _copy_items(campaign, made, actor)
+        record(actor=actor, act="duplicate_campaign", campaign=made, of=campaign.name, items=items)
+    return made
+
+
+def _copy_items(campaign: Campaign, made: Campaign, actor: Account | None) -> int:
+    rows = list(Control.objects.filter(campaign=campaign, kind__in=made.kinds, active=True).order_by("pk"))
+    for row in rows:
+        row.pk, row.campaign, row.created_by = None, made, actor
+        row._state.adding = True
+    Control.objects.bulk_create(rows, batch_size=500)
+    if rows:
+        raise_revision(made)
+    return len(rows)
