@@ -13,7 +13,7 @@ from django.db.models import Count, Exists, OuterRef
 from annotation.formats import FORMATS, FormatError, Written
 from annotation.models import Campaign, Caption, Chain, Corpus, Image, Layer
 from annotation.pictures import picture_path
-from annotation.protocol.boxes import CLOSED
+from annotation.protocol.state import CLOSED
 from annotation.protocol.terms import ImageRecord
 from annotation.registry import UnknownName
 from annotation.selectors.controls import unchecked_kinds

@@ -29,7 +29,7 @@ def open_images(
     Images that are open already are passed over. `images` is one chunk, written in one
     transaction. Returns how many were opened. Raises ValueError where two mentions share a span.
     """
-    plain = campaign.settings
+    plain = {**campaign.settings, "boxes": settings.boxes}
     chunk = list(images)
     with sql.writing():
         at = sql.now()

@@ -16,6 +16,7 @@ from annotation import qualification, sql
 from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.campaigns import SMALLEST_CROWD, StopRule, pause, reached
 from annotation.models import Assignment, Campaign, OpenImage
+from annotation.protocol.state import ALWAYS
 from annotation.protocol.trust_settings import CONTROLS, known_from
 from annotation.selectors.campaign import tasks
 from annotation.selectors.campaign.progress import complete_images, newest, submitted
@@ -144,7 +145,12 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
         yield Alarm(
             "no_pictures",
             "",
-            _("%(n)d open images have no picture: workers see captions only") % {"n": bare},
+            (
+                _("%(n)d open images have no picture: workers see captions only")
+                if settings.protocol.boxes == ALWAYS
+                else _("%(n)d open images have no picture: no boxes are asked for them")
+            )
+            % {"n": bare},
             _(
                 "import the corpus with its pictures (import_corpus --images DIR) and open a campaign over "
                 "that"

@@ -138,7 +138,8 @@ def open_images(
 
     They are taken in the corpus's order until `images` are open in all, those of earlier calls
     included. Mentions are those of the corpus's gold layer; images that it does not cover are left
-    out. Without such a layer the chunker finds them. What `progress` raises stops it between two
+    out. Without such a layer the chunker finds them. Of images without a picture no boxes are asked, unless
+    the settings say always. What `progress` raises stops it between two
     chunks. Raises CampaignError where the campaign is closed, or was closed meanwhile.
     """
     if split is not None:
@@ -167,16 +168,13 @@ def open_images(
             # The campaign's row: of two who open it at once, the second finds the first one's images.
             if Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk).state == Campaign.CLOSED:
                 raise CampaignError(f"campaign {campaign.name!r} is closed; open another under a new name")
-            opened += image_rows.open_images(
-                campaign=campaign,
-                images=[
-                    (image, found[image.key])
-                    for image in Image.objects.filter(corpus=campaign.corpus, key__in=found).order_by(
-                        "position"
-                    )
-                ],
-                settings=settings,
-            )
+            rows = list(Image.objects.filter(corpus=campaign.corpus, key__in=found).order_by("position"))
+            for pictured in sorted({bool(row.picture) for row in rows}):
+                opened += image_rows.open_images(
+                    campaign=campaign,
+                    images=[(row, found[row.key]) for row in rows if bool(row.picture) == pictured],
+                    settings=settings.of_image(pictured=pictured),
+                )
         left -= len(found)
         progress(wanted - left + (uncovered if images is None else 0), wanted)
         if not left:

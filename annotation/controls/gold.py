@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
+from annotation.campaign_settings import settings_of
 from annotation.controls.authoring import Added, add
 from annotation.controls.items import KnownItem, item_of
 from annotation.models import Account, Campaign, Control, Image, Layer
@@ -19,6 +20,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.controls import draw, drawn
 from annotation.protocol.grading import stratum
 from annotation.protocol.questions import Question
+from annotation.protocol.state import NEVER
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import CONTROLS, known_from
 from annotation.selectors.records import stream_records
@@ -76,9 +78,16 @@ def from_golds(
     per_answer: Mapping[str, int] = PER_ANSWER,
     actor: Account | None = None,
 ) -> Added:
-    """`from_gold` for images of the campaign's corpus whose gold is at hand; names are their keys."""
+    """`from_gold` for images of the campaign's corpus whose gold is at hand; names are their keys.
+
+    Of images whose boxes the campaign would not ask about there are no items about boxes either.
+    """
     found: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
+    protocol = settings_of(campaign.settings).protocol
+    bare = set(Image.objects.filter(corpus=campaign.corpus_id, picture="").values_list("key", flat=True))
     for image, question, truth in questions_about(golds, seed=seed):
+        if question.kind in q.ABOUT_BOXES and protocol.of_image(pictured=image not in bare).boxes == NEVER:
+            continue
         if clear(question, truth):
             known = known_of(question, truth)
             found[question.kind, stratum(question.kind, known)].append((image, question, known))

@@ -26,7 +26,17 @@ from annotation.protocol.questions import Judgment, Question
 from annotation.protocol.reading import NOBODY, Reading, read
 from annotation.protocol.redundancy import Agreement, One, Rule, best_of
 from annotation.protocol.rulings import Boxes, Closure, Ruling, Rulings
-from annotation.protocol.state import LINKING, VERIFICATION, ChainState, ImageState, Move, Settings, unmerged
+from annotation.protocol.state import (
+    LINKING,
+    NEVER,
+    UNSEEN,
+    VERIFICATION,
+    ChainState,
+    ImageState,
+    Move,
+    Settings,
+    unmerged,
+)
 from annotation.protocol.terms import Chain, LayerRecord, Mention
 
 #: The outcome logged where a reviewer's assertion closed a chain.
@@ -188,6 +198,8 @@ class Fold:
         ruling = self.rulings.closed.get(named)
         if ruling is not None:
             return _ruled(chain, ruling, moves)
+        if self.settings.boxes == NEVER and (not held or self.rulings.resumes.get(named)):
+            return ChainState(mentions, UNSEEN, moves=tuple(moves))
         name = q.mention_set(mentions)
         state = BoxState(chain.id, loop.REVIEW) if held else loop.entry(chain.id, chain.categories)
         resumes = self.rulings.resumes.get(named, 0)

@@ -33,6 +33,8 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     BOX_COVERAGE: ("more", "complete"),
 }
 QUESTIONS = tuple(ANSWERS)
+#: Those of them that are about boxes: nobody answers these without the picture.
+ABOUT_BOXES = (BOX_REQUIREMENT, BOX_DRAWING, BOX_QUALITY, BOX_COVERAGE)
 
 RELEVANCE = "relevance"
 GRADED_RELEVANCE = "graded_relevance"

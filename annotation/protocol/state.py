@@ -6,7 +6,7 @@ Records without behaviour; `image.Fold` produces them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from annotation.protocol import boxes as loop
 from annotation.protocol.boxes import Drawn, Limits
@@ -19,6 +19,13 @@ from annotation.protocol.terms import Chain, LayerRecord, Mention
 #: Stages before the box loop.
 LINKING = "LINKING"
 VERIFICATION = "VERIFICATION"
+#: A chain of an image whose boxes are not asked about: closed, and nothing is known of its boxes.
+UNSEEN = "UNSEEN"
+#: Stages at which nothing about a chain is asked any more.
+CLOSED = (*loop.CLOSED, UNSEEN)
+#: Of which images boxes are asked: those with a picture, all (a simulated crowd needs to see none), none.
+PICTURED, ALWAYS, NEVER = "pictured", "always", "never"
+BOXES = (PICTURED, ALWAYS, NEVER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +33,16 @@ class Settings:
     """How an image is asked about; frozen when the image opens.
 
     `link_votes` and `verification_votes`: 1 as printed, or an odd number of which the majority
-    decides. `flags_to_review`: workers who must flag before a reviewer looks.
+    decides. `boxes`: of which images they are asked. `flags_to_review`: workers who must flag before a
+    reviewer looks.
     """
 
     order: str = field(default=LIKELY_FIRST, metadata={"source": "decided; as_printed is the paper's"})
     link_votes: int = field(default=1, metadata={"source": "Plummer et al. 2015, section 2.1"})
     verification_votes: int = field(default=1, metadata={"source": "Plummer et al. 2015, section 2.1"})
+    boxes: str = field(
+        default=PICTURED, metadata={"source": "decided: nobody can draw on what they do not see"}
+    )
     limits: Limits = Limits()
     merging: MergeRules = DEFAULT_RULES
     flags_to_review: int = field(default=2, metadata={"source": "decided"})
@@ -39,12 +50,18 @@ class Settings:
     def __post_init__(self) -> None:
         if self.order not in ORDERS:
             raise ValueError(f"order of candidates {self.order!r} is none of {', '.join(ORDERS)}")
+        if self.boxes not in BOXES:
+            raise ValueError(f"boxes is {self.boxes!r}: expected one of {', '.join(BOXES)}")
         for name in ("link_votes", "verification_votes", "flags_to_review"):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise ValueError(f"{name} is {value!r}; expected a whole number, 1 or more")
         best_of(self.link_votes, ("yes", "no"))
         best_of(self.verification_votes, ("true", "false"))
+
+    def of_image(self, *, pictured: bool) -> Settings:
+        """The settings of one image, with a picture or without."""
+        return replace(self, boxes=NEVER) if self.boxes == PICTURED and not pictured else self
 
 
 def answered_once(kind: str, settings: Settings) -> bool:
@@ -64,7 +81,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class ChainState:
-    """A chain and where it stands. `stage` is LINKING, VERIFICATION or a stage of the box loop.
+    """A chain and where it stands. `stage` is LINKING, VERIFICATION, a stage of the box loop, or UNSEEN.
 
     `kind` is "scene" or "none" for a chain closed without boxes; `reason` says why it is in
     review: refused, flagged, fruitless, crowded.
@@ -85,7 +102,7 @@ class ChainState:
 
     @property
     def closed(self) -> bool:
-        return self.stage in loop.CLOSED
+        return self.stage in CLOSED
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from django.core.cache import cache
 from django.db.models import Count, Exists, F, OuterRef, Prefetch, Q, QuerySet
 
 from annotation.models import Box, BoxChain, Caption, Chain, Corpus, Image, Layer, LayerImage, Mention
-from annotation.protocol.boxes import CLOSED
+from annotation.protocol.state import CLOSED
 
 #: Pictures on a page of a corpus: fills rows of two, three, four and six.
 PAGE = 48

@@ -10,7 +10,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.models import Box, Caption, Chain, Image, Mention
 from annotation.protocol import terms
-from annotation.protocol.boxes import CLOSED, COVERAGE, DRAWING, EXCLUDED, QUALITY, REQUIREMENT, REVIEW
+from annotation.protocol.boxes import COVERAGE, DRAWING, EXCLUDED, QUALITY, REQUIREMENT, REVIEW
+from annotation.protocol.state import CLOSED, UNSEEN
 from annotation.selectors.browse import LayerRows
 from annotation.web.marking import MarkedCaption, mark
 from annotation.web.overlay import DrawnBox, Frame, Tag, draw
@@ -53,6 +54,8 @@ class ShownChain:
             return _("excluded by a reviewer")
         if self.boxes:
             return self._boxes
+        if chain.stage == UNSEEN:
+            return _("boxes not asked for")
         if chain.scene:
             return _("scene, no box")
         if chain.object_position is not None or chain.stage:

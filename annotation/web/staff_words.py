@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 from annotation.models import Campaign
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
-from annotation.protocol.state import LINKING, VERIFICATION
+from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
 
 #: Stages of a chain, in words.
 STAGES = {
@@ -22,6 +22,7 @@ STAGES = {
     loop.BOXED: gettext_lazy("boxed"),
     loop.NON_VISUAL: gettext_lazy("nothing to box"),
     loop.EXCLUDED: gettext_lazy("excluded"),
+    UNSEEN: gettext_lazy("boxes not asked for"),
 }
 #: The kinds of questions as nouns, for tables.
 KINDS = {

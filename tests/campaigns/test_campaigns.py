@@ -144,7 +144,7 @@ def test_a_campaign_opens_once_and_its_settings_stay():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"odrer": "likely_first"}, "unknown setting 'odrer'; known: flags_to_review"),
+        ({"odrer": "likely_first"}, "unknown setting 'odrer'; known: boxes, flags_to_review"),
         ({"order": "by_luck"}, "likely_first, as_printed"),
         ({"link_votes": 2}, "odd number"),
         ({"limits": {"boxen": 3}}, "unknown setting 'boxen' of .limits.; known: boxes, fruitless"),

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation import instructions, standings, visits, workers
+from annotation import discard, instructions, standings, visits, workers
 from annotation.campaign_settings import settings_of
 from annotation.models import Account, Assignment, Campaign, Consent, Identity, Standing, Study, Visit, Worker
 from annotation.protocol import questions as q
@@ -255,6 +255,9 @@ def test_who_failed_the_test_may_take_it_again_or_go_back():
     platform.prolific_study(world)
     client = come()
     world.workers.append(visit().identity.worker_id)
+    # Of what else is open they are taken off: without items for its test it would be open to them.
+    for kind in q.QUESTIONS[1:]:
+        discard.suspend(campaign=world.campaign, worker=world.workers[-1], kind=kind)
     assert visits.progress(visit()).state == visits.WORKING
     take_test(world, right=0, worker=-1)
     reached = visits.progress(visit())

@@ -30,9 +30,9 @@ def done(folder: Path, *arguments: str) -> str:
 
 
 def opened(folder: Path, name: str) -> None:
-    """A campaign over a sample corpus, with leases that run out soon."""
+    """A campaign over a sample corpus without its pictures, with leases that run out soon."""
     config = folder / "campaign.toml"
-    config.write_text("[lease]\nminutes = 0.1\n")
+    config.write_text('boxes = "always"\n[lease]\nminutes = 0.1\n')
     migrated(folder)
     done(folder, "make_sample", str(folder / "sample"), "--images", str(IMAGES))
     done(folder, "import_corpus", "sample", str(folder / "sample"), "--format", "jsonl")

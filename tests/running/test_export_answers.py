@@ -21,7 +21,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def exported(tasks: str, folder: Path, *more: str) -> list[dict[str, Any]]:
     a_corpus("quay", some_images(4))
     campaign = campaigns.open_campaign(
-        name="work", corpus="quay", tasks=tasks, settings={"trust": {"qualification": False}}
+        name="work",
+        corpus="quay",
+        tasks=tasks,
+        settings={"boxes": "always", "trust": {"qualification": False}},
     )
     rehearse(campaign=campaign, mix={"perfect": 10}, seed=1, patience=0)
     out = folder / "answers.jsonl"

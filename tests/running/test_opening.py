@@ -10,15 +10,29 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 from django.db import connection
+from PIL import Image as Picture
 
-from annotation import campaigns, image_rows, instructions, leases
+from annotation import campaigns, controls, image_rows, instructions, leases, submission
 from annotation.campaigns import CampaignError, opening
-from annotation.models import AuditEntry, Campaign, Corpus, Instructions, Item, OpenImage, Task, Worker
+from annotation.models import (
+    AuditEntry,
+    Campaign,
+    Control,
+    Corpus,
+    Instructions,
+    Item,
+    OpenImage,
+    Task,
+    Worker,
+)
+from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_mention
 from annotation.protocol.image import Fold
 from annotation.protocol.mentions import find_mentions
 from annotation.selectors.records import stream_records
+from annotation.submission import Answer
 from tests.factories import a_corpus, some_images
+from tests.queue.world import TRUSTING
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +48,7 @@ def keys(campaign: Campaign) -> list[str]:
 
 def test_an_open_campaign_asks_what_the_fold_asks_of_every_image():
     corpus = a_corpus("photos", some_images(3))
-    campaign = opened()
+    campaign = opened(settings={"boxes": "always"})
     assert campaign.state == Campaign.OPEN and campaign.opened_at is not None
     records = stream_records(corpus=corpus, layer=corpus.layers.get(name="import"))
     for row, record in zip(OpenImage.objects.order_by("place"), records, strict=True):
@@ -43,6 +57,32 @@ def test_an_open_campaign_asks_what_the_fold_asks_of_every_image():
         asked = {question.key for question in Fold(record.layer.mentions)(()).questions}
         assert set(row.tasks.values_list("key", flat=True)) == asked
         assert Item.objects.filter(task__image=row).count() == len(asked)
+
+
+def test_no_box_is_asked_of_an_image_without_a_picture(tmp_path):
+    shown = tmp_path / "1000.png"
+    Picture.new("RGB", (500, 375), "navy").save(shown)
+    first, second = some_images(2)
+    a_corpus("photos", [replace(first, picture=shown), second])
+    campaign = opened(settings=TRUSTING)
+    pictured, bare = OpenImage.objects.order_by("place")
+    assert set(pictured.tasks.values_list("kind", flat=True)) == {
+        q.COREF_LINK,
+        q.BOX_DRAWING,
+        q.BOX_REQUIREMENT,
+    }
+    assert set(bare.tasks.values_list("kind", flat=True)) == {q.COREF_LINK}
+    worker = Worker.objects.create(pseudonym="w").pk
+    for kind, answer in ((q.COREF_LINK, "no"), (q.COREF_LINK, "no")):
+        found = leases.take(worker=worker, campaign=campaign, kind=kind)
+        submission.submit(
+            worker=worker, assignment=found.id, answer=Answer(answer), token=f"t{found.id}", then=False
+        )
+    bare.refresh_from_db()
+    assert bare.complete and {chain["s"] for chain in bare.state["chains"]} == {"UNSEEN"}
+    controls.from_gold(campaign=campaign, layer=campaign.corpus.layers.get(name="import"))
+    about = Control.objects.filter(kind__in=q.ABOUT_BOXES).values_list("image__key", flat=True)
+    assert set(about) == {"1000"}
 
 
 def test_captions_without_mentions_are_chunked():

@@ -12,13 +12,13 @@ from django.utils import timezone
 from annotation.models import Assignment, Campaign, OpenImage, Standing
 from annotation.protocol.boxes import STAGES
 from annotation.protocol.questions import CONTROL, COUNTED, DOUBLE_CHECK
-from annotation.protocol.state import LINKING, VERIFICATION
+from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
 from annotation.selectors.campaign.cost import QUALIFICATION
 from annotation.selectors.campaign.kept import kept
 from annotation.selectors.campaign.sums import held
 
 #: Stages of a chain, in the order in which one goes through them.
-CHAIN_STAGES = (LINKING, VERIFICATION, *STAGES)
+CHAIN_STAGES = (LINKING, VERIFICATION, *STAGES, UNSEEN)
 #: Finished images from which on they tell what an image takes. The first to be finished are the easy ones.
 TELLING = 20
 #: The hours over which the pace is taken that tells the end: nights and evenings are in it.

@@ -1,0 +1,121 @@
+"""From an empty database to answers of every kind, by command and page, with settings as they come."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from annotation import jobs, running
+from annotation.models import Campaign, Job, Judgment, Standing, Task
+from annotation.practice import ITEMS
+from annotation.protocol import questions as q
+from tests.web import world as people
+from tests.web.desk import hidden
+from tests.web.staff import press, words
+from tests.web.test_practice import answer, edges
+
+pytestmark = pytest.mark.django_db
+
+#: Two captions of a picture, in which a dog and a ball come twice.
+CAPTIONS = ("A dog jumps for a ball in the park .", "The brown dog catches a red ball .")
+#: What everybody answers here.
+ALWAYS = {
+    q.COREF_LINK: {"answer": "yes"},
+    q.CHAIN_VERIFICATION: {"answer": "true"},
+    q.BOX_REQUIREMENT: {"answer": "box"},
+    q.BOX_DRAWING: {"answer": "drawn", **edges((60, 80, 130, 330))},
+    q.BOX_QUALITY: {"answer": "good"},
+    q.BOX_COVERAGE: {"answer": "complete"},
+}
+
+
+def imported(folder: Path) -> None:
+    """A corpus of one picture with its captions, by the command."""
+    people.draw(folder / "park.png", 1)
+    lines = [f"park.png#{number}\t{text}" for number, text in enumerate(CAPTIONS)]
+    (folder / "captions.token.txt").write_text("\n".join([*lines, ""]))
+    call_command(
+        "import_corpus", "photos", str(folder / "captions.token.txt"), format="flickr8k", images=folder
+    )
+
+
+def arrived(link: str) -> Client:
+    """Somebody who came by an invitation and agreed."""
+    client = Client()
+    assert press(client, link, "I agree: begin at once").status_code == 200
+    return client
+
+
+def practised(client: Client, kind: str) -> None:
+    """From the first page of a kind to its work: the text, practice with right answers, and on."""
+    task = reverse("task", args=["first", kind])
+    client.get(task)
+    text = reverse("task_instructions", args=["first", kind])
+    page = press(client, text, "I have read this: practise")
+    practice = reverse("task_practice", args=["first", kind])
+    assert page.request["PATH_INFO"] == practice
+    for number, item in enumerate(ITEMS[kind], 1):
+        told = client.post(f"{practice}?n={number}", answer(kind, item))
+        assert "That is right" in words(told), (kind, number)
+    page = press(client, f"{practice}?n={len(ITEMS[kind]) + 1}", "Begin")
+    assert page.request["PATH_INFO"] == task
+
+
+def worked(client: Client, kind: str) -> int:
+    """Answer what there is of a kind by its page; how much that was."""
+    task, given = reverse("task", args=["first", kind]), 0
+    while b"data-answer" in (page := client.get(task, follow=True)).content:
+        sent: Any = {**hidden(page), **ALWAYS[kind]}
+        assert client.post(task, sent).status_code == 303
+        given += 1
+    return given
+
+
+def all_worked(*clients: Client) -> None:
+    """Let everybody answer by turns until nobody is given anything."""
+    while sum(worked(client, kind) for kind in q.QUESTIONS for client in clients):
+        pass
+
+
+def test_from_an_empty_database_two_annotators_answer_all_six_questions_under_default_settings(
+    tmp_path: Path, settings: Any
+):
+    settings.DATA_DIR = tmp_path / "data"
+    imported(tmp_path)
+    ada = people.signed_in("ada", "researcher")
+    page = press(ada, reverse("open_campaign"), "Open it", name="first", unpaid="yes")
+    assert page.status_code == 200, words(page)
+    jobs.run(Job.objects.get().pk)
+    assert Campaign.objects.get().state == Campaign.OPEN
+    overview = ada.get(reverse("campaign", args=["first"]))
+    assert "trust unchecked" in words(overview) and "begins with practice only" in words(overview)
+    press(ada, reverse("entry", args=["first"]), "Make a link")
+    (link,) = re.findall(r"/invite/[^\s\"<]+/", ada.get(reverse("entry", args=["first"])).content.decode())[:1]
+
+    ann, bob = arrived(link), arrived(link)
+    for client in (ann, bob):
+        for kind in q.QUESTIONS:
+            practised(client, kind)
+    all_worked(ann, bob)
+    votes = Judgment.objects.filter(role=q.VOTE)
+    assert set(votes.values_list("kind", flat=True)) == set(q.QUESTIONS)
+    assert votes.values("worker").distinct().count() == 2
+    assert not Judgment.objects.filter(key__startswith="nobody").exists()
+    assert set(Standing.objects.values_list("state", flat=True)) == {"probation"}
+
+    # Two are too few to finish: "complete" takes two who did not draw the box.
+    left = Task.objects.filter(state=Task.OPEN, role=q.VOTE)
+    assert set(left.values_list("kind", flat=True)) == {q.BOX_COVERAGE}
+    cache.clear()
+    assert {"few_workers", "no_worker"} <= {alarm.code for alarm in running.alarms(Campaign.objects.get())}
+    carol = arrived(link)
+    practised(carol, q.BOX_COVERAGE)
+    all_worked(ann, bob, carol)
+    assert not left.exists() and Campaign.objects.get().images.get().complete
