@@ -28,7 +28,7 @@ from tests import prepare, services
 from tests.services import free_port
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-CONFIG = "[trust]\nqualification = false\n[lease]\nminutes = 0.5\n"
+CONFIG = 'boxes = "always"\n[trust]\nqualification = false\n[lease]\nminutes = 0.5\n'
 CELERY = [sys.executable, "-m", "celery", "-A", "config.celery", "worker", "--loglevel", "INFO"]
 JOBS = [*CELERY, "--queues", "jobs", "--concurrency", "1", "--hostname", "jobs@%h"]
 CLOCK = [*CELERY, "--beat", "--queues", "periodic", "--concurrency", "1", "--hostname", "clock@%h"]

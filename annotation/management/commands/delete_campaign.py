@@ -13,7 +13,7 @@ from annotation.management.base import ReportCommand
 
 class Command(ReportCommand):
     help = (
-        "Delete a campaign to which nobody has come: no task was handed out, nobody was invited. "
+        "Delete a campaign to which nobody has come: no task was handed out, nobody came by an invitation. "
         "Its questions, texts and known items go; its lines in the audit stay."
     )
     refusals = (CampaignError,)
