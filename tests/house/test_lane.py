@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from config.lane import LARGEST_CALL, Lane
+from config import lane
+from config.lane import LARGEST_CALL, STEP, Lane
 
 ANSWER = "/api/assignments/7/answer"
 
@@ -46,9 +47,9 @@ def test_calls_have_one_thread_and_one_goes_after_the_other():
         start("200 OK", [])
         return [environ["wsgi.input"].read()]
 
-    lane = Lane(application)
+    one = Lane(application)
     with ThreadPoolExecutor(8) as crowd:
-        said = list(crowd.map(lambda number: call(lane, ANSWER, b"%d" % number), range(40)))
+        said = list(crowd.map(lambda number: call(one, ANSWER, b"%d" % number), range(40)))
     assert said == [("200 OK", b"%d" % number) for number in range(40)]
     assert (len(threads), set(together)) == (1, {1})
     assert threading.current_thread().name not in threads
@@ -71,6 +72,27 @@ def test_pages_pictures_and_what_is_no_call_stay_in_the_servers_threads(path: st
     assert call(Lane(application), path, **more) == ("200 OK", threading.current_thread().name.encode())
 
 
+@pytest.mark.parametrize("path", [ANSWER, "/api/tasks/next", "/tasks/quay/coref_link/"])
+def test_how_long_an_answer_took_is_told_in_steps_only(path: str, monkeypatch: pytest.MonkeyPatch):
+    clock = [5.0]
+    waited: list[float] = []
+
+    def application(environ: dict[str, Any], start: Any) -> list[bytes]:
+        clock[0] += took
+        start("200 OK", [])
+        return [b""]
+
+    monkeypatch.setattr(lane.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(lane.time, "sleep", waited.append)
+    one = Lane(application)
+    for took in (0.003, 0.011, 0.034):
+        call(one, path)
+        steps = (took + waited[-1]) / STEP
+        assert steps == pytest.approx(round(steps)) and 0 <= waited[-1] <= STEP
+    call(one, "/pictures/abc")
+    assert len(waited) == 3
+
+
 def test_a_client_that_dawdles_holds_nobody_up():
     sent = threading.Event()
 
@@ -83,10 +105,10 @@ def test_a_client_that_dawdles_holds_nobody_up():
         start("200 OK", [])
         return [environ["wsgi.input"].read()]
 
-    lane = Lane(application)
+    one = Lane(application)
     with ThreadPoolExecutor(1) as slow:
-        late = slow.submit(call, lane, ANSWER, b"late", **{"wsgi.input": Slow(b"late")})
-        assert call(lane, ANSWER, b"at once") == ("200 OK", b"at once")
+        late = slow.submit(call, one, ANSWER, b"late", **{"wsgi.input": Slow(b"late")})
+        assert call(one, ANSWER, b"at once") == ("200 OK", b"at once")
         sent.set()
         assert late.result(60) == ("200 OK", b"late")
 
@@ -98,8 +120,8 @@ def test_an_answer_is_closed_where_it_was_made_and_an_error_reaches_the_server()
         start("200 OK", [])
         return answers.pop()
 
-    lane, answer = Lane(application), answers[0]
-    assert call(lane, ANSWER) == ("200 OK", b"ab")
+    one, answer = Lane(application), answers[0]
+    assert call(one, ANSWER) == ("200 OK", b"ab")
     assert answer.closed_by.startswith("lane")
     with pytest.raises(IndexError):
-        call(lane, ANSWER)
+        call(one, ANSWER)
