@@ -73,6 +73,14 @@ class Claim(NamedTuple):
     content: str
 
 
+class Task(NamedTuple):
+    """A task that could be a worker's next: the image it is about, and what it shows."""
+
+    id: int
+    image: int
+    content: str
+
+
 #: The columns of a Claim, of the task that an UPDATE has changed.
 _SHOWN = """id, role, key, rank,
     (SELECT o.image_id FROM annotation_openimage o WHERE o.id = annotation_task.image_id),
@@ -84,7 +92,7 @@ def claim(cursor: Any, holder: Holder, kind: str) -> Claim | None:
     found = _claim(cursor, holder, kind, 0, HEAD)
     if found is not None:
         return found
-    for start, window in [*((holder.cursor, step) for step in STEPS), (0, STEPS[-1])]:
+    for start, window in _beyond(holder):
         found = _claim(cursor, holder, kind, start, window)
         if found is not None:
             cursor.execute(
@@ -92,6 +100,28 @@ def claim(cursor: Any, holder: Holder, kind: str) -> Claim | None:
             )
             return found
     return None
+
+
+def next_task(cursor: Any, holder: Holder, kind: str) -> Task | None:
+    """The task that `claim` would take now, left where it is; None where there is none."""
+    for start, window in [(0, HEAD), *_beyond(holder)]:
+        sql.execute(
+            cursor,
+            f"""SELECT t.id, o.image_id, i.content FROM annotation_task t
+                JOIN annotation_openimage o ON o.id = t.image_id
+                JOIN annotation_item i ON i.task_id = t.id AND i.position = 0
+                WHERE t.id = ({_first(window)})""",
+            _sought(holder, kind, start),
+        )
+        row = cursor.fetchone()
+        if row is not None:
+            return Task(*row)
+    return None
+
+
+def _beyond(holder: Holder) -> list[tuple[int, int]]:
+    """Where to look when all of the head is the worker's already: from which rank, and how far."""
+    return [*((holder.cursor, step) for step in STEPS), (0, STEPS[-1])]
 
 
 def _claim(cursor: Any, holder: Holder, kind: str, start: int, window: int) -> Claim | None:

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from annotation import controls
 from annotation.campaign_settings import CampaignSettings
 from annotation.hand_out import Holder
 from annotation.models import Assignment, Control, Item, PageControl
-from annotation.protocol.controls import choose
+from annotation.protocol.controls import Control as Known
+from annotation.protocol.controls import choose, draw
 from annotation.protocol.paging import (
     CONTROL,
     ROLES,
@@ -28,6 +29,7 @@ from annotation.protocol.paging import (
     Entry,
     controls_on_page,
     for_worker,
+    shown_of,
 )
 from annotation.protocol.questions import RELEVANCE, BadJudgment
 
@@ -60,50 +62,87 @@ def due(settings: CampaignSettings, *, seed: int, holder: Holder, held: int) -> 
     )
 
 
+class Put(NamedTuple):
+    """A known image for a page, and how many of its captions are shown there."""
+
+    control: int
+    captions: int
+
+
 def known_only(
-    settings: CampaignSettings, *, seed: int, holder: Holder, revision: int
-) -> tuple[int, ...] | None:
-    """Known images for a page that holds nothing else; None where too few are new to the worker."""
-    chosen = _chosen(settings, seed, holder, revision, settings.page.images, set())
-    return chosen if len(chosen) == settings.page.images else None
+    settings: CampaignSettings, *, seed: int, holder: Holder, revision: int, instead_of: int
+) -> tuple[Put, ...]:
+    """Known images for a page that holds nothing else; none where too few are new to the worker.
+
+    The page is like that of the task `instead_of`: as many images, with as many captions each.
+    """
+    like = _like(instead_of)
+    like += [like[_place(seed, holder, number, len(like))] for number in range(settings.page.controls)]
+    chosen = _chosen(seed, holder, revision, like, set())
+    return chosen if len(chosen) == len(like) else ()
 
 
 def enclose(
     settings: CampaignSettings, *, seed: int, holder: Holder, revision: int, assignment: int, count: int
 ) -> None:
-    """Put `count` known images, or as many as there are, on the page just leased."""
-    on_page = {
-        content["image"]
-        for content in Item.objects.filter(task__assignments=assignment).values_list("content", flat=True)
-    }
-    put(assignment, _chosen(settings, seed, holder, revision, count, on_page))
+    """Put `count` known images, or as many as there are, on the page just leased, each with as many
+    captions as one of those that are on it."""
+    on_page = _like(Assignment.objects.values_list("task", flat=True).get(pk=assignment))
+    like = [on_page[_place(seed, holder, number, len(on_page))] for number in range(count)]
+    put(assignment, _chosen(seed, holder, revision, like, {block.image for block in on_page}))
 
 
-def put(assignment: int, chosen: Sequence[int]) -> None:
+def put(assignment: int, chosen: Sequence[Put]) -> None:
     PageControl.objects.bulk_create(
-        PageControl(assignment_id=assignment, control_id=control) for control in chosen
+        PageControl(assignment_id=assignment, control_id=one.control, captions=one.captions) for one in chosen
     )
 
 
+def _like(task: int | None) -> list[PageBlock]:
+    """The images that a task asks about: what known ones are to be like."""
+    contents = Item.objects.filter(task=task).order_by("position").values_list("content", flat=True)
+    return [_asked(content) for content in contents]
+
+
+def _place(seed: int, holder: Holder, number: int, places: int) -> int:
+    """Which of a page's images the known one `number` is to be like."""
+    return int(draw(seed, holder.pseudonym, "like", holder.standing.items, number) * places)
+
+
 def _chosen(
-    settings: CampaignSettings, seed: int, holder: Holder, revision: int, count: int, images: Collection[int]
-) -> tuple[int, ...]:
-    """Known images that this worker has not met, of the size of a page's blocks, each of another image."""
-    pool = controls.pool(holder.campaign, RELEVANCE, revision)
-    if not pool or not count:
+    seed: int, holder: Holder, revision: int, like: Sequence[PageBlock], images: Collection[int]
+) -> tuple[Put, ...]:
+    """A known image that this worker has not met for each of `like`, each of another image, none of
+    `images`; as many as there are."""
+    # Whatever is true of them: to tick nothing, or everything, is wrong on each.
+    pool = [Known(one.id, "") for one in controls.pool(holder.campaign, RELEVANCE, revision)]
+    if not pool or not like:
         return ()
     seen = set(controls.seen(worker=holder.worker, campaign=holder.campaign, kind=RELEVANCE))
+    past = controls.history(worker=holder.worker, campaign=holder.campaign, kind=RELEVANCE)
     taken = set(images)
-    found: list[int] = []
-    while len(found) < count:
-        control = choose(pool, seed=seed, worker=holder.pseudonym, kind=RELEVANCE, seen=seen).control
-        if control is None:
-            break
-        seen.add(control.id)
-        (block,) = controls.shown(int(control.id)).content["blocks"]
-        if block["image"] not in taken and len(block["captions"]) == settings.page.captions:
-            taken.add(block["image"])
-            found.append(int(control.id))
+    found: list[Put] = []
+    for block in like:
+        strange = controls.strangeness(
+            past,
+            image=block.image,
+            content={},
+            campaign=holder.campaign,
+            kind=RELEVANCE,
+            revision=revision,
+        )
+        while True:
+            control = choose(
+                pool, seed=seed, worker=holder.pseudonym, kind=RELEVANCE, seen=seen, strange=strange
+            ).control
+            if control is None:
+                return tuple(found)
+            seen.add(control.id)
+            (known,) = controls.shown(int(control.id)).content["blocks"]
+            if known["image"] not in taken and len(known["captions"]) >= len(block.captions):
+                taken.add(known["image"])
+                found.append(Put(int(control.id), len(block.captions)))
+                break
     return tuple(found)
 
 
@@ -111,14 +150,13 @@ def blocks(assignment: int, *, seed: int, settings: CampaignSettings) -> tuple[P
     """The page of an assignment, in the order in which its worker sees it."""
     row = Assignment.objects.select_related("worker", "control").get(pk=assignment)
     if row.role == QUALIFICATION and row.control is not None:
-        return (_known(row.control),)
+        return (_known(row.control, 0, seed, row.worker.pseudonym),)
     asked = [_asked(content) for content in _items(row)]
-    known = {
-        str(block.image): block
-        for block in (
-            _known(one.control) for one in row.page_controls.select_related("control").order_by("id")
-        )
-    }
+    put_on = [
+        _known(one.control, one.captions, seed, row.worker.pseudonym)
+        for one in row.page_controls.select_related("control").order_by("id")
+    ]
+    known = {str(block.image): block for block in put_on}
     shuffled = for_worker(
         [_pure(block) for block in asked],
         [
@@ -127,7 +165,6 @@ def blocks(assignment: int, *, seed: int, settings: CampaignSettings) -> tuple[P
         ],
         seed=seed,
         worker=row.worker.pseudonym,
-        settings=settings.page,
     )
     made_from = {(block.image, frozenset(block.captions)): block for block in (*asked, *known.values())}
     return tuple(_in_order(block, made_from) for block in shuffled)
@@ -147,10 +184,18 @@ def _asked(content: Mapping[str, Any]) -> PageBlock:
     )
 
 
-def _known(control: Control) -> PageBlock:
+def _known(control: Control, size: int, seed: int, worker: str) -> PageBlock:
+    """A known image with `size` of its captions, or all of them."""
     (block,) = control.content["blocks"]
-    captions = tuple((image, place) for image, place in block["captions"])
-    return PageBlock(block["image"], captions, (CONTROL,) * len(captions), control.pk, tuple(control.known))
+    kept = shown_of(control.known, size or len(control.known), seed=seed, worker=worker, control=control.pk)
+    captions = [(image, place) for image, place in block["captions"]]
+    return PageBlock(
+        block["image"],
+        tuple(captions[place] for place in kept),
+        (CONTROL,) * len(kept),
+        control.pk,
+        tuple(control.known[place] for place in kept),
+    )
 
 
 def _pure(block: PageBlock) -> Block:

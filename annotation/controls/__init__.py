@@ -2,6 +2,7 @@
 
 pool, shown, seen, grade            what the queue needs of them
 known, rules, tells_of_drawer       what follows from which there are
+history, strangeness                which of them would stand out before a worker
 add, from_csv, from_gold,           where they come from; raises BadItems, storing nothing
 from_captions, from_split,
 promote, install_spelling
@@ -13,6 +14,7 @@ from annotation.controls.captions import from_captions, from_split
 from annotation.controls.counted import CountedItem
 from annotation.controls.gold import NoGold, from_gold, from_golds
 from annotation.controls.items import BadItem, KnownItem
+from annotation.controls.likeness import History, history, strangeness
 from annotation.controls.pools import (
     grade,
     known,
@@ -34,6 +36,7 @@ __all__ = [
     "BadItems",
     "CannotPromote",
     "CountedItem",
+    "History",
     "KnownItem",
     "NoGold",
     "add",
@@ -43,6 +46,7 @@ __all__ = [
     "from_golds",
     "from_split",
     "grade",
+    "history",
     "install_spelling",
     "known",
     "known_from_plain",
@@ -52,6 +56,7 @@ __all__ = [
     "rules",
     "seen",
     "shown",
+    "strangeness",
     "tells_of_drawer",
     "warnings",
 ]

@@ -6,7 +6,12 @@ captions and random ones beside.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from math import ceil
+from statistics import median
+from typing import NamedTuple
 
 from django.db.models import Exists, OuterRef
 
@@ -14,12 +19,32 @@ from annotation.campaign_settings import settings_of
 from annotation.controls.authoring import Added, add
 from annotation.controls.counted import CaptionName, CountedItem
 from annotation.controls.items import BadItem
-from annotation.models import Account, Campaign, Caption, Control, Image, OpenImage
+from annotation.models import Account, Campaign, Caption, Control, Image, Item, OpenImage
+from annotation.portions import chunks
 from annotation.protocol import questions as q
 from annotation.protocol.controls import draw, drawn
 from annotation.protocol.grading import TRUE_CAPTIONS
 from models_core.text.stems import stem
 from models_core.text.tokens import tokenise
+
+#: Words that say nothing of what a picture shows: two captions may share them and speak of different things.
+PLAIN = frozenset(
+    "a an the and or of in on at to by with for from into over under near next up down out off is are be "
+    "being was were has have had it its his her their he she they them him who that this these there as "
+    "while one two three four some several other another".split()
+)
+#: Captions of the campaign that wrong ones are drawn from, and how many of them are looked at for one.
+ENOUGH, SAMPLE = 2000, 40
+#: Pairs known of one image, and images of a page: no more than what is asked about one, nor than these.
+MOST_PAIRS, MOST_BLOCKS = 6, 2
+
+
+class Told(NamedTuple):
+    """A caption as far as known items go: its name, the words that say something, and how long it is."""
+
+    name: CaptionName
+    says: frozenset[str]
+    words: int
 
 
 def from_captions(
@@ -30,30 +55,34 @@ def from_captions(
     per_page: int,
     purposes: Mapping[str, int],
 ) -> Iterator[CountedItem]:
-    """Known items of `campaign`'s kind from `images` that it does not ask about, so many for each purpose.
+    """Known items of `campaign`'s kind from `images` that it does not ask about: so many images for each
+    purpose, each in as many items as the campaign asks about one of its own, within bounds.
 
-    True captions are the image's own. Wrong ones were written for others of these images: those that
-    share the fewest stems with what is said of it. Whether one describes it all the same, somebody has
-    to look. A page's image has `per_page` captions; where there are too few images or captions, there
-    are fewer items.
+    True captions are the image's own. Wrong ones are drawn from those that the campaign asks about (or,
+    where it asks nothing yet, that were written for others of these images), of any length, among those
+    that share no word with what is said of the image, but for words like "the"; where there are none,
+    those that share the fewest. Whether one describes it all the same, somebody has to look. A page's
+    image has `per_page` captions; where there are too few images or captions, there are fewer items.
     """
     place = {key: number for number, key in enumerate(drawn(images, len(images), seed, "known"))}
     rows = list(Image.objects.filter(corpus=campaign.corpus, key__in=place))
     rows.sort(key=lambda row: place[row.key])
-    said: dict[str, list[frozenset[str]]] = {row.key: [] for row in rows}
-    key_of = {row.pk: row.key for row in rows}
-    for caption in Caption.objects.filter(image__in=key_of).order_by("image", "number"):
-        said[key_of[caption.image_id]].append(
-            frozenset(stem(word.lower()) for word in tokenise(caption.text))
-        )
+    own = _told(rows)
+    asked, each = _asked(campaign)
+    others = [caption for one in own.values() for caption in one]
     turn = iter(rows)
     for purpose, number in purposes.items():
         for _ in range(number):
             image = next(turn, None)
             if image is None:
                 return
-            true, wrong = _true_and_wrong(image.key, said, seed, per_page)
-            yield from _known(campaign.kinds[0], purpose, image.key, true, wrong, seed, per_page)
+            true = [caption.name for caption in own[image.key]]
+            wrong = _wrong(image.key, own[image.key], asked or others, seed)
+            if campaign.kinds[0] == q.GRADED_RELEVANCE:
+                yield from _pairs(purpose, image.key, true, wrong, seed, min(each, MOST_PAIRS))
+            else:
+                blocks = min(ceil(each / per_page), MOST_BLOCKS)
+                yield from _blocks(purpose, image.key, true, wrong, seed, per_page, blocks)
 
 
 def from_split(
@@ -89,35 +118,87 @@ def from_split(
     return add(campaign=campaign, items=enumerate(found, 1), source="captions", actor=actor)
 
 
-def _true_and_wrong(
-    image: str, said: Mapping[str, list[frozenset[str]]], seed: int, per_page: int
-) -> tuple[list[CaptionName], list[CaptionName]]:
-    own = frozenset().union(*said[image])
-    true = [(image, place) for place in range(len(said[image]))]
-    others = [(other, place) for other in said if other != image for place in range(len(said[other]))]
-    others.sort(key=lambda name: (len(own & said[name[0]][name[1]]), draw(seed, "wrong", image, *name)))
-    return true, others[:per_page]
+def _told(rows: Sequence[Image]) -> dict[str, list[Told]]:
+    """The captions of some images, by the image's key; in their order, named by their place."""
+    found: dict[str, list[Told]] = {row.key: [] for row in rows}
+    key_of = {row.pk: row.key for row in rows}
+    for part in chunks(list(key_of), 500):
+        for caption in Caption.objects.filter(image__in=part).order_by("image", "number"):
+            words = [word.lower() for word in tokenise(caption.text)]
+            says = frozenset(stem(word) for word in words if word.isalnum() and word not in PLAIN)
+            key = key_of[caption.image_id]
+            found[key].append(Told((key, len(found[key])), says, len(words)))
+    return found
 
 
-def _known(
-    kind: str,
+def _asked(campaign: Campaign) -> tuple[list[Told], int]:
+    """Captions that a campaign asks about, ENOUGH at most; and how many of them beside one image, usually."""
+    items = Item.objects.filter(task__campaign=campaign).order_by("task", "position")
+    contents = list(items.values_list("content", "task__image__image")[:ENOUGH])
+    beside: Counter[int] = Counter()
+    names: dict[tuple[int, int], None] = {}
+    for content, image in contents:
+        captions = content["captions"] if "captions" in content else [content["caption"]]
+        beside[content.get("image", image)] += len(captions)
+        names.update(dict.fromkeys((owner, number) for owner, number in captions))
+    rows = Image.objects.filter(pk__in={owner for owner, _ in names})
+    key_of = {row.pk: row.key for row in rows}
+    told = _told(list(rows))
+    found = [told[key_of[owner]][number] for owner, number in list(names)[:ENOUGH]]
+    return found, round(median(beside.values())) if beside else 2
+
+
+def _wrong(image: str, own: Sequence[Told], others: Sequence[Told], seed: int) -> Iterator[CaptionName]:
+    """Captions that do not describe an image, one after the other, each once, as long as there are any."""
+    said = frozenset[str]().union(*(caption.says for caption in own))
+    left = [caption for caption in others if caption.name[0] != image]
+    turn = 0
+    while left:
+        # Of the length of one that is drawn: what shares no word is shorter than most.
+        length = left[int(draw(seed, "length", image, turn) * len(left))].words
+        sample = drawn(map(str, range(len(left))), SAMPLE, seed, "wrong", image, turn)
+        chosen = min(
+            map(int, sample),
+            key=lambda place: (len(said & left[place].says), abs(left[place].words - length)),
+        )
+        yield left.pop(chosen).name
+        turn += 1
+
+
+def _pairs(
     purpose: str,
     image: str,
-    true: list[CaptionName],
-    wrong: list[CaptionName],
+    true: Sequence[CaptionName],
+    wrong: Iterator[CaptionName],
+    seed: int,
+    number: int,
+) -> Iterator[CountedItem]:
+    """Graded pairs of an image: half of them true, each caption once."""
+    known = [("4", name) for name in sorted(true, key=lambda name: draw(seed, "known", image, "4", *name))]
+    for name, other in zip(known[: max(1, number // 2)], wrong, strict=False):
+        for grade, caption in (name, ("1", other)):
+            yield CountedItem(q.GRADED_RELEVANCE, purpose, image, grade, (caption,))
+
+
+def _blocks(
+    purpose: str,
+    image: str,
+    true: Sequence[CaptionName],
+    wrong: Iterator[CaptionName],
     seed: int,
     per_page: int,
+    blocks: int,
 ) -> Iterator[CountedItem]:
-    if kind == q.GRADED_RELEVANCE:
-        for grade, names in (("4", true), ("1", wrong)):
-            if names:
-                chosen = names[int(draw(seed, "known", image, grade) * len(names))]
-                yield CountedItem(kind, purpose, image, grade, (chosen,))
-        return
-    most = min(len(true), max(TRUE_CAPTIONS), per_page - 1)
-    number = 1 + int(draw(seed, "true", image) * most)
-    names = [*true[:number], *wrong[: per_page - number]]
-    if not true or len(names) < per_page:
-        return
-    names.sort(key=lambda name: draw(seed, "order", image, *name))
-    yield CountedItem(kind, purpose, image, tuple(name in true for name in names), tuple(names))
+    """An image of a page, in so many blocks as it has captions for: each caption stands in one."""
+    left = sorted(true, key=lambda name: draw(seed, "own", image, *name))
+    for block in range(blocks):
+        most = min(len(left) - (blocks - block - 1), max(TRUE_CAPTIONS), per_page - 1)
+        if most < 1:
+            return
+        number = 1 + int(draw(seed, "true", image, block) * most)
+        own, left = left[:number], left[number:]
+        names = [*own, *islice(wrong, per_page - number)]
+        if len(names) < per_page:
+            return
+        names.sort(key=lambda name: draw(seed, "order", image, *name))
+        yield CountedItem(q.RELEVANCE, purpose, image, tuple(name in own for name in names), tuple(names))

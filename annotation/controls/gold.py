@@ -33,6 +33,8 @@ FITS, FAILS = 0.8, 0.5
 #: Items for each possible answer of a kind: of a test's size for three attempts, and of controls
 #: for some 900 items of a worker where there are two answers.
 PER_ANSWER: Mapping[str, int] = {Control.CONTROL: 15, Control.QUALIFICATION: 18}
+#: Items of one answer, kind and image that come together; more of an image come after all others.
+TOGETHER = 2
 #: An image's key, a question about it, and the known answer.
 Candidate = tuple[str, Question, str | tuple[Box, ...]]
 
@@ -92,8 +94,8 @@ def from_golds(
             known = known_of(question, truth)
             found[question.kind, stratum(question.kind, known)].append((image, question, known))
     items: list[KnownItem] = []
-    for (kind, answer), candidates in sorted(found.items()):
-        ordered = _spread(candidates, seed, kind, answer)
+    for (kind, _), candidates in sorted(found.items()):
+        ordered = _spread(candidates, seed)
         serving = [p for p in purposes if p != Control.CONTROL or known_from(kind) == CONTROLS]
         total = sum(per_answer[purpose] for purpose in serving)
         for purpose in serving:
@@ -144,11 +146,13 @@ def _golds(campaign: Campaign, layer: Layer, images: int | Collection[str], seed
     ]
 
 
-def _spread(candidates: Iterable[Candidate], seed: int, kind: str, answer: str) -> Iterator[Candidate]:
-    """The candidates in a drawn order, every image's first one before any image's second."""
+def _spread(candidates: Iterable[Candidate], seed: int) -> Iterator[Candidate]:
+    """The candidates in a drawn order, some of an image together, and images in the same order for every
+    kind and answer: a worker meets an image of the campaign more than once, and so they do a known one."""
     taken: Counter[str] = Counter()
-    turns: list[tuple[int, int, Candidate]] = []
-    for candidate in sorted(candidates, key=lambda c: draw(seed, kind, answer, c[0], c[1].key)):
-        turns.append((taken[candidate[0]], len(turns), candidate))
-        taken[candidate[0]] += 1
-    return (candidate for _, _, candidate in sorted(turns, key=lambda turn: turn[:2]))
+    turns: list[tuple[int, float, int, Candidate]] = []
+    for candidate in sorted(candidates, key=lambda c: draw(seed, "question", c[0], c[1].key)):
+        image = candidate[0]
+        turns.append((taken[image] // TOGETHER, draw(seed, "image", image), len(turns), candidate))
+        taken[image] += 1
+    return (candidate for *_, candidate in sorted(turns, key=lambda turn: turn[:3]))

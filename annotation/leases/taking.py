@@ -112,12 +112,12 @@ def following(
     ahead = hand_out.ahead(cursor, holder, rules_of(terms, kind), at)
     if ahead is not None:
         return ahead
+    known = 0
     if kind == RELEVANCE:
         known = relevance_pages.due(terms.settings, seed=terms.seed, holder=holder, held=len(held))
         control = _known_page(cursor, terms, holder, known, at, expires)
     else:
-        known, number = 0, holder.standing.items + len(held) + 1
-        control = _control(cursor, terms, holder, kind, number, at, expires)
+        control = _control(cursor, terms, holder, kind, holder.standing.items + len(held) + 1, at, expires)
     if control is not None:
         return control
     claim = hand_out.claim(cursor, holder, kind)
@@ -150,21 +150,28 @@ def _shown(lease: Lease, terms: Terms) -> Lease:
     if lease.kind != RELEVANCE:
         return lease
     page = relevance_pages.blocks(lease.id, seed=terms.seed, settings=terms.settings)
-    return replace(lease, content=relevance_pages.content_of(page))
+    # A page's own image is one that is asked about; who is told it must not learn which.
+    return replace(lease, image=page[0].image, content=relevance_pages.content_of(page))
 
 
 def _known_page(
     cursor: Any, terms: Terms, holder: Holder, known: int, at: datetime, expires: datetime
 ) -> Lease | None:
-    """A page of known images only, where the worker's next is to be one and enough are new to them."""
+    """A page of known images only, where the worker's next is to be one and enough are new to them.
+
+    It stands in for the task that would have come, which it is like; where there is none, neither is it.
+    """
     if known < terms.settings.page.images:
         return None
-    chosen = relevance_pages.known_only(
-        terms.settings, seed=terms.seed, holder=holder, revision=terms.revision
-    )
-    if chosen is None:
+    instead_of = hand_out.next_task(cursor, holder, RELEVANCE)
+    if instead_of is None:
         return None
-    first = chosen[0]
+    chosen = relevance_pages.known_only(
+        terms.settings, seed=terms.seed, holder=holder, revision=terms.revision, instead_of=instead_of.id
+    )
+    if not chosen:
+        return None
+    first = chosen[0].control
     assignment = _insert(cursor, terms, holder, RELEVANCE, _ROLE_CONTROL, at, expires, control=first)
     relevance_pages.put(assignment, chosen)
     shown = controls.shown(first)
@@ -268,12 +275,31 @@ def _test(
 def _control(
     cursor: Any, terms: Terms, holder: Holder, kind: str, number: int, at: datetime, expires: datetime
 ) -> Lease | None:
-    """A known item, where this worker's next is to be one and there is one they have not met."""
+    """A known item, where this worker's next is to be one and there is one they have not met.
+
+    It stands in for the task that would have come, which it is like; where there is none, neither is it.
+    """
     if not _control_due(terms, holder, kind, number):
         return None
-    pool = controls.pool(terms.id, kind, terms.revision)
-    seen = controls.seen(worker=holder.worker, campaign=terms.id, kind=kind)
-    chosen = choose(pool, seed=terms.seed, worker=holder.pseudonym, kind=kind, seen=seen).control
+    instead_of = hand_out.next_task(cursor, holder, kind)
+    if instead_of is None:
+        return None
+    strange = controls.strangeness(
+        controls.history(worker=holder.worker, campaign=terms.id, kind=kind),
+        image=instead_of.image,
+        content=json.loads(instead_of.content),
+        campaign=terms.id,
+        kind=kind,
+        revision=terms.revision,
+    )
+    chosen = choose(
+        controls.pool(terms.id, kind, terms.revision),
+        seed=terms.seed,
+        worker=holder.pseudonym,
+        kind=kind,
+        seen=controls.seen(worker=holder.worker, campaign=terms.id, kind=kind),
+        strange=strange,
+    ).control
     if chosen is None:
         return None
     control = int(chosen.id)

@@ -201,13 +201,15 @@ class Assignment(models.Model):
 class PageControl(models.Model):
     """A known image that was put on a worker's relevance page when it was leased, and how it was judged.
 
-    `right` is None until the page is handed in, and where the known answer was taken back.
+    `captions`: how many of its captions are shown there, as many as beside an image that is asked about;
+    0 is all. `right` is None until the page is handed in, and where the known answer was taken back.
     """
 
     assignment = models.ForeignKey(
         Assignment, on_delete=models.CASCADE, related_name="page_controls", db_index=False
     )
     control = models.ForeignKey(Control, on_delete=models.PROTECT, related_name="on_pages")
+    captions = models.PositiveSmallIntegerField(default=0, db_default=0)
     right = models.BooleanField(null=True)
 
     class Meta:

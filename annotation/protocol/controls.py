@@ -87,13 +87,21 @@ class Choice:
 
 
 def choose(
-    pool: Collection[Control], *, seed: Seed, worker: str, kind: str, seen: Collection[str] = frozenset()
+    pool: Collection[Control],
+    *,
+    seed: Seed,
+    worker: str,
+    kind: str,
+    seen: Collection[str] = frozenset(),
+    strange: Mapping[str, float] | None = None,
 ) -> Choice:
     """A control of `pool` for this worker that is not among the ids `seen` (answered or only shown).
 
     The answer the worker has met least comes next, ties are drawn: after any multiple of the
-    number of possible answers each was met equally often, while controls of each last. Blind
-    to the order of `pool` and of `seen`. Raises ValueError where two controls have one id.
+    number of possible answers each was met equally often, while controls of each last. Of these
+    the one that is least `strange` (id -> how far it is from what the worker expects next; 0 where
+    it is not said), ties are drawn. Blind to the order of `pool` and of `seen`. Raises ValueError
+    where two controls have one id.
     """
     if len({control.id for control in pool}) < len(pool):
         twice = next(id for id, times in Counter(control.id for control in pool).items() if times > 1)
@@ -116,7 +124,9 @@ def choose(
             "none is injected for them until more are added.",
         )
     stratum = open_strata[0]
-    (chosen,) = drawn(left[stratum], 1, seed, worker, kind, "control")
+    apart = {id: (strange or {}).get(id, 0.0) for id in left[stratum]}
+    nearest = min(apart.values())
+    (chosen,) = drawn((id for id, far in apart.items() if far == nearest), 1, seed, worker, kind, "control")
     if met[stratum] > met[ranked[0]]:
         return Choice(
             Control(chosen, stratum),

@@ -110,7 +110,8 @@ def _image_right(answer: Sequence[bool], known: Sequence[bool], settings: TrustS
     """At most `page_slips` captions wrong and at least one true caption ticked.
 
     The second half matters: an image with one true caption would otherwise be right with
-    nothing ticked.
+    nothing ticked. So does it that fewer slips are let pass than there are wrong captions: an image with
+    few captions would otherwise be right with everything ticked. Where none is true nothing is to be ticked.
     """
     if len(answer) != len(known):
         raise ValueError(
@@ -118,7 +119,8 @@ def _image_right(answer: Sequence[bool], known: Sequence[bool], settings: TrustS
         )
     wrong = sum(a != k for a, k in zip(answer, known, strict=True))
     found = any(a and k for a, k in zip(answer, known, strict=True))
-    return wrong <= settings.page_slips and found
+    slips = min(settings.page_slips, max(0, len(known) - sum(known) - 1)) if any(known) else 0
+    return wrong <= slips and (found or not any(known))
 
 
 def _image_stratum(known: Sequence[bool]) -> str:

@@ -1,0 +1,138 @@
+"""How much a known item would stand out before a worker, beside the task that it stands in for.
+
+Tasks of one image come near each other, so that a worker meets an image again and again; one that
+comes up out of nowhere would be known for what it is. A known item is the less strange the more its
+image has been met as that of the task that would have come instead, as often and as long ago, and the
+more it looks like that task: as many boxes, phrases at the same places of their captions. Known items
+are of all answers alike, and questions are not; without the looks, the mixture would tell.
+An image of the worker's own test is not one of the campaign's: items about it come last.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import lru_cache
+from math import log1p
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from annotation.models import Assignment, Control, Item, PageControl
+from annotation.protocol.questions import RELEVANCE
+
+#: So many of a worker's last assignments are looked back on.
+LOOK_BACK = 300
+#: Stranger than anything else: an image of the worker's own test.
+OF_A_TEST = 1000.0
+
+
+class Met(NamedTuple):
+    """How often a worker has met an image, and how many items ago the last time."""
+
+    times: int = 0
+    ago: int = LOOK_BACK
+
+
+NEVER = Met()
+#: Numbers that say how a question looks; and how much they weigh against what was met.
+Looks = tuple[float, ...]
+WEIGHT = 0.5
+#: What a worker has met: by image; and the images of their tests.
+History = tuple[Mapping[int, Met], frozenset[int]]
+
+
+def history(*, worker: int, campaign: int, kind: str) -> History:
+    """What a worker has met lately of each image of a campaign, of all kinds; on pages, of pages."""
+    rows = (_on_pages if kind == RELEVANCE else _alone)(worker, campaign)
+    met: dict[int, Met] = {}
+    for ago, (image, role) in enumerate(rows):
+        if role != Control.QUALIFICATION:
+            met[image] = Met(met[image].times + 1, met[image].ago) if image in met else Met(1, ago)
+    return met, frozenset(image for image, role in rows if role == Control.QUALIFICATION)
+
+
+def strangeness(
+    past: History,
+    *,
+    image: int,
+    content: Mapping[str, Any],
+    campaign: int,
+    kind: str,
+    revision: int,
+) -> dict[str, float]:
+    """For each known item of a kind, by its id, how much it would stand out where the worker expects a
+    task about `image` that shows `content`."""
+    met, tested = past
+    expected, wanted = met.get(image, NEVER), looks(content)
+    return {
+        control: OF_A_TEST
+        if own in tested
+        else _apart(met.get(own, NEVER), expected) + WEIGHT * _unlike(seen, wanted)
+        for control, (own, seen) in _known(campaign, kind, revision).items()
+    }
+
+
+def looks(content: Mapping[str, Any]) -> Looks:
+    """What of a question's content can be measured without knowing what it means; 1 is a difference that
+    anybody would see."""
+    spans = [
+        [int(edge) for edge in name.partition(":")[2].split("-")] for name in content.get("mentions", ())
+    ]
+    starts = sum(start for start, _ in spans) / max(1, len(spans))
+    words = sum(end - start for start, end in spans) / max(1, len(spans))
+    edges = [edge / 150 for edge in content.get("pending") or ()]
+    return (float(len(spans)), starts / 4, words / 2, float(len(content.get("boxes", ()))), *edges)
+
+
+@lru_cache(maxsize=256)
+def _known(campaign: int, kind: str, revision: int) -> Mapping[str, tuple[int, Looks]]:
+    """The image and the looks of each control item of a kind, by the item's id; kept as `pools.pool` is."""
+    rows = Control.objects.filter(campaign=campaign, kind=kind, purpose=Control.CONTROL, active=True)
+    return {
+        str(control): (image, looks(content))
+        for control, image, content in rows.values_list("id", "image", "content")
+    }
+
+
+def _unlike(one: Looks, other: Looks) -> float:
+    return sum(abs(a - b) for a, b in zip(one, other, strict=False))
+
+
+def _apart(one: Met, other: Met) -> float:
+    return abs(log1p(one.times) - log1p(other.times)) + abs(log1p(one.ago) - log1p(other.ago)) / 2
+
+
+def _alone(worker: int, campaign: int) -> list[tuple[int, str]]:
+    """The image and the role of a worker's last assignments, the newest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT COALESCE(k.image_id, o.image_id), l.role FROM (
+                    SELECT a.id, a.role, a.task_id, a.control_id FROM annotation_assignment a
+                    WHERE a.campaign_id = %s AND a.worker_id = %s AND a.state <> '{Assignment.PLANNED}'
+                    ORDER BY a.id DESC LIMIT %s) l
+                LEFT JOIN annotation_control k ON k.id = l.control_id
+                LEFT JOIN annotation_task t ON t.id = l.task_id
+                LEFT JOIN annotation_openimage o ON o.id = t.image_id ORDER BY l.id DESC""",
+            [campaign, worker, LOOK_BACK],
+        )
+        return list(cursor.fetchall())
+
+
+def _on_pages(worker: int, campaign: int) -> list[tuple[int, str]]:
+    """The images on a worker's last pages, the newest page first, each with the page's role."""
+    last = Assignment.objects.filter(campaign=campaign, worker=worker).exclude(state=Assignment.PLANNED)
+    pages = list(last.order_by("-pk").values_list("pk", "role", "task", "control__image")[:LOOK_BACK])
+    of_task: dict[int, list[int]] = defaultdict(list)
+    items = Item.objects.filter(task__in={task for _, _, task, _ in pages if task})
+    for task, content in items.values_list("task", "content"):
+        of_task[task].append(content["image"])
+    put_on: dict[int, list[int]] = defaultdict(list)
+    known = PageControl.objects.filter(assignment__in=[page for page, *_ in pages])
+    for page, image in known.values_list("assignment", "control__image"):
+        put_on[page].append(image)
+    found: list[tuple[int, str]] = []
+    for page, role, task, image in pages:
+        shown = [*of_task.get(task or 0, ()), *put_on[page]]
+        found += [(each, role) for each in shown or ([image] if image else [])]
+    return found[:LOOK_BACK]
