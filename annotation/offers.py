@@ -25,9 +25,6 @@ from annotation.protocol.trust import Entered, Standing, after, reading
 from annotation.protocol.trust_settings import Known, practice_is_entry
 from annotation.selectors.scopes import campaigns_to_work_on
 
-#: Waiting questions are counted up to this many; who could answer more needs no exact number.
-MANY = 1000
-
 
 class Today(NamedTuple):
     """What a worker handed in since midnight: answers, seconds of work, millionths of the currency."""
@@ -42,9 +39,8 @@ class Offer:
     """One kind of question in one campaign, as one worker meets it.
 
     `standing` is theirs, or what it would be if they joined now; `known` what the campaign knows of the
-    kind. `waiting` are questions they could
-    get, MANY at most (`more`: there are others). `test` is the one they are in the middle of;
-    `nothing` says why they would get nothing now.
+    kind. `test` is the one they are in the middle of; `nothing` says why they would get nothing now. How many
+    questions wait is not told: it falls with an answer to one of them, and not with one on a known item.
     """
 
     campaign: Campaign
@@ -52,8 +48,6 @@ class Offer:
     settings: CampaignSettings
     standing: Standing
     known: Known
-    waiting: int
-    more: bool
     in_hand: int
     today: Today
     test: qualification.Test | None
@@ -108,13 +102,12 @@ def offers(*, worker: Worker) -> list[Offer]:
             holder = _holder(campaign, worker, row, standing)
             in_hand = held[campaign.pk, kind]
             with connection.cursor() as cursor:
-                waiting = _waiting(cursor, campaign.pk, kind, worker.pk)
                 nothing = (
                     shut
                     or lease_terms.refused_to(holder, terms)
                     or hand_out.ahead(cursor, holder, rules, sql.now())
                 )
-                if nothing is None and not waiting and not in_hand:
+                if nothing is None and not in_hand and not _waits(cursor, campaign.pk, kind, worker.pk):
                     nothing = hand_out.why_none(cursor, holder, kind, sql.now())
             test = None
             if nothing is not None and nothing.code in qualification.NEED_A_TEST:
@@ -130,8 +123,6 @@ def offers(*, worker: Worker) -> list[Offer]:
                     settings,
                     standing,
                     controls.known(campaign.pk, kind, campaign.revision),
-                    min(waiting, MANY),
-                    waiting > MANY,
                     in_hand,
                     today[campaign.pk, kind],
                     test,
@@ -175,19 +166,18 @@ def _holder(campaign: Campaign, worker: Worker, row: Row | None, standing: Stand
     )
 
 
-def _waiting(cursor: Any, campaign: int, kind: str, worker: int) -> int:
-    """Questions that this worker could get, counted up to one more than MANY."""
+def _waits(cursor: Any, campaign: int, kind: str, worker: int) -> bool:
+    """Whether there is a question that this worker could get."""
     cursor.execute(
-        """SELECT count(*) FROM (
-               SELECT 1 FROM annotation_task t
-               WHERE t.campaign_id = %s AND t.kind = %s AND t.state = 'open' AND t.live < t.wanted
-                   AND (t.barred_id IS NULL OR t.barred_id <> %s)
-                   AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
-                       WHERE a.task_id = t.id AND a.worker_id = %s AND a.state <> 'expired')
-               LIMIT %s) waiting""",
-        [campaign, kind, worker, worker, MANY + 1],
+        """SELECT 1 FROM annotation_task t
+           WHERE t.campaign_id = %s AND t.kind = %s AND t.state = 'open' AND t.live < t.wanted
+               AND (t.barred_id IS NULL OR t.barred_id <> %s)
+               AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
+                   WHERE a.task_id = t.id AND a.worker_id = %s AND a.state <> 'expired')
+           LIMIT 1""",
+        [campaign, kind, worker, worker],
     )
-    return int(cursor.fetchone()[0])
+    return cursor.fetchone() is not None
 
 
 def _held(worker: Worker) -> defaultdict[tuple[int, str], int]:

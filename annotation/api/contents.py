@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.http import HttpRequest
@@ -11,8 +12,10 @@ from annotation import qualification
 from annotation.hand_out import Nothing
 from annotation.leases import Lease
 from annotation.offers import Offer, Today
+from annotation.protocol.contents import corners
+from annotation.protocol.terms import Mention
 from annotation.protocol.work import MICROS
-from annotation.tasktypes import TASK_TYPES, shown_image
+from annotation.tasktypes import TASK_TYPES, ShownImage, shown_image
 from annotation.web.addresses import picture_address
 
 
@@ -22,34 +25,43 @@ def moment(at: datetime | None) -> str | None:
 
 
 def task_or_nothing(request: HttpRequest, found: Lease | Nothing) -> dict[str, Any]:
-    """What a worker got."""
+    """What a worker got: of a task what its page shows, and no more.
+
+    Whatever else was told of an image or a campaign could tell a known item from the others.
+    """
     if isinstance(found, Nothing):
         return {"nothing": found.code, "text": found.text, "again_at": moment(found.again_at)}
-    image = shown_image(found.image)
+    image, type = shown_image(found.image), TASK_TYPES.get(found.kind)
+    page = type.page(found.content, image)
     return {
         "id": found.id,
         "kind": found.kind,
         "expires_at": moment(found.expires_at),
         "test": found.role == qualification.ROLE,
-        "image": {
-            "key": image.key,
-            "width": image.width,
-            "height": image.height,
-            "picture": picture_address(request, image.picture) if image.picture else None,
-        },
-        "captions": [{"text": text, "tokens": words} for text, words in image.captions],
-        "mentions": [_mention(name) for name in found.content.get("mentions", ())],
-        "boxes": found.content.get("boxes", []),
-        "pending": found.content.get("pending"),
-        **TASK_TYPES.get(found.kind).told(found.content),
+        "image": _image(request, image),
+        "captions": [
+            {"number": number, "text": image.captions[number].text, "tokens": image.captions[number].words}
+            for number in page.captions
+        ],
+        "mentions": [_mention(each.mention) for each in page.pointed],
+        "boxes": [corners(box) for box in page.boxes],
+        "pending": corners(page.pending) if page.pending else None,
+        **type.told(found.content, partial(_image, request)),
     }
 
 
-def _mention(name: str) -> dict[str, Any]:
-    """The place that a mention's name tells."""
-    caption, _colon, span = name.partition(":")
-    start, _dash, end = span.partition("-")
-    return {"id": name, "caption": int(caption), "start": int(start), "end": int(end)}
+def _image(request: HttpRequest, image: ShownImage) -> dict[str, Any]:
+    return {
+        "name": image.name,
+        "width": image.width,
+        "height": image.height,
+        "picture": picture_address(request, image.picture) if image.picture else None,
+    }
+
+
+def _mention(mention: Mention) -> dict[str, Any]:
+    """A mention's place, under its name."""
+    return {"id": mention.id, "caption": mention.caption, "start": mention.start, "end": mention.end}
 
 
 def done_today(done: Today) -> dict[str, Any]:
@@ -67,8 +79,6 @@ def offer(each: Offer) -> dict[str, Any]:
         "standing": each.reads,
         "items": each.standing.items,
         "test": {"asked": each.test.asked, "answered": each.test.answered} if each.test else None,
-        "waiting": each.waiting,
-        "more_waiting": each.more,
         "in_hand": each.in_hand,
         "pay": {
             "basis": pay.basis,

@@ -99,7 +99,6 @@ def answer(request: HttpRequest, worker: int, data: dict[str, Any], assignment: 
     )
     return {
         "repeated": receipt.repeated,
-        "counted": receipt.counted,
         "today": _today(worker, assignment) if receipt.repeated else None,
         "next": task_or_nothing(request, receipt.next) if receipt.next else None,
     }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from annotation import leases, qualification, submission
+from annotation import leases, qualification, refold, submission
 from annotation.leases import Lease, Nothing
-from annotation.models import Campaign
-from annotation.protocol.questions import COUNTED, Answer
+from annotation.models import Campaign, Judgment
+from annotation.protocol.questions import COUNTED, SURPLUS, Answer
 from annotation.rehearsal.truths import Truths
 from annotation.simulation.visits import Gone, Handed, Refused, Taken, TwiceAnswered
 from annotation.tasktypes import TASK_TYPES
@@ -16,6 +16,14 @@ from annotation.tasktypes import TASK_TYPES
 def begin_test(campaign: Campaign, worker: int, kind: str) -> bool:
     """Begin the worker's test of a kind, or go on with it; False where there is none to be had."""
     return isinstance(qualification.begin(worker=worker, campaign=campaign, kind=kind), qualification.Test)
+
+
+def counted(assignment: int) -> bool:
+    """Whether the answer to what was handed out is one of its question's, or on a known item."""
+    judgment = Judgment.objects.select_related("image").get(assignment=assignment)
+    if judgment.image is None:
+        return True
+    return judgment.role != SURPLUS and judgment.name not in refold.state_of(judgment.image).moot
 
 
 class QueueDesk:
@@ -57,7 +65,10 @@ class QueueDesk:
         except submission.NotYours as error:
             raise Gone from error
         following = None if receipt.next is None else self._handed(receipt.next)
-        return Taken(receipt.repeated, receipt.counted, following)
+        return Taken(receipt.repeated, following)
+
+    def counted(self, task: Handed) -> bool:
+        return counted(task.id)
 
     def give_back(self, task: Handed) -> bool:
         return leases.give_back(worker=self._worker, assignment=task.id)
@@ -72,5 +83,5 @@ class QueueDesk:
         content = found.content
         if found.kind in COUNTED:
             # As the API tells it: texts, by which a crowd knows what is right.
-            content = TASK_TYPES.get(found.kind).told(content)
+            content = TASK_TYPES.get(found.kind).told(content, lambda image: image.key)
         return Handed(found.id, found.kind, image, content, found.expires_at.timestamp())

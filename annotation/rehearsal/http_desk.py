@@ -130,12 +130,24 @@ class Session:
 class HttpDesk:
     """Where one signed-in worker works on the campaign of this name.
 
-    Tests begin on a page, by a button; `test` presses it, given the kind.
+    Tests begin on a page, by a button; `test` presses it, given the kind. `key_of` says which image is
+    meant by the name that workers are told, and `counted` what became of an answer, given the task's id:
+    what the API keeps to itself.
     """
 
-    def __init__(self, session: Session, campaign: str, test: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        campaign: str,
+        *,
+        test: Callable[[str], bool],
+        key_of: Callable[[str], str],
+        counted: Callable[[int], bool],
+    ) -> None:
         self._session = session
         self._campaign = campaign
+        self._key_of = key_of
+        self._counted = counted
         self.begin_test = test
 
     @property
@@ -144,7 +156,7 @@ class HttpDesk:
 
     def take(self, kind: str, holding: Sequence[int]) -> Handed | Refused:
         asked = {"campaign": self._campaign, "kind": kind, "holding": list(holding)}
-        return _handed(self._session.post("/api/tasks/next", asked))
+        return self._handed(self._session.post("/api/tasks/next", asked))
 
     def submit(
         self,
@@ -175,24 +187,32 @@ class HttpDesk:
             if refusal.status == 410:
                 raise Gone from refusal
             raise
-        following = None if taken["next"] is None else _handed(taken["next"])
-        return Taken(taken["repeated"], taken["counted"], following)
+        following = None if taken["next"] is None else self._handed(taken["next"])
+        return Taken(taken["repeated"], following)
+
+    def counted(self, task: Handed) -> bool:
+        return self._counted(task.id)
 
     def give_back(self, task: Handed) -> bool:
         return bool(self._session.post(f"/api/assignments/{task.id}/return", {})["returned"])
 
-
-def _handed(data: Mapping[str, Any]) -> Handed | Refused:
-    if "nothing" in data:
-        again = data.get("again_at")
-        return Refused(data["nothing"], datetime.fromisoformat(again).timestamp() if again else None)
-    if data["kind"] in COUNTED:
-        content = {name: data[name] for name in ("blocks", "caption", "sentence", "regions") if name in data}
-    else:
-        content = {
-            "mentions": [mention["id"] for mention in data["mentions"]],
-            "boxes": data["boxes"],
-            "pending": data["pending"],
-        }
-    expires = datetime.fromisoformat(data["expires_at"]).timestamp()
-    return Handed(data["id"], data["kind"], data["image"]["key"], content, expires)
+    def _handed(self, data: Mapping[str, Any]) -> Handed | Refused:
+        if "nothing" in data:
+            again = data.get("again_at")
+            return Refused(data["nothing"], datetime.fromisoformat(again).timestamp() if again else None)
+        content: dict[str, Any]
+        if data["kind"] in COUNTED:
+            content = {name: data[name] for name in ("caption", "sentence", "regions") if name in data}
+            if "blocks" in data:
+                content["blocks"] = [
+                    {**block, "image": self._key_of(block["image"]["name"])} for block in data["blocks"]
+                ]
+        else:
+            content = {
+                "mentions": [mention["id"] for mention in data["mentions"]],
+                "boxes": data["boxes"],
+                "pending": data["pending"],
+            }
+        expires = datetime.fromisoformat(data["expires_at"]).timestamp()
+        image = self._key_of(data["image"]["name"])
+        return Handed(data["id"], data["kind"], image, content, expires)

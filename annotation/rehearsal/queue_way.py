@@ -22,7 +22,7 @@ from annotation.models import Assignment, Campaign, Layer, OpenImage, Standing, 
 from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.scores import Scores, compare
 from annotation.protocol.trust import SUSPENDED
-from annotation.rehearsal.desks import QueueDesk, begin_test
+from annotation.rehearsal.desks import QueueDesk, begin_test, counted
 from annotation.rehearsal.http_desk import Connection, HttpDesk, Session
 from annotation.rehearsal.party import THREADS, hold
 from annotation.rehearsal.people import Person, check_mix, enrol, withdraw_passwords
@@ -163,7 +163,13 @@ def _visits(
         desk: Desk = QueueDesk(campaign, person.row, truths)
         if line is not None:
             session = Session(line, person.username, person.password)
-            desk = HttpDesk(session, campaign.name, partial(begin_test, campaign, person.row))
+            desk = HttpDesk(
+                session,
+                campaign.name,
+                test=partial(begin_test, campaign, person.row),
+                key_of=truths.key_named,
+                counted=counted,
+            )
         found.append(
             Visit(
                 person.worker,

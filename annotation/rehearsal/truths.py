@@ -15,6 +15,7 @@ from annotation.selectors.records import stream_records
 from annotation.simulation.judging import Known
 from annotation.simulation.standin import stand_in
 from annotation.simulation.truth import Truth
+from annotation.tasktypes import name_of
 
 #: Images read at once. Tasks come in the order of images, so that the next are wanted next.
 PAGE = 50
@@ -70,6 +71,7 @@ class Truths:
         self._pages: OrderedDict[int, dict[str, Truth]] = OrderedDict()
         self._positions: dict[str, int] = {}
         self._keys: dict[int, str] = {}
+        self._named: dict[str, str] = {}
         self._lock = Lock()
 
     def key(self, image: int) -> str:
@@ -78,6 +80,14 @@ class Truths:
             if image not in self._keys:
                 self._read(Image.objects.values_list("position", flat=True).get(pk=image))
             return self._keys[image]
+
+    def key_named(self, name: str) -> str:
+        """The key of the image that workers are told of by this name."""
+        with self._lock:
+            if not self._named:
+                images = Image.objects.filter(corpus=self._campaign.corpus_id)
+                self._named = {name_of(image): key for image, key in images.values_list("pk", "key")}
+            return self._named[name]
 
     def of(self, key: str) -> Truth:
         """What is right about the image with this key. CampaignError where gold lacks what is asked."""

@@ -14,6 +14,7 @@ from typing import Any
 from django.db.models import Count, Max, Min
 
 from annotation.models import Account, Consent, Flag, Identity, Judgment, Payout, Worker
+from annotation.protocol.questions import RELEVANCE
 from annotation.protocol.work import MICROS
 from annotation.selectors.answers import told
 
@@ -101,8 +102,8 @@ def _answers(worker: Worker) -> Iterator[dict[str, Any]]:
         yield {
             "campaign": row.campaign.name,
             "kind": row.kind,
-            "image": image.key if image else None,
-            "question": row.key,
+            # A page's key, and the image that it stands with, tell what it was.
+            **({} if row.kind == RELEVANCE else {"image": image.key if image else None, "question": row.key}),
             "answer": row.answer or None,
             "box": box,
             "report": row.flag or None,

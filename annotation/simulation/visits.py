@@ -66,10 +66,9 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The desk's word on an answer: had it come before, does it count, and what is next."""
+    """The desk's word on an answer: had it come before, and what is next."""
 
     repeated: bool
-    counted: bool
     following: Handed | Refused | None
 
 
@@ -102,6 +101,10 @@ class Desk(Protocol):
         more: bool,
     ) -> Taken:
         """Hand in; with `more`, ask for the next task. Raises TwiceAnswered and Gone."""
+        ...
+
+    def counted(self, task: Handed) -> bool:
+        """Whether an answer handed in counts. Workers are not told: one to a known item always does."""
         ...
 
     def give_back(self, task: Handed) -> bool: ...
@@ -261,8 +264,9 @@ class Visit:
         if taken.repeated and self.desk.lost == lost:
             self.tally.amiss.append(f"{self.worker.name}: first answer to {task.id} taken as a repetition")
         if late:
-            self.tally.late_counted += taken.counted
-            self.tally.late_surplus += not taken.counted
+            counted = self.desk.counted(task)
+            self.tally.late_counted += counted
+            self.tally.late_surplus += not counted
         if isinstance(taken.following, Handed):
             self._hold(taken.following)
         elif isinstance(taken.following, Refused):

@@ -4,7 +4,7 @@ import sys
 
 from annotation.registry import discover
 from annotation.tasktypes.base import TASK_TYPES, BadAnswer, Choice, Page, Pointed, TaskType
-from annotation.tasktypes.shown import ShownCaption, ShownImage, shown_image
+from annotation.tasktypes.shown import ShownCaption, ShownImage, name_of, shown_image
 
 discover(sys.modules[__name__])
 
@@ -17,5 +17,6 @@ __all__ = [
     "ShownCaption",
     "ShownImage",
     "TaskType",
+    "name_of",
     "shown_image",
 ]

@@ -9,7 +9,7 @@ Source: Plummer et al. 2015, sections 2.1 and 2.2, for what is asked and what is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -121,7 +121,8 @@ class TaskType:
         return Page(
             captions=tuple(dict.fromkeys(each.mention.caption for each in pointed)),
             pointed=pointed,
-            boxes=tuple(Box(*corners) for corners in content["boxes"]),
+            # In an order of their own: that in which they came about is no business of the question's.
+            boxes=tuple(sorted(Box(*corners) for corners in content["boxes"])),
             pending=Box(*content["pending"]) if content["pending"] else None,
             choices=self.choices_for(content),
         )
@@ -151,8 +152,9 @@ class TaskType:
             raise BadAnswer("box", _("This answer takes no box."))
         return answer
 
-    def told(self, content: Mapping[str, Any]) -> dict[str, Any]:
-        """What the API shows of a lease's `content`, beside what it shows of every image."""
+    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+        """What the API shows of a lease's `content`, beside what it shows of every question; `image` says
+        how an image is told."""
         return {}
 
     def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:

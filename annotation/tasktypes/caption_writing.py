@@ -5,7 +5,7 @@ Hodosh et al. 2013, section 2.3: five captions an image, written by people who p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -43,7 +43,7 @@ class CaptionWriting(TaskType):
     def choices_for(self, content: Mapping[str, Any]) -> tuple[Choice, ...]:
         return self.test_choices if "sentence" in content else self.choices
 
-    def told(self, content: Mapping[str, Any]) -> dict[str, Any]:
+    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
         return {"sentence": content.get("sentence")}
 
     @property

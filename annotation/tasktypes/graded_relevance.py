@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -31,7 +31,7 @@ class GradedRelevance(TaskType):
     def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
         return Page(choices=self.choices, about=sentence(*content["caption"]))
 
-    def told(self, content: Mapping[str, Any]) -> dict[str, Any]:
+    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
         return {"caption": sentence(*content["caption"])}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
@@ -45,7 +45,7 @@ class RegionDescription(TaskType):
     def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
         return Page(choices=self.choices, about=content["regions"])
 
-    def told(self, content: Mapping[str, Any]) -> dict[str, Any]:
+    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
         return {"regions": content["regions"]}
 
     @property

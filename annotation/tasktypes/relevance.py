@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
@@ -63,11 +63,11 @@ class Relevance(TaskType):
         answers["required"].append("ticked")
         return {**schema, "oneOf": [answers, flags]}
 
-    def told(self, content: Mapping[str, Any]) -> dict[str, Any]:
+    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
         return {
             "blocks": [
                 {
-                    "image": shown_image(block["image"]).key,
+                    "image": image(shown_image(block["image"])),
                     "captions": [sentence(*caption) for caption in block["captions"]],
                 }
                 for block in content["blocks"]

@@ -9,11 +9,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from django.db import connection
+from django.utils.crypto import salted_hmac
 
 from annotation.pictures import picture_size
 
 #: Images kept by a process; one is some 2 KB.
 IMAGES_KEPT = 4096
+#: Digits of an image's name.
+NAME_LENGTH = 20
 
 
 class ShownCaption(NamedTuple):
@@ -32,6 +35,15 @@ class ShownImage(NamedTuple):
     height: int
     picture: str
     captions: tuple[ShownCaption, ...]
+
+    @property
+    def name(self) -> str:
+        """What a worker's program is told instead of the key.
+
+        A key tells, by its place among others or by what is published, of which split an image is, and
+        known items are often of another one.
+        """
+        return name_of(self.id)
 
 
 @lru_cache(maxsize=IMAGES_KEPT)
@@ -54,6 +66,12 @@ def shown_image(image: int) -> ShownImage:
         ShownCaption(text, tuple((tokens or text).split())) for *_, text, tokens in rows if text is not None
     )
     return ShownImage(image, key, width, height, picture, captions)
+
+
+@lru_cache(maxsize=IMAGES_KEPT)
+def name_of(image: int) -> str:
+    """The name of the image with this id: always the same on one server, and says nothing about it."""
+    return salted_hmac("annotation.image", str(image), algorithm="sha256").hexdigest()[:NAME_LENGTH]
 
 
 def sentence(image: int, number: int) -> str:

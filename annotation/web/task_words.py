@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -30,14 +29,13 @@ class Line:
     type: TaskType
     go: str
     standing: str
-    waiting: str
     pay: str
     today: str
 
     @property
     def parts(self) -> list[str]:
         """What there is to say in one line."""
-        return [part for part in (self.standing, self.waiting, self.pay, self.today) if part]
+        return [part for part in (self.standing, self.pay, self.today) if part]
 
     @property
     def why_not(self) -> str:
@@ -58,7 +56,6 @@ def line(offer: Offer) -> Line:
         TASK_TYPES.get(offer.kind),
         _go(offer),
         _standing(offer),
-        _waiting(offer),
         _pay(offer),
         _today(offer),
     )
@@ -108,15 +105,6 @@ def _standing(offer: Offer) -> str:
             "all": standing.examined.asked,
         }
     return ""
-
-
-def _waiting(offer: Offer) -> str:
-    if not offer.waiting:
-        return ""
-    number = number_format(offer.waiting, use_l10n=True, force_grouping=True)
-    if offer.more:
-        return _("more than %(n)s waiting") % {"n": number}
-    return ngettext("%(n)s waiting", "%(n)s waiting", offer.waiting) % {"n": number}
 
 
 def _pay(offer: Offer) -> str:

@@ -134,11 +134,6 @@ def _handed_in(request: HttpRequest, place: Place) -> HttpResponse:
         return SeeOther(place.address)
     if receipt.repeated:
         messages.info(request, _("That answer had reached us before: it is stored, once."))
-    elif not receipt.counted:
-        messages.info(
-            request,
-            _("Your answer is stored. Others had settled that question meanwhile, so it was not needed."),
-        )
     elif sent.get("flag"):
         messages.info(request, _("Thank you for the report. Somebody will look at it."))
     return SeeOther(place.address)

@@ -57,7 +57,6 @@ const sender = new Sender({
     flow.wake();
   },
   taken: (entry, said) => {
-    if (said.counted === false) flow.notice = "needless";
     if (said.today) pace.recount(said.today, outbox.entries);
     flow.prefetch();
   },

@@ -123,6 +123,9 @@ class _Insisting:
         self._note(f"ack {task.id} {token}")
         return taken
 
+    def counted(self, task: Any) -> bool:
+        return bool(self._asked(lambda: self._desk.counted(task)))
+
     def give_back(self, task: Any) -> bool:
         return bool(self._asked(lambda: self._desk.give_back(task)))
 

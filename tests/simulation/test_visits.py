@@ -35,7 +35,10 @@ class OneTask:
         self, task: Handed, reply: Answer, *, token: str, seconds: float, holding: Sequence[int], more: bool
     ) -> Taken:
         self.answers.append(token)
-        return Taken(len(self.answers) > 1, True, None)
+        return Taken(len(self.answers) > 1, None)
+
+    def counted(self, task: Handed) -> bool:
+        return True
 
     def give_back(self, task: Handed) -> bool:
         return True

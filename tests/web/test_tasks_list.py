@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from annotation import controls, instructions, leases, offers, qualification, sql
+from annotation import controls, instructions, leases, qualification, sql
 from annotation.controls import KnownItem
 from annotation.leases import Lease
-from annotation.models import Assignment, Campaign, Control, Identity, Standing, Worker
+from annotation.models import Assignment, Campaign, Control, Identity, Standing
 from annotation.practice import ITEMS
 from annotation.protocol import questions as q
 from tests.queue.world import TRUSTING, World
@@ -76,10 +76,10 @@ def answer_all(ann: Client, right: bool, kind: str = q.COREF_LINK) -> Any:
     return page
 
 
-def test_a_row_tells_standing_waiting_pay_and_the_day(work: World):
+def test_a_row_tells_standing_pay_and_the_day(work: World):
     ann = desk.at_work(work)
     row = rows(ann)[LINK]
-    assert re.search(r"Unchecked · \d+ waiting · 0.02 EUR each", row)
+    assert "Unchecked · 0.02 EUR each" in row
     assert row.endswith("Start : Same or different?, quay")
     ann.post(desk.address(), form_of(work, ann.get(desk.address())))
     images = work.corpus.images.order_by("position")
@@ -112,22 +112,6 @@ def test_a_drawer_whose_boxes_nobody_has_looked_at_is_told_what_to_do_instead(db
     judged = work.held(1, q.BOX_QUALITY)
     work.submit(1, judged, then=False)
     assert "yet to look" not in rows(ann)[DRAW]
-
-
-def test_what_waits_is_counted_without_what_i_answered_or_may_not_have(work: World):
-    ann = desk.at_work(work)
-    ann.get(desk.address())
-    worker = Worker.objects.get(pk=work.workers[0])
-    before = next(o for o in offers.offers(worker=worker) if o.kind == q.COREF_LINK).waiting
-    ann.post(desk.address(), form_of(work, ann.get(desk.address())))
-    ann.get(desk.address())
-    after = next(o for o in offers.offers(worker=worker) if o.kind == q.COREF_LINK).waiting
-    assert after <= before
-
-
-def test_many_that_wait_are_not_counted_to_the_last(work: World, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(offers, "MANY", 2)
-    assert "more than 2 waiting" in rows(desk.at_work(work))[LINK]
 
 
 def test_a_kind_that_has_not_come_up_says_so(work: World):
