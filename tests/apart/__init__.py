@@ -1,0 +1,12 @@
+"""Whether somebody at a browser can tell known items from others.
+
+`python -m tests.apart` lets watchers work through the API, keeps everything that they see, and asks a
+learner which items were known ones. It speaks of nothing but addresses and models, so it runs from a
+checkout of an older version too: copy this folder there. Known is what the database says; the learner
+sees only what went over the wire.
+
+campaigns   three campaigns with known items, and their workers
+watcher     a browser that works and keeps what it saw
+features    what was seen, as numbers
+learner     boosted stumps, and the area under their curve on items of images they did not learn from
+"""

@@ -1,0 +1,199 @@
+"""Three campaigns with known items: about chains, about pages of pairs, about graded pairs.
+
+What they ask about is one half of a corpus, what is known about the other half: images of the same sort,
+drawn by the same seed. The workers are careful ones of the simulator; helpers who never watch bring the
+chains on, so that every question comes up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from PIL import Image as Pillow
+
+from annotation import campaigns, controls, instructions, leases, relevance_pages, submission
+from annotation.campaign_settings import settings_of
+from annotation.leases import Nothing
+from annotation.models import Assignment, Campaign, Caption, Corpus, Identity, Image, Item, Standing, Worker
+from annotation.protocol import questions as q
+from annotation.protocol.contents import question_from
+from annotation.protocol.controls import draw
+from annotation.protocol.paging import Pair
+from annotation.protocol.questions import Answer
+from annotation.sample.generate import scene
+from annotation.selectors.records import stream_records
+from annotation.simulation.truth import Truth
+from annotation.simulation.workers import PRESETS
+from annotation.simulation.workers import Worker as Simulated
+from tests.factories import a_corpus
+from tests.web import world
+
+ASKED, KNOWN = "train", "val"
+#: Kinds that have known items.
+CHAINS = (q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT, q.BOX_QUALITY, q.BOX_COVERAGE)
+
+#: How many questions of an image helpers answer, in the order in which they come up; some are left.
+EACH = {
+    q.COREF_LINK: 15,
+    q.CHAIN_VERIFICATION: 2.5,
+    q.BOX_REQUIREMENT: 1.5,
+    q.BOX_DRAWING: 2.5,
+    q.BOX_QUALITY: 1,
+    q.BOX_COVERAGE: 0.5,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How large a campaign is: images asked about and known ones, and its workers."""
+
+    asked: int
+    known: int
+    workers: int
+    items: int
+
+
+class Place:
+    """An open campaign, its workers' accounts, and what they answer."""
+
+    def __init__(self, name: str, tasks: str, sizes: Sizes, *, seed: int, folder: Path) -> None:
+        self.name, self.sizes, self.seed = name, sizes, seed
+        _corpus(f"{name}-corpus", sizes, seed, folder)
+        settings: dict[str, Any] = {"trust": {"double_check_share": 0.05}}
+        self.campaign = campaigns.create(name=name, corpus=f"{name}-corpus", tasks=tasks, settings=settings)
+        self.settings = settings_of(self.campaign.settings)
+        rows = list(Image.objects.filter(corpus=self.campaign.corpus, split=ASKED).order_by("position"))
+        if tasks == "entities":
+            campaigns.open_images(campaign=self.campaign, split=ASKED)
+            layer = campaigns.gold_layer(self.campaign.corpus)
+            assert layer is not None
+            held_back = Image.objects.filter(corpus=self.campaign.corpus, split=KNOWN)
+            controls.from_gold(
+                campaign=self.campaign,
+                layer=layer,
+                images=list(held_back.values_list("key", flat=True)),
+                seed=seed,
+                per_answer={"control": 4 * sizes.known, "qualification": 18},
+            )
+        else:
+            campaigns.open_pairs(campaign=self.campaign, pairs=_pairs(rows, seed))
+            controls.from_split(campaign=self.campaign, split=KNOWN, seed=seed, number=sizes.known // 2)
+        campaigns.begin(campaign=self.campaign)
+        instructions.publish(campaign=self.campaign, kind=instructions.CONSENT, text="")
+        self.truths = _truths(self.campaign) if tasks == "entities" else {}
+        self.watchers = [self._joined(f"{name}-w-{number}", True) for number in range(sizes.workers)]
+        self.helpers = [self._joined(f"{name}-h-{number}", False) for number in range(4)]
+
+    def _joined(self, name: str, signs_in: bool) -> Simulated:
+        worker = Worker.objects.create(pseudonym=name)
+        if signs_in:
+            Identity.objects.create(worker=worker, account=world.account(name, "annotator"))
+        return Simulated(name, PRESETS["careful"], self.seed)
+
+    def answer(self, worker: Simulated, assignment: int) -> Answer:
+        """What a careful worker answers to what they hold."""
+        row = Assignment.objects.select_related("task__image", "control").get(pk=assignment)
+        if row.kind == q.RELEVANCE:
+            page = relevance_pages.blocks(assignment, seed=self.campaign.seed, settings=self.settings)
+            ticked = [[image == block.image for image, _ in block.captions] for block in page]
+            return Answer("judged", content={"ticked": ticked})
+        if row.control is not None:
+            image, key, content = row.control.image_id, row.control.key, row.control.content
+        else:
+            assert row.task is not None
+            image, key = row.task.image.image_id, row.task.key
+            content = Item.objects.get(task=row.task, position=0).content
+        if row.kind == q.GRADED_RELEVANCE:
+            return Answer("4" if content["caption"][0] == image else "1")
+        return Answer(*worker.answer(question_from(row.kind, key, content), self.truths[image]))
+
+    def known(self, assignment: int) -> bool | list[bool]:
+        """Whether an item was a known one; of a page that of each image, in the order shown."""
+        row = Assignment.objects.get(pk=assignment)
+        if row.kind != q.RELEVANCE:
+            return row.control_id is not None
+        page = relevance_pages.blocks(assignment, seed=self.campaign.seed, settings=self.settings)
+        return [block.control is not None for block in page]
+
+    def group(self, assignment: int) -> str | list[str]:
+        """The image of an item, by its key."""
+        row = Assignment.objects.select_related("task__image", "control").get(pk=assignment)
+        if row.kind == q.RELEVANCE:
+            page = relevance_pages.blocks(assignment, seed=self.campaign.seed, settings=self.settings)
+            return [f"{self.name} {block.image}" for block in page]
+        if row.control is not None:
+            return f"{self.name} {row.control.image_id}"
+        assert row.task is not None
+        return f"{self.name} {row.task.image.image_id}"
+
+    def help(self, share: float) -> None:
+        """Let the helpers bring the chains on by a share of the images, so that no kind runs dry."""
+        for kind, each in EACH.items():
+            for number in range(round(share * each * self.sizes.asked)):
+                self._helps(self.helpers[number % len(self.helpers)], kind)
+
+    def _helps(self, person: Simulated, kind: str) -> None:
+        row = Worker.objects.get(pseudonym=person.name)
+        found = leases.take(worker=row.pk, campaign=self.campaign, kind=kind)
+        if isinstance(found, Nothing) and found.code == "no_test":
+            self._admit(row, kind)
+            found = leases.take(worker=row.pk, campaign=self.campaign, kind=kind)
+        if isinstance(found, Nothing):
+            return
+        answer = self.answer(person, found.id)
+        submission.submit(worker=row.pk, assignment=found.id, answer=answer, token=f"h{found.id}", then=False)
+
+    def _admit(self, row: Worker, kind: str) -> None:
+        Standing.objects.filter(campaign=self.campaign, worker=row, kind=kind).update(
+            state="trusted", items=1000, entered=True, examined_right=12, examined_asked=12
+        )
+
+
+def _corpus(name: str, sizes: Sizes, seed: int, folder: Path) -> Corpus:
+    folder.mkdir(parents=True, exist_ok=True)
+    records = []
+    for number in range(sizes.asked + sizes.known):
+        record, _ = scene(number, seed=seed)
+        picture = folder / f"{name}-{number}.png"
+        shade = int(draw(seed, name, number) * 2**24)
+        Pillow.new("RGB", (record.width, record.height), f"#{shade:06x}").save(picture)
+        split = ASKED if number < sizes.asked else KNOWN
+        records.append(replace(record, split=split, picture=picture))
+    return a_corpus(name, records)
+
+
+def _truths(campaign: Campaign) -> Mapping[int, Truth]:
+    ids = dict(Image.objects.filter(corpus=campaign.corpus).values_list("key", "pk"))
+    layer = campaigns.gold_layer(campaign.corpus)
+    return {
+        ids[record.id]: Truth(record.layer, image=record.id, size=(record.width, record.height))
+        for record in stream_records(corpus=campaign.corpus, layer=layer)
+        if record.layer is not None
+    }
+
+
+def _pairs(rows: list[Image], seed: int) -> list[Pair]:
+    """For each image its own captions and some of others, as many as are drawn: 7 to 24 in all."""
+    found = []
+    names = [
+        f"{key}#{number}"
+        for key, number in Caption.objects.filter(image__in=rows).values_list("image__key", "number")
+    ]
+    for row in rows:
+        own = [name for name in names if name.rpartition("#")[0] == row.key]
+        others = sorted(
+            (name for name in names if name not in own), key=lambda name: draw(seed, row.key, name)
+        )
+        found += [Pair(row.key, name) for name in [*own, *others[: 2 + int(draw(seed, row.key) * 18)]]]
+    return found
+
+
+def said(answer: Answer) -> dict[str, Any]:
+    """An answer as the API takes it."""
+    box = answer.box
+    plain = [box.xmin, box.ymin, box.xmax, box.ymax] if box else None
+    return json.loads(json.dumps({"answer": answer.answer, "box": plain, **(answer.content or {})}))

@@ -1,0 +1,172 @@
+"""Watchers work; a learner is asked what they could have known."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from annotation.protocol import questions as q
+from tests.apart import features, learner
+from tests.apart.campaigns import CHAINS, Place, Sizes
+from tests.apart.features import Memory, Numbers
+from tests.apart.watcher import Seen, Watcher
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An item as its numbers; what it was, the image that it was about, and who saw it."""
+
+    kind: str
+    known: bool
+    image: str
+    worker: str
+    numbers: Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How well known items are told from others, how many there are of each, and what told most."""
+
+    area: float
+    known: int
+    others: int
+    by: tuple[str, ...]
+
+
+#: Items of a worker and kind that are looked at: those of probation, where the share of known ones stays.
+PROBATION = 30
+FULL = {
+    "entities": Sizes(asked=160, known=80, workers=11, items=PROBATION),
+    "relevance": Sizes(asked=240, known=80, workers=16, items=PROBATION),
+    "graded": Sizes(asked=60, known=80, workers=14, items=PROBATION),
+}
+
+
+def rows_of(tasks: str, sizes: Sizes, *, seed: int, timing: bool = True) -> list[Row]:
+    """What watchers of one campaign see, in rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(f"{tasks}-{seed}", tasks, sizes, seed=seed, folder=Path(folder))
+        watchers = [Watcher(place, person) for person in place.watchers]
+        kinds = CHAINS if tasks == "entities" else tuple(place.campaign.kinds)
+        if tasks == "entities":
+            place.help(0.5)
+        _all_work(place, watchers, kinds, sizes.items)
+        found = []
+        for watcher in watchers:
+            found += rows_seen(place, watcher.person.name, watcher.seen, timing=timing)
+    return found
+
+
+def _all_work(place: Place, watchers: Sequence[Watcher], kinds: Sequence[str], items: int) -> None:
+    """By turns, some items of one kind after the other, until each has so many of every kind."""
+    done: Counter[tuple[int, str]] = Counter()
+    busy = True
+    while busy:
+        busy = False
+        for number, watcher in enumerate(watchers):
+            for kind in kinds:
+                for _ in range(6):
+                    if done[number, kind] >= items or not watcher.work(kind):
+                        break
+                    busy = True
+                    task = watcher.seen[-1].task
+                    if not task["test"]:
+                        done[number, kind] += len(task.get("blocks", "1"))
+        if kinds == CHAINS:
+            place.help(0.05)
+
+
+def rows_seen(place: Place, worker: str, seen: Sequence[Seen], *, timing: bool = True) -> list[Row]:
+    """The rows of what one watcher saw, in its order."""
+    memory, rows = Memory(), []
+    last: dict[str, Numbers] = {}
+    for one in seen:
+        task = features.plain(one.task, "task", at=one.at)
+        numbers = dict(task)
+        numbers |= memory.recurs(one.task)
+        before, held, after = (
+            features.plain(each, "offer", at=one.at) for each in (one.before, one.held, one.after)
+        )
+        numbers |= features.changes(before, held, "taking")
+        numbers |= features.changes(held, after, "answering")
+        numbers |= features.changes(before, after, "both")
+        numbers |= features.plain(one.receipt, "receipt", at=one.at)
+        numbers |= features.plain(one.headers, "header", at=one.at)
+        numbers |= features.changes(last.get(one.kind, {}), task, "since last")
+        last[one.kind] = task
+        numbers |= {f"kind {one.kind}": 1.0}
+        if timing:
+            numbers |= {"seconds to take": one.seconds[0], "seconds to answer": one.seconds[1]}
+        if one.test:
+            continue
+        known, group = place.known(one.task["id"]), place.group(one.task["id"])
+        if isinstance(known, bool):
+            rows.append(Row(one.kind, known, str(group), worker, numbers))
+            continue
+        sizes = [len(block["captions"]) for block in one.task["blocks"]]
+        for number, (block, is_known) in enumerate(zip(one.task["blocks"], known, strict=True)):
+            own = features.plain(block, "block", at=one.at) | {
+                "block place": number,
+                "block alike in size": sizes.count(sizes[number]),
+                "block larger": sum(size < sizes[number] for size in sizes),
+                "block smaller": sum(size > sizes[number] for size in sizes),
+            }
+            own |= _recurs(one.task, block, memory_of(seen, one))
+            rows.append(Row(one.kind, is_known, group[number], worker, numbers | own))
+    return rows
+
+
+def memory_of(seen: Sequence[Seen], until: Seen) -> list[dict[str, Any]]:
+    """The blocks of all pages before one."""
+    blocks: list[dict[str, Any]] = []
+    for one in seen:
+        if one is until:
+            break
+        blocks += one.task.get("blocks", [])
+    return blocks
+
+
+def _recurs(task: dict[str, Any], block: dict[str, Any], before: list[dict[str, Any]]) -> Numbers:
+    """How often a block's texts were in other blocks, and in the rest of the task."""
+    here = Counter(value for _, value in features.texts(task))
+    earlier = Counter(value for other in before for _, value in features.texts(other))
+    numbers: dict[str, list[float]] = {}
+    for path, value in features.texts(block):
+        numbers.setdefault(f"block{path} here", []).append(here[value])
+        numbers.setdefault(f"block{path} earlier", []).append(earlier[value])
+        numbers.setdefault(f"block{path} length", []).append(len(value))
+    return {
+        f"{path} {how}": float(by(values))
+        for path, values in numbers.items()
+        for how, by in (("mean", np.mean), ("least", min), ("greatest", max))
+    }
+
+
+def evened(rows: Sequence[Row], seed: int, most: int | None = None) -> list[Row]:
+    """As many known items as others of each kind, drawn."""
+    dice = np.random.default_rng(seed)
+    chosen: list[Row] = []
+    for kind in sorted({row.kind for row in rows}):
+        sides = [[row for row in rows if row.kind == kind and row.known == known] for known in (True, False)]
+        number = min(map(len, sides))
+        for side in sides:
+            chosen += [side[i] for i in sorted(dice.permutation(len(side))[:number])]
+    return chosen
+
+
+def found_by_learner(rows: Sequence[Row], *, seed: int) -> Found:
+    """What the learner makes of rows."""
+    names, table = features.table([row.numbers for row in rows])
+    known = np.array([row.known for row in rows])
+    images, workers = [row.image for row in rows], [row.worker for row in rows]
+    area, used = learner.told_apart(table, known, images, workers, seed=seed)
+    return Found(area, int(known.sum()), int((~known).sum()), tuple(names[column] for column in used))
+
+
+__all__ = ["FULL", "Found", "Place", "Row", "Sizes", "evened", "found_by_learner", "q", "rows_of"]

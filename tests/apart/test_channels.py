@@ -1,0 +1,335 @@
+"""What a worker's browser is told of a known item, it is told of any other: channel by channel.
+
+Each was open once. `python -m tests.apart` looks for those that nobody has thought of.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annotation import campaigns, controls, instructions, relevance_pages
+from annotation.campaign_settings import settings_of
+from annotation.controls import likeness
+from annotation.models import Assignment, Campaign, Control, Image, Item, PageControl, Standing, Task, Worker
+from annotation.protocol import questions as q
+from annotation.protocol.controls import Control as Known
+from annotation.protocol.controls import choose
+from annotation.protocol.paging import Pair
+from annotation.selectors import own_data
+from annotation.tasktypes import TASK_TYPES, name_of, shown_image
+from tests.apart import features, learner
+from tests.api.conftest import Program, annotator
+from tests.factories import a_corpus, an_image
+from tests.queue.test_leases import known_link
+from tests.queue.world import TRUSTING, World
+
+pytestmark = pytest.mark.django_db
+
+ASKED, KNOWN = 24, 30
+#: Every other item is a known one, and there is no test.
+HALF: dict[str, Any] = {"trust": {**TRUSTING["trust"], "probation_items": 2, "probation_known": 1}}
+PAGE = {"page": {"images": 4, "captions": 6}}
+
+
+def a_campaign(tasks: str, settings: dict[str, Any], *, each: int = 6) -> Campaign:
+    """An open campaign over some images of a corpus; the others are known, by their captions."""
+    numbers = ("one", "two", "three", "four", "five")
+    records = [
+        an_image(
+            f"i{n}",
+            *(f"thing{n} {act} {' '.join(numbers[: k + n % 3])} ." for k, act in enumerate(numbers)),
+            layered=False,
+            split="train" if n < ASKED else "val",
+        )
+        for n in range(ASKED + KNOWN)
+    ]
+    a_corpus("quay", records)
+    made = campaigns.create(name="quay", corpus="quay", tasks=tasks, settings=settings)
+    if tasks in ("relevance", "graded"):
+        pairs = [
+            Pair(f"i{n}", f"i{(n + k // 5) % ASKED}#{k % 5}")
+            for n in range(ASKED)
+            for k in range(each - n % 3)
+        ]
+        campaigns.open_pairs(campaign=made, pairs=pairs)
+        controls.from_split(campaign=made, split="val", purposes=[Control.CONTROL])
+    else:
+        campaigns.open_images(campaign=made, split="train")
+    campaigns.begin(campaign=made)
+    instructions.publish(campaign=made, kind=instructions.CONSENT, text="")
+    made.refresh_from_db()
+    return made
+
+
+def ann() -> tuple[Program, Worker]:
+    account, worker = annotator("ann")
+    return Program(account), worker
+
+
+def a_world() -> tuple[World, Program]:
+    """A campaign about chains, and a program of its first worker."""
+    world = World(settings=TRUSTING)
+    instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="")
+    program, worker = ann()
+    world.workers[0] = worker.pk
+    return world, program
+
+
+def offer(program: Program, kind: str) -> dict[str, Any]:
+    (line,) = [each for each in program.get("/api/tasks")[1]["tasks"] if each["kind"] == kind]
+    return dict(line)
+
+
+def changed(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
+    return {name for name in before if before[name] != after[name]}
+
+
+def items(program: Program, kind: str, answer: dict[str, Any], number: int) -> Iterator[tuple[bool, Any]]:
+    """So many items, one after the other: whether it was a known one, and all that was said on its way."""
+    for turn in range(number):
+        before = offer(program, kind)
+        task = program.take(kind)
+        held = offer(program, kind)
+        said = program.answer(task, token=f"t{turn}", seconds=0.001, next=False, **answer)[1]
+        after = offer(program, kind)
+        row = Assignment.objects.get(pk=task["id"])
+        yield row.control_id is not None, (changed(before, held), changed(held, after), said)
+
+
+def test_the_list_and_the_receipt_say_the_same_of_known_items_and_others():
+    a_campaign("graded", HALF)
+    program, _ = ann()
+    program.answer(program.take(q.GRADED_RELEVANCE), answer="4", token="first", next=False)
+    said: dict[bool, set[str]] = {True: set(), False: set()}
+    for known, told in items(program, q.GRADED_RELEVANCE, {"answer": "4"}, 12):
+        said[known].add(json.dumps([sorted(t) if isinstance(t, set) else t for t in told]))
+    assert said[True] == said[False] and len(said[True]) == 1
+    (only,) = map(json.loads, said[True])
+    assert only == [
+        ["in_hand"],
+        ["in_hand", "items", "today"],
+        {"repeated": False, "today": None, "next": None},
+    ]
+
+
+def test_an_answer_that_came_too_late_to_count_is_answered_as_any_other():
+    """One on a known item always counts: who is told that theirs did not knows that it was none."""
+    world, program = a_world()
+    task = program.take()
+    Assignment.objects.filter(pk=task["id"]).update(
+        expires_at="2020-01-01T00:00:00Z", state="expired", ended_at="2020-01-01T00:00:00Z"
+    )
+    Task.objects.update(live=0)
+    while Task.objects.filter(assignments=task["id"], state=Task.OPEN).exists():
+        world.submit(1, world.held(1), then=False)
+    said = program.answer(task, answer="no", next=False)[1]
+    assert said == {"repeated": False, "today": None, "next": None}
+
+
+@pytest.mark.parametrize("tasks", ["relevance", "graded", "captions", "regions"])
+def test_a_task_about_an_image_does_not_carry_its_captions(tasks: str):
+    """One of them among the sentences to be judged would be of a known item: others are drawn for it."""
+    made = a_campaign(tasks, {**TRUSTING, **PAGE})
+    program, _ = ann()
+    task = program.take(made.kinds[0])
+    assert (task["captions"], task["mentions"], task["boxes"]) == ([], [], [])
+    said = json.dumps(task)
+    assert '"key"' not in said and not any(
+        f'"{key}"' in said for key in made.corpus.images.values_list("key", flat=True)
+    )
+
+
+def test_a_question_about_phrases_carries_the_captions_that_they_stand_in():
+    world, program = a_world()
+    task = program.take()
+    assert [each["number"] for each in task["captions"]] == sorted({m["caption"] for m in task["mentions"]})
+    assert len(task["mentions"]) == 2
+    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
+    drawing = program.take(q.BOX_DRAWING)
+    assert len(drawing["mentions"]) == len(drawing["captions"]) == 1
+
+
+def test_an_image_is_told_by_a_name_that_says_nothing_of_its_place():
+    made = a_campaign("graded", TRUSTING)
+    program, worker = ann()
+    task = program.take(q.GRADED_RELEVANCE)
+    image = Task.objects.get(assignments=task["id"]).image.image
+    assert task["image"]["name"] == name_of(image.pk) == shown_image(image.pk).name
+    names = [name_of(image) for image in made.corpus.images.order_by("position").values_list("pk", flat=True)]
+    assert len(set(names)) == len(names) and names != sorted(names)
+
+
+def test_boxes_stand_in_an_order_of_their_own_whatever_the_one_they_came_in():
+    image = shown_image(World().images()[0].image_id)
+    boxes = [[50, 60, 70, 80], [3, 4, 50, 60], [10, 1, 12, 9]]
+    page = TASK_TYPES.get(q.BOX_COVERAGE).page(
+        {"mentions": ["0:0-2"], "boxes": boxes, "pending": None}, image
+    )
+    assert [box.xmin for box in page.boxes] == [3, 10, 50]
+
+
+def test_a_known_item_comes_only_where_a_task_could_have_come():
+    """After "nothing" the next item would else be none of the known ones, and before it one for sure."""
+    world = World(settings={"trust": {**TRUSTING["trust"], "probation_items": 1, "probation_known": 1}})
+    known_link(world, world.images()[0].image_id)
+    Task.objects.update(live=1)
+    assert not hasattr(world.take(0), "id")
+    Task.objects.update(live=0)
+    assert world.held(0).control is not None
+
+
+def test_of_known_items_of_one_answer_the_least_strange_comes_first():
+    pool = [Known("1", "yes"), Known("2", "yes"), Known("3", "yes"), Known("4", "no")]
+    strange = {"1": 2.0, "2": 0.5, "3": 1.0, "4": 0.0}
+    seen: list[str] = []
+    while (
+        choice := choose(pool, seed=1, worker="w", kind="k", seen=seen, strange=strange).control
+    ) is not None:
+        seen.append(choice.id)
+    assert [id for id in seen if id != "4"] == ["2", "3", "1"] and "4" in seen[:2]
+
+
+def test_known_items_are_met_again_as_images_of_tasks_are_and_look_alike():
+    past = {
+        10: likeness.Met(3, 1),
+        11: likeness.Met(3, 2),
+        12: likeness.Met(1, 40),
+    }
+    apart = likeness._apart
+    expected = past[10]
+    assert apart(past[11], expected) < apart(past[12], expected) < apart(likeness.NEVER, expected)
+    shown = {"mentions": ["0:4-6", "1:2-4"], "boxes": [], "pending": None}
+    other = {"mentions": ["0:4-6", "1:3-5"], "boxes": [], "pending": None}
+    more = {**shown, "boxes": [[1, 1, 5, 5]]}
+    looks, unlike = likeness.looks, likeness._unlike
+    assert unlike(looks(shown), looks(shown)) == 0
+    assert 0 < unlike(looks(shown), looks(other)) < unlike(looks(shown), looks(more))
+
+
+def test_an_image_of_ones_own_test_gives_no_known_item_while_there_are_others():
+    world = World(settings={"trust": {**TRUSTING["trust"], "probation_items": 1, "probation_known": 1}})
+    first, second = (image.image_id for image in world.images())
+    tested, other = known_link(world, first), known_link(world, second)
+    item = known_link(world, first, purpose=Control.QUALIFICATION)
+    Assignment.objects.create(
+        campaign=world.campaign,
+        worker_id=world.workers[0],
+        kind=q.COREF_LINK,
+        control=item,
+        role="qualification",
+        state=Assignment.SUBMITTED,
+        leased_at="2026-01-01T00:00:00Z",
+        expires_at="2026-01-01T00:00:00Z",
+        ended_at="2026-01-01T00:00:00Z",
+    )
+    past = controls.history(worker=world.workers[0], campaign=world.campaign.pk, kind=q.COREF_LINK)
+    strange = controls.strangeness(
+        past,
+        image=second,
+        content=other.content,
+        campaign=world.campaign.pk,
+        kind=q.COREF_LINK,
+        revision=world.campaign.revision,
+    )
+    assert strange[str(tested.pk)] > 100 > strange[str(other.pk)]
+
+
+def sizes_of(task: dict[str, Any]) -> list[int]:
+    return [len(block["captions"]) for block in task["blocks"]]
+
+
+def test_known_images_of_a_page_have_as_many_captions_as_those_beside_them():
+    """They were the only ones with all ten, where fillers ran out."""
+    trust = {**TRUSTING["trust"], "probation_items": 60, "probation_known": 30}
+    made = a_campaign("relevance", {**PAGE, "trust": trust})
+    program, worker = ann()
+    asked = {
+        tuple(sorted(len(content["captions"]) for content in task.items.values_list("content", flat=True)))
+        for task in Task.objects.all()
+    }
+    assert {size for page in asked for size in page} == {4, 5, 6}
+    mixed = only = 0
+    for turn in range(8):
+        task = program.take(q.RELEVANCE)
+        row = Assignment.objects.get(pk=task["id"])
+        put = list(PageControl.objects.filter(assignment=row).values_list("captions", flat=True))
+        sizes = sizes_of(task)
+        if row.task_id is None:
+            only += 1
+            # One of a page's blocks is asked about twice: the place of the known image.
+            assert any(not set(page) - set(sizes) and len(sizes) == len(page) + 1 for page in asked)
+        else:
+            mixed += 1
+            beside = [
+                len(c["captions"])
+                for c in Item.objects.filter(task=row.task_id).values_list("content", flat=True)
+            ]
+            assert put and set(put) <= set(beside) and sorted([*put, *beside]) == sorted(sizes)
+        assert task["image"] == task["blocks"][0]["image"]
+        page = relevance_pages.blocks(task["id"], seed=made.seed, settings=settings_of(made.settings))
+        right = [[image == block.image for image, _ in block.captions] for block in page]
+        assert program.answer(task, answer="judged", ticked=right, token=f"t{turn}", next=False)[0] == 200
+    assert mixed and only
+    assert Standing.objects.get(worker=worker).known >= 6
+
+
+def test_wrong_captions_of_known_items_are_those_that_the_campaign_asks_about():
+    """What stood beside known images only, or was shorter than all others, told them."""
+    made = a_campaign("graded", TRUSTING)
+    asked = {tuple(content["caption"]) for content in Item.objects.values_list("content", flat=True)}
+    wrong = [tuple(row.content["caption"]) for row in Control.objects.filter(stratum="1")]
+    assert wrong and set(wrong) <= asked
+    words = {
+        image: [
+            len(text.split()) for text in made_from.captions.order_by("number").values_list("text", flat=True)
+        ]
+        for image, made_from in ((row.pk, row) for row in Image.objects.filter(corpus=made.corpus))
+    }
+    lengths = [words[image][number] for image, number in asked]
+    mean = sum(words[image][number] for image, number in wrong) / len(wrong)
+    assert abs(mean - sum(lengths) / len(lengths)) < 1
+
+
+def test_what_a_worker_reads_of_their_own_data_does_not_tell_known_pages():
+    trust = {**TRUSTING["trust"], "probation_items": 4, "probation_known": 4}
+    a_campaign("relevance", {**PAGE, "trust": trust})
+    program, worker = ann()
+    task = program.take(q.RELEVANCE)
+    assert Assignment.objects.get(pk=task["id"]).task_id is None
+    ticked = [[False] * size for size in sizes_of(task)]
+    program.answer(task, answer="judged", ticked=ticked, next=False)
+    account = worker.identity.account
+    assert account is not None
+    (answer,) = json.loads("".join(own_data.as_json(account, worker)))["answers"]
+    assert not {"question", "image"} & set(answer) and "known" not in json.dumps(answer)
+
+
+def test_the_learner_finds_what_tells_and_nothing_where_nothing_does():
+    dice = np.random.default_rng(3)
+    known = dice.random(600) < 0.5
+    noise = dice.normal(size=(600, 30))
+    images = [f"i{n}" for n in dice.integers(0, 100, 600)]
+    workers = [f"w{n}" for n in dice.integers(0, 12, 600)]
+    area, _ = learner.told_apart(noise, known, images, workers, seed=1)
+    assert 0.4 < area < 0.6
+    noise[:, 7] += 3 * known
+    area, used = learner.told_apart(noise, known, images, workers, seed=1)
+    assert area > 0.95 and used[0] == 7
+
+
+def test_what_was_seen_is_told_in_numbers_whatever_it_means():
+    before = features.plain({"waiting": 7, "today": {"answers": 2}}, "offer")
+    after = features.plain({"waiting": 6, "today": {"answers": 3}}, "offer")
+    assert features.changes(before, after, "taking") == {
+        "taking offer.waiting": -1.0,
+        "taking offer.today.answers": 1.0,
+    }
+    memory = features.Memory()
+    task = {"caption": "A dog .", "captions": [{"text": "A dog ."}, {"text": "A cat ."}]}
+    assert memory.recurs(task)[".caption here greatest"] == 2
+    assert memory.recurs(task)[".caption before mean"] == 1

@@ -1,0 +1,118 @@
+"""A browser whose owner works through the API and keeps everything that comes over the wire."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from rest_framework.authtoken.models import Token
+
+from annotation.models import Account
+from annotation.simulation.workers import Worker as Simulated
+from config.wsgi import application
+from tests.apart.campaigns import Place, said
+
+
+@dataclass
+class Seen:
+    """One item: the task as it came, what the list of tasks said before, while it was in hand and after
+    the answer, what the answer brought, headers, and seconds that the two calls took."""
+
+    kind: str
+    at: float
+    task: dict[str, Any]
+    before: dict[str, Any]
+    held: dict[str, Any]
+    after: dict[str, Any]
+    receipt: dict[str, Any]
+    headers: dict[str, Any]
+    seconds: tuple[float, float]
+    test: bool
+    also: dict[str, Any] = field(default_factory=dict)
+
+
+class Watcher:
+    """One worker at a browser."""
+
+    def __init__(self, place: Place, person: Simulated) -> None:
+        self.place, self.person = place, person
+        self.program = Program(Account.objects.get(username=person.name))
+        self.seen: list[Seen] = []
+        self._offers = self._list()
+
+    def work(self, kind: str) -> bool:
+        """Take and answer one item; False where there is none."""
+        before = self._offers
+        at = time.time()
+        task, took, headers = self._post("/api/tasks/next", {"campaign": self.place.name, "kind": kind})
+        if task.get("nothing") in ("no_test", "test_failed"):
+            self._post("/api/tasks/test", {"campaign": self.place.name, "kind": kind})
+            task, took, headers = self._post("/api/tasks/next", {"campaign": self.place.name, "kind": kind})
+        if "nothing" in task:
+            return False
+        held = self._list()
+        answer = said(self.place.answer(self.person, task["id"]))
+        sent = {**answer, "token": f"t{task['id']}", "next": False, "seconds": 0.001}
+        receipt, told, _ = self._post(f"/api/assignments/{task['id']}/answer", sent)
+        self._offers = self._list()
+        self.seen.append(
+            Seen(
+                kind,
+                at,
+                task,
+                before.get(kind, {}),
+                held.get(kind, {}),
+                self._offers.get(kind, {}),
+                receipt,
+                headers,
+                (took, told),
+                bool(task["test"]),
+            )
+        )
+        return True
+
+    def _list(self) -> dict[str, dict[str, Any]]:
+        said, _, _ = self.program.call("GET", "/api/tasks")
+        return {each["kind"]: each for each in said["tasks"]}
+
+    def _post(self, path: str, data: dict[str, Any]) -> tuple[dict[str, Any], float, dict[str, Any]]:
+        return self.program.call("POST", path, data)
+
+
+class Program:
+    """What calls the server's WSGI application with an account's token."""
+
+    def __init__(self, account: Account) -> None:
+        token, _ = Token.objects.get_or_create(user=account)
+        self._given = {"HTTP_AUTHORIZATION": f"Token {token.key}", "HTTP_HOST": "localhost"}
+
+    def call(
+        self, method: str, path: str, data: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], float, dict[str, Any]]:
+        """What was said, seconds that it took, and the headers."""
+        body = json.dumps(data).encode() if data is not None else b""
+        environ = {
+            **self._given,
+            "REQUEST_METHOD": method,
+            "PATH_INFO": path,
+            "SERVER_NAME": "localhost",
+            "SERVER_PORT": "80",
+            "SERVER_PROTOCOL": "HTTP/1.1",
+            "CONTENT_TYPE": "application/json",
+            "CONTENT_LENGTH": str(len(body)),
+            "wsgi.input": io.BytesIO(body),
+            "wsgi.url_scheme": "http",
+            "wsgi.errors": sys.stderr,
+        }
+        begun: list[tuple[str, list[tuple[str, str]]]] = []
+        started = time.perf_counter()
+        answer = application(environ, lambda status, headers, *rest: begun.append((status, headers)))
+        said = b"".join(answer)
+        took = time.perf_counter() - started
+        status, headers = begun[-1]
+        assert status.startswith("200"), (status, said)
+        return json.loads(said), took, dict(headers)
