@@ -29,6 +29,7 @@ BOTH = (
     "tests/evaluation/database/test_freezing.py",
     "tests/evaluation/database/test_waves.py",
     "tests/evaluation/rounds/",
+    "tests/hostile/",
     "tests/house/test_emptying.py",
     "tests/intake/",
     "tests/jobs/",

@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
@@ -18,6 +19,7 @@ from annotation import sql, submission
 from annotation.api.callers import worker_calling
 from annotation.api.problems import Problem
 from annotation.tasktypes import BadAnswer
+from annotation.web import plain_json
 
 #: What a view gets: the request, the worker who sent it, its JSON. It returns what is to be said.
 View = Callable[..., dict[str, Any]]
@@ -77,19 +79,20 @@ def not_yours(detail: str) -> Problem:
 
 def json_in(request: HttpRequest) -> dict[str, Any]:
     """The JSON object that `request` carries, {} where it carries nothing."""
-    if not request.body:
-        return {}
+    if (request.content_type or "").startswith("multipart/"):
+        # It was read as a form: there is no body any more.
+        raise _bad_request(_("Expected a JSON object: {...}."))
     try:
-        data = json.loads(request.body, parse_constant=_no_number)
-    except (ValueError, RecursionError):
-        raise _bad_request(_("This is no JSON.")) from None
+        if not request.body:
+            return {}
+        data = plain_json.read(request.body)
+    except plain_json.BadJson as error:
+        raise _bad_request(str(error)) from None
+    except RequestDataTooBig:
+        raise _bad_request(_("This is too large.")) from None
     if not isinstance(data, dict):
         raise _bad_request(_("Expected a JSON object: {...}."))
     return data
-
-
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON's")
 
 
 def word_in(data: Mapping[str, Any], field: str) -> str:

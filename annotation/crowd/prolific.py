@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import json
 import re
 from datetime import UTC, datetime
 from typing import Any
@@ -26,6 +25,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation import sql, visits
 from annotation.crowd import arrival
 from annotation.visits import PROLIFIC, VisitError
+from annotation.web import plain_json
 
 #: Where participants go back to, and which form may lead there.
 SITE = "https://app.prolific.com"
@@ -62,18 +62,23 @@ def webhook(request: HttpRequest) -> HttpResponse:
 
     401 where the signature is not theirs, or too old; 400 where the body is none that we can read.
     """
+    if (request.content_type or "").startswith("multipart/"):
+        # It was read as a form: there is no body any more, and theirs is JSON.
+        return JsonResponse({"error": "the body is no event"}, status=400)
     sent = _signed_at(request)
     if sent is None:
         return JsonResponse({"error": "the signature is not valid, or too old"}, status=401)
     try:
-        event: Any = json.loads(request.body)
+        event: Any = plain_json.read(request.body)
         kind = event["event_type"]
         if kind != "submission.status.change":
             return JsonResponse({"changed": False})
         about = {name: event[name] for name in ("resource_id", "participant_id", "status")}
     except (ValueError, KeyError, TypeError):
         return JsonResponse({"error": "the body is no event"}, status=400)
-    if not all(isinstance(value, str) and 0 < len(value) <= 40 for value in about.values()):
+    if not all(
+        isinstance(value, str) and 0 < len(value) <= 40 and "\0" not in value for value in about.values()
+    ):
         return JsonResponse({"error": "the body is no event"}, status=400)
     changed = visits.report(
         provider=PROLIFIC,

@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0010_counted'),
+        ('annotation', '0013_audit_kept'),
     ]
 
     operations = [

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import refold, reviewing
-from annotation.models import Campaign
+from annotation.models import Campaign, OpenImage
 from annotation.reviewing import CannotRule
 from annotation.selectors import review as selector
 from annotation.web.access import BROWSING, account_of, for_roles_on
@@ -114,9 +114,12 @@ def resolve(request: HttpRequest, campaign: Campaign, flag: int) -> HttpResponse
         messages.success(request, _("The report is marked as seen to."))
     except CannotRule as error:
         raise Http404(str(error)) from error
-    key = request.POST.get("image", "")
+    key = request.POST.get("image", "").replace("\0", "")
+    there = OpenImage.objects.filter(campaign=campaign, image__key=key).exists()
     return redirect(
-        reverse("review_image", args=[campaign.name, key]) if key else reverse("review", args=[campaign.name])
+        reverse("review_image", args=[campaign.name, key])
+        if there
+        else reverse("review", args=[campaign.name])
     )
 
 

@@ -118,6 +118,7 @@ def _scores(request: HttpRequest, folder: Path) -> str:
 def _runs(request: HttpRequest, folder: Path) -> str:
     """Both directions, or one; where the second is wrong, the first goes too."""
     name, corpus = asked(request.POST, "name"), asked(request.POST, "corpus")
+    check_name(name, "system")
     check_name(f"{name}-annotation", "run")
     files = {direction: _kept(request, folder, direction) for direction in DIRECTIONS}
     if not any(files.values()):

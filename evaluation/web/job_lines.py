@@ -49,7 +49,9 @@ def steer(request: HttpRequest, job: int) -> HttpResponse:
     """Cancel a job of evaluation, or go on with one that was cancelled or failed."""
     steer_as_asked(request, _of_evaluation(request, job))
     back = request.GET.get("next", "")
-    return redirect(back if url_has_allowed_host_and_scheme(back, None) else "evaluation:systems")
+    # What does not begin so is taken for the name of a route.
+    here = back.startswith("/") and url_has_allowed_host_and_scheme(back, None)
+    return redirect(back if here else "evaluation:systems")
 
 
 def _of_evaluation(request: HttpRequest, number: int) -> Job:

@@ -1,0 +1,207 @@
+"""Thousands of calls by one visitor, well made and spoilt: what the product answered, and what broke it.
+
+The visitor's session is kept alive. What calls change stays for an episode, then the world is as it was
+built: else nothing would be left to be done after a while. All is drawn from a seed, so that a run can be
+repeated.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from django.contrib.messages import constants
+from django.contrib.sessions.models import Session
+from django.core.cache import cache
+from django.core.handlers.wsgi import WSGIRequest
+from django.core.signals import got_request_exception
+from django.db import transaction
+from django.http import HttpResponse
+from django.test import Client
+from django.test.client import ClientHandler
+
+from annotation import spelling
+from annotation.controls import pool
+from annotation.models import Account
+from annotation.selectors import answers
+from annotation.tasktypes import shown_image
+from config.plain import in_utf_8
+from tests.hostile.calls import Call, spoilt
+from tests.hostile.operations import OPERATIONS, STRANGER, At, Operation
+
+#: Calls of an episode, at most; the share of calls that are spoilt, and of those that are others' to make.
+EPISODE, SPOILT, OTHERS = 80, 0.5, 0.05
+CSRF = "c" * 32
+
+
+class Door(ClientHandler):
+    """What Django's client calls in place of a server, behind the first of our own layers."""
+
+    def __call__(self, environ: dict[str, Any]) -> Any:
+        if in_utf_8(environ.get("CONTENT_TYPE", "")):
+            return super().__call__(environ)
+        refused: Any = HttpResponse(status=400)
+        refused.wsgi_request = WSGIRequest({**environ, "CONTENT_TYPE": ""})
+        return refused
+
+
+class Visitor(Client):
+    """A browser that is told of what broke as others are, and whose forms carry what they need."""
+
+    def __init__(self) -> None:
+        super().__init__(enforce_csrf_checks=True, raise_request_exception=False)
+        self.handler = Door(enforce_csrf_checks=True)
+        self.cookies["csrf"] = CSRF
+
+
+@dataclass
+class Outcome:
+    """What came of an attack: statuses, how often each operation succeeded, and what broke."""
+
+    role: str
+    statuses: Counter[int] = field(default_factory=Counter)
+    done: Counter[str] = field(default_factory=Counter)
+    broken: list[str] = field(default_factory=list)
+
+    @property
+    def calls(self) -> int:
+        return sum(self.statuses.values())
+
+    @property
+    def succeeded(self) -> int:
+        return sum(number for status, number in self.statuses.items() if 200 <= status < 400)
+
+    def never(self) -> set[str]:
+        """Operations of the role that did not succeed once."""
+        return {each.name for each in own(self.role)} - self.done.keys()
+
+    def __str__(self) -> str:
+        by_hundred = Counter(status // 100 for status in self.statuses.elements())
+        told = ", ".join(f"{number} {hundred}xx" for hundred, number in sorted(by_hundred.items()))
+        rarest = ", ".join(
+            f"{name} {number}" for name, number in sorted(self.done.items(), key=lambda d: d[1])[:3]
+        )
+        return (
+            f"{self.role}: {self.calls} calls, {self.succeeded / self.calls:.0%} succeeded ({told}); "
+            f"{len(self.done)} of {len(own(self.role))} operations did, most seldom {rarest}"
+        )
+
+
+def own(role: str) -> list[Operation]:
+    """What a role may do."""
+    return [each for each in OPERATIONS if role in each.roles]
+
+
+def attack(role: str, calls: int, *, seed: int, data: Path, in_order: bool = True) -> Outcome:
+    """Make `calls` calls as `role`; `data` is DATA_DIR, put back with the database after every episode.
+
+    First each of the role's operations once, well made, unless not `in_order`.
+    """
+    dice, found = Random(f"{role} {seed}"), Outcome(role)
+    kept = data.with_name(f"{data.name}-kept")
+    shutil.copytree(data, kept, dirs_exist_ok=True)
+    turns = _turns(role, dice, in_order)
+    while found.calls < calls:
+        _forget()
+        with _undone():
+            _episode(found, turns, min(EPISODE, calls - found.calls), dice)
+        shutil.rmtree(data)
+        shutil.copytree(kept, data)
+    return found
+
+
+def _turns(role: str, dice: Random, in_order: bool) -> Iterator[tuple[Operation, bool]]:
+    """Operations without end, and whether the call is spoilt."""
+    mine, others = own(role), [each for each in OPERATIONS if role not in each.roles]
+    for each in dice.sample(mine, len(mine)) if in_order else ():
+        yield each, False
+    while True:
+        theirs = others if others and dice.random() < OTHERS else mine
+        yield dice.choice(theirs), dice.random() < SPOILT
+
+
+def _episode(found: Outcome, turns: Iterator[tuple[Operation, bool]], calls: int, dice: Random) -> None:
+    """So many calls by one session, or as many as it lives."""
+    client = Visitor()
+    if found.role != STRANGER:
+        client.force_login(Account.objects.get(username=found.role))
+    session = client.cookies["session"].value if found.role != STRANGER else ""
+    at = At(found.role, client, dice)
+    for _ in range(calls):
+        operation, bad = next(turns)
+        call = operation.make(at)
+        if not bad:
+            _sent(found, client, operation, call)
+        else:
+            _sent(found, client, operation, spoilt(call, dice), bad=True)
+        held = client.cookies["session"].value if "session" in client.cookies else ""
+        if held != session or (session and not Session.objects.filter(pk=session).exists()):
+            return
+
+
+def _sent(found: Outcome, client: Client, operation: Operation, call: Call, *, bad: bool = False) -> None:
+    raised: list[str] = []
+
+    def note(**_about: Any) -> None:
+        raised.append(traceback.format_exc())
+
+    got_request_exception.connect(note)
+    try:
+        body, kind = call.content()
+        headers = {"X-CSRFToken": CSRF, **call.headers}
+        answer: Any = client.generic(call.method, call.address(), body, kind, headers=headers)
+        if answer.streaming:
+            b"".join(answer.streaming_content)
+        status = answer.status_code
+    except Exception:
+        raised.append(traceback.format_exc())
+        status = 500
+    finally:
+        got_request_exception.disconnect(note)
+    found.statuses[status] += 1
+    if status >= 500:
+        sent = f"{call.method} {call.address()[:300]!a} {kind[:80]!a} {body[:400]!r} {call.headers!r:.300}"
+        found.broken.append(f"{operation.name}: {sent}\n{raised[-1] if raised else status}")
+    elif 200 <= status < 400 and not bad and not _refused(answer):
+        found.done[operation.name] += 1
+
+
+def _refused(answer: Any) -> bool:
+    """Whether an answer leads to the sign-in page, or to one that says why nothing was done."""
+    if answer.status_code == 302 and answer["Location"].startswith("/sign-in/?"):
+        return True
+    told = getattr(answer.wsgi_request, "_messages", None)
+    return any(one.level >= constants.WARNING for one in getattr(told, "_queued_messages", ()))
+
+
+@contextmanager
+def _undone() -> Iterator[None]:
+    """Whatever is written here is taken back."""
+    quiet = logging.getLogger("django.request"), logging.getLogger("django.security")
+    before = [log.level for log in quiet]
+    for log in quiet:
+        log.setLevel(logging.CRITICAL + 1)
+    try:
+        with transaction.atomic():
+            yield
+            transaction.set_rollback(True)
+    finally:
+        for log, level in zip(quiet, before, strict=True):
+            log.setLevel(level)
+
+
+def _forget() -> None:
+    """What processes remember of rows that are not there any more."""
+    cache.clear()
+    pool.cache_clear()
+    shown_image.cache_clear()
+    answers._key.cache_clear()
+    spelling.corpus_words.cache_clear()

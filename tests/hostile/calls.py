@@ -1,0 +1,390 @@
+"""Calls, and how they are spoilt: what is sent, as it is before it becomes bytes."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+from urllib.parse import quote, urlencode
+
+BOUNDARY = "a-line-between-parts"
+FORM, JSON, MULTIPART = "application/x-www-form-urlencoded", "application/json", "multipart/form-data"
+
+#: What nobody means to write into a field.
+TEXTS = (
+    *(
+        "",
+        " ",
+        "\0",
+        "a\0b",
+        "\ud800",
+        "x\udfff",
+        "\ufeff",
+        "\u202e\u2066",
+        "e\u0301" * 20,
+        "ﬀＡＤＭＩＮ",
+        "ß" * 50,
+    ),
+    *(
+        "٣",
+        "²",
+        "1_0",
+        "+1",
+        "-1",
+        "0",
+        "1e400",
+        "1e-400",
+        "NaN",
+        "Infinity",
+        "0x10",
+        "1.5",
+        "9" * 19,
+        "9" * 5000,
+    ),
+    *(str(2**31), str(2**63), str(2**63 - 1), str(-(2**63)), "1" + "0" * 308),
+    *(
+        "<script>alert(1)</script>",
+        "{{ 7*7 }}",
+        "{% now %}",
+        "%s%n%(x)s",
+        "{0.__class__}",
+        "' OR 1=1 --",
+        "=1+1",
+    ),
+    *(
+        "../../../../etc/passwd",
+        "..\\..",
+        "/",
+        "//evil.example",
+        "http://evil.example/",
+        "javascript:alert(1)",
+    ),
+    *("a" * 300, "ü" * 5000, "word " * 3000, "\n" * 50, "a\r\nSet-Cookie: x=1", "true", "null", "[]", "{}"),
+    *(
+        "[" * 5000,
+        "a = " + "[" * 2000,
+        "[trust]\nx = " + "9" * 400,
+        "1,2,3,4\n" * 200,
+        "0001-01-01",
+        "9999-12-31",
+    ),
+    *(
+        "2026-02-30",
+        "10000-01-01",
+        "1970-01-01T00:00:00Z",
+        "1/5",
+        "0/0",
+        "99999999999/1",
+        "own:99999999999999999999",
+    ),
+)
+#: What nobody means to write where JSON has a value.
+VALUES: tuple[Any, ...] = (
+    *(None, True, False, 0, -1, 2**31, 2**63, -(2**63) - 1, 10**30, 10**400, 0.5, 1e308, 1e-320),
+    *(
+        [],
+        {},
+        [[]],
+        [None],
+        {"a": {}},
+        [1, 2, 3, 4],
+        [2**63] * 4,
+        [10**400],
+        [1.5] * 4,
+        ["x"] * 101,
+        {"": ""},
+    ),
+    *(["\ud800"], {"\ud800": 1}, {"text": "\udc00"}, {"\0": "\0"}, [[True]] * 200, [{"box": [1, 2, 3, 4]}]),
+)
+#: Bodies that are none.
+BODIES = (
+    *(
+        b"",
+        b"\0",
+        b"\xff\xfe",
+        b"{",
+        b"[" * 100_000,
+        b'{"a":' * 20_000,
+        b"null",
+        b'"x"',
+        b"1e999",
+        b"-",
+        b"NaN",
+    ),
+    *(
+        b'{"token": "\\ud800"}',
+        b'{"token": "\xed\xa0\x80"}',
+        b'{"seconds": ' + b"9" * 400 + b"}",
+        b"\xef\xbb\xbf{}",
+    ),
+    *('{"a": 1}'.encode("utf-16"), b"a=1&b=%ff%fe&c=%00", b"&" * 2000, b"=" * 100, b"a=" + b"%" * 5000),
+    *(
+        b"x" * 3_000_000,
+        b'{"a": ' + b"1" * 5000 + b"}",
+        b'{"a":1,"a":2}',
+        b"--" + BOUNDARY.encode() + b"--\r\n",
+    ),
+)
+KINDS = (
+    *(
+        "",
+        FORM,
+        JSON,
+        MULTIPART,
+        f"{MULTIPART}; boundary={BOUNDARY}",
+        f"{MULTIPART}; boundary=" + "b" * 300,
+        "text/xml",
+    ),
+    *(f"{FORM}; charset={name}" for name in ("utf-16", "hex", "rot13", "idna", "nothing", "utf-7", "\xff")),
+    *(f"{JSON}; charset={name}" for name in ("hex", "utf-16", "undefined")),
+    *("multipart/mixed; boundary=x", "application/", ";;;", "a" * 2000),
+)
+HEADERS: tuple[tuple[str, str], ...] = (
+    *(
+        ("Accept-Language", text)
+        for text in ("de;q=x", "*", "a" * 6000, "de," * 500, "\0", "zz-ZZ-ZZ", "en;q=1e400")
+    ),
+    *(("Host", text) for text in ("evil.example", "", "127.0.0.1:99999", "[::1", "a b", "localhost:x")),
+    *(("X-Forwarded-For", text) for text in ("x", "1" * 5000, "::1%eth0", ",,,", "\xff")),
+    *(
+        ("Authorization", text)
+        for text in ("Token ", "Token \xff", "Token " + "a" * 200, "Basic x", "Token a b", "Token \0")
+    ),
+    *(
+        ("Cookie", text)
+        for text in ("session=x; csrf=y", "session=" + "x" * 5000, "=;=;", "session=\xff", 'csrf="\\777"')
+    ),
+    *(
+        ("Cookie", text)
+        for text in ("language=\0", "language=xx; messages=[]", "messages=WyJ4Il0:x:y", "session=\0")
+    ),
+    *(("Referer", text) for text in ("x", "http://[", "https://evil.example/", "\xff")),
+    *(("Origin", text) for text in ("null", "http://[", "https://evil.example")),
+    *(("X-CSRFToken", text) for text in ("", "x", "\xff", "a" * 64)),
+    *(
+        ("If-Modified-Since", text)
+        for text in ("x", "Thu, 01 Jan 1970 00:00:00 GMT", "Mon, 99 Foo 99999 00:00:00 GMT")
+    ),
+    *(("Range", text) for text in ("bytes=0-1", "bytes=9999999999999999999-", "x")),
+    *(
+        ("X-Forwarded-Proto", "https"),
+        ("Content-Encoding", "gzip"),
+        ("Expect", "100-continue"),
+        ("X-Request-ID", "\xff"),
+    ),
+    *(("X-HTTP-Method-Override", "DELETE"), ("Transfer-Encoding", "chunked"), ("X-Timestamp", "9" * 10)),
+)
+METHODS = ("GET", "POST", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get")
+#: What stands in addresses where a name or a number should.
+PLACES = (
+    "",
+    ".",
+    "..",
+    "%00",
+    "%ff",
+    "%2e%2e%2f",
+    "%ED%A0%80",
+    "0",
+    "-1",
+    str(2**63),
+    "9" * 40,
+    "a" * 300,
+    "٣",
+    "x:y:z",
+)
+
+
+@dataclass
+class Call:
+    """One call. Of `json`, `fields` with `files`, and `body` it carries the first that is there."""
+
+    method: str
+    path: str
+    query: list[tuple[str, str]] = field(default_factory=list)
+    fields: list[tuple[str, str]] = field(default_factory=list)
+    json: Any = None
+    files: list[tuple[str, str, bytes]] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    kind: str | None = None
+
+    def address(self) -> str:
+        held = [(_bytes(name), _bytes(value)) for name, value in self.query]
+        return self.path + (f"?{urlencode(held)}" if held else "")
+
+    def content(self) -> tuple[bytes, str]:
+        """The body, and what it is said to be."""
+        kind, body = FORM, b""
+        if self.json is not None:
+            kind, body = JSON, json.dumps(self.json).encode()
+        elif self.files:
+            kind, body = f"{MULTIPART}; boundary={BOUNDARY}", self._parts()
+        elif self.fields:
+            body = urlencode([(_bytes(name), _bytes(value)) for name, value in self.fields]).encode()
+        return (body if self.body is None else self.body), (kind if self.kind is None else self.kind)
+
+    def _parts(self) -> bytes:
+        between = f"--{BOUNDARY}\r\n".encode()
+        parts = [
+            between
+            + b'Content-Disposition: form-data; name="'
+            + _bytes(name)
+            + b'"\r\n\r\n'
+            + _bytes(value)
+            + b"\r\n"
+            for name, value in self.fields
+        ]
+        for name, called, held in self.files:
+            head = f'Content-Disposition: form-data; name="{name}"; '.encode() + _bytes(called)
+            parts.append(
+                between + head + b"\r\nContent-Type: application/octet-stream\r\n\r\n" + held + b"\r\n"
+            )
+        return b"".join(parts) + f"--{BOUNDARY}--\r\n".encode()
+
+
+def spoilt(call: Call, dice: Random) -> Call:
+    """`call` with one to three things about it wrong."""
+    made = copy.deepcopy(call)
+    for _ in range(dice.choice((1, 1, 1, 2, 3))):
+        dice.choice(_WAYS)(made, dice)
+    return made
+
+
+def _field(call: Call, dice: Random) -> None:
+    """A field, a value of the JSON, or what the address asks for is another, is missing, or comes twice."""
+    if call.json is not None:
+        call.json = _other(call.json, dice)
+        return
+    held = call.query if call.query and (not call.fields or dice.random() < 0.3) else call.fields
+    if not held:
+        call.query.append(
+            (dice.choice(("kind", "next", "after", "n", "part", "before", "x")), dice.choice(TEXTS))
+        )
+        return
+    place = dice.randrange(len(held))
+    name, value = held[place]
+    match dice.randrange(8):
+        case 0:
+            del held[place]
+        case 1:
+            held.append((name, dice.choice(TEXTS)))
+        case 2:
+            held[place] = (dice.choice(TEXTS), value)
+        case 3:
+            held[place] = (name, value + dice.choice(TEXTS))
+        case _:
+            held[place] = (name, dice.choice(TEXTS))
+
+
+def _other(value: Any, dice: Random) -> Any:
+    """`value` with something in it replaced."""
+    if isinstance(value, dict) and value and dice.random() < 0.85:
+        name = dice.choice(sorted(value))
+        if dice.random() < 0.15:
+            return {key: held for key, held in value.items() if key != name}
+        return {**value, name: _other(value[name], dice)}
+    if isinstance(value, list) and value and dice.random() < 0.7:
+        place = dice.randrange(len(value))
+        return [_other(held, dice) if number == place else held for number, held in enumerate(value)]
+    return dice.choice(VALUES) if dice.random() < 0.6 else dice.choice(TEXTS)
+
+
+def _file(call: Call, dice: Random) -> None:
+    """A file is cut, another, of an odd name, or comes where none is asked for."""
+    if not call.files:
+        call.files.append(
+            (dice.choice(("file", "text", "name", "act")), 'filename="x.csv"', dice.choice(BODIES)[:5000])
+        )
+        return
+    place = dice.randrange(len(call.files))
+    name, called, held = call.files[place]
+    match dice.randrange(3):
+        case 0:
+            called = dice.choice(
+                (
+                    *(
+                        'filename=""',
+                        'filename="../../x"',
+                        'filename="."',
+                        'filename="\0.npy"',
+                        "filename=\xff",
+                    ),
+                    *(
+                        "filename*=hex''%41.npy",
+                        "filename*=x'y'z",
+                        "filename*=",
+                        'filename="' + 900 * "ü" + '.npz"',
+                    ),
+                    *(
+                        'filename="x.safetensors"',
+                        'filename="x.csv.gz"',
+                        'filename="x.npz"',
+                        'filename="x.trec"',
+                    ),
+                )
+            )
+        case 1:
+            held = held[: dice.randrange(len(held) + 1)]
+        case _:
+            held = dice.choice(BODIES)[:200_000]
+    call.files[place] = (name, called, held)
+
+
+def _body(call: Call, dice: Random) -> None:
+    body, kind = call.content()
+    call.kind = kind
+    if body and dice.random() < 0.5:
+        cut = dice.randrange(len(body))
+        call.body = (
+            body[:cut] + dice.choice((b"", b"\0", b"\xff", b'"', b"%")) + body[cut + dice.randrange(3) :]
+        )
+    else:
+        call.body = dice.choice(BODIES)
+
+
+def _kind(call: Call, dice: Random) -> None:
+    call.kind = dice.choice(KINDS)
+
+
+def _header(call: Call, dice: Random) -> None:
+    name, value = dice.choice(HEADERS)
+    call.headers[name] = value
+
+
+def _method(call: Call, dice: Random) -> None:
+    call.method = dice.choice(METHODS)
+
+
+def _place(call: Call, dice: Random) -> None:
+    """One part of the address is another."""
+    parts = call.path.split("/")
+    parts[dice.randrange(1, len(parts))] = dice.choice((*PLACES, quote(_bytes(dice.choice(TEXTS))[:400])))
+    call.path = "/".join(parts)
+
+
+def _multipart(call: Call, dice: Random) -> None:
+    """What should be JSON or a plain form comes as parts."""
+    if call.json is not None:
+        call.fields = (
+            [(str(name), str(value)) for name, value in call.json.items()]
+            if isinstance(call.json, dict)
+            else []
+        )
+        call.json = None
+    call.files.append(("file", 'filename="x"', b"x"))
+
+
+_WAYS: tuple[Callable[[Call, Random], None], ...] = (
+    *(_field,) * 12,
+    *(_place,) * 3,
+    *(_header,) * 2,
+    *(_body, _kind, _method, _file, _multipart),
+)
+
+
+def _bytes(text: str) -> bytes:
+    """Lone surrogates too, as they come from those who mean harm."""
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,716 @@
+"""Every operation of the product, as a valid call of it: what is spoilt, and what must succeed as it is.
+
+One file knows all forms and the API, so that an operation which nobody attacks is found (`unknown`). Rows are
+looked up when a call is made: earlier calls have changed them.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from django.contrib.auth.tokens import default_token_generator
+from django.test import Client, RequestFactory
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+from rest_framework.authtoken.models import Token
+
+from annotation import invitations, leases, reviewing
+from annotation.crowd import mturk, prolific
+from annotation.leases import Lease
+from annotation.models import (
+    Account,
+    Campaign,
+    Control,
+    Flag,
+    Image,
+    Invitation,
+    Job,
+    OpenImage,
+    Ruling,
+    Worker,
+)
+from annotation.protocol import questions as q
+from annotation.protocol.rulings import KeepApart
+from annotation.web.addresses import picture_address
+from evaluation.models import Run
+from models_core.recipes.table11 import TABLE_11
+from tests.crowd import platform
+from tests.hostile.calls import Call
+from tests.hostile.world import IMAGES, numbers
+from tests.review.world import HAT, MAN, THE_MAN
+from tests.web import world as web
+
+STRANGER, ANNOTATOR, REVIEWER, RESEARCHER, ADMIN = "stranger", "annotator", "reviewer", "researcher", "admin"
+ALL = (STRANGER, ANNOTATOR, REVIEWER, RESEARCHER, ADMIN)
+SIGNED_IN, READERS, RUNNERS = ALL[1:], ALL[2:], ALL[3:]
+#: A campaign of every kind of question, and the question.
+ASKED = {
+    "quay": q.COREF_LINK,
+    "relevance": q.RELEVANCE,
+    "graded": q.GRADED_RELEVANCE,
+    "captions": q.CAPTION_WRITING,
+    "regions": q.REGION_DESCRIPTION,
+}
+REGIONS = [{"box": [n, 2, 60 + n, 90], "text": f"part {n}", "way": "drag"} for n in range(1, 6)]
+TREC = "scene-2.png Q0 scene-2.png#0 1 1.0 x\nscene-5.png Q0 scene-2.png#0 1 1.0 x\n"
+KNOWN = (
+    "kind,purpose,image,mentions,boxes,pending,known,explanation\nbox_requirement,control,man,0:3-5,,,box,\n"
+)
+SETTINGS = "[trust]\nqualification = false\n"
+
+
+@dataclass
+class At:
+    """Who makes a call, from where; chance says the rest."""
+
+    role: str
+    client: Client
+    dice: Random
+    made: int = 0
+
+    def one(self, *values: Any) -> Any:
+        return self.dice.choice(values)
+
+    def new(self, what: str = "x") -> str:
+        """A name that nothing has yet."""
+        self.made += 1
+        return f"{what}-{self.made}-{self.dice.randrange(10**6)}"
+
+    @property
+    def account(self) -> Account:
+        """Whoever calls; for a stranger, whose call it would be."""
+        return Account.objects.get(username=ANNOTATOR if self.role == STRANGER else self.role)
+
+    @property
+    def worker(self) -> int:
+        return Worker.objects.get(identity__account=self.account).pk
+
+
+Make = Callable[[At], Call]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A route by a method, and perhaps one of several things that it does; `roles` may do it."""
+
+    name: str
+    route: str
+    roles: tuple[str, ...]
+    make: Make = field(compare=False)
+
+
+OPERATIONS: list[Operation] = []
+
+
+def _keep(route: str, called: str, roles: Iterable[str], make: Make) -> None:
+    name = f"{route} {called}"
+    assert name not in {each.name for each in OPERATIONS}, f"there are two operations {name!r}"
+    OPERATIONS.append(Operation(name, route, tuple(roles), make))
+
+
+def _plain(args: Iterable[Any]) -> str:
+    """The last of the arguments that is said outright."""
+    return next((arg for arg in reversed(list(args)) if isinstance(arg, str)), "")
+
+
+def get(route: str, roles: Iterable[str], *args: Any, called: str = "", **query: Any) -> None:
+    """A page; values may be functions of `At`."""
+
+    def make(at: At) -> Call:
+        asked = [(name.rstrip("_"), str(_of(value, at))) for name, value in query.items()]
+        return Call("GET", reverse(route, args=[_of(arg, at) for arg in args]), asked)
+
+    _keep(route, called or _plain(args) or "seen", roles, make)
+
+
+def post(route: str, roles: Iterable[str], *args: Any, called: str = "", **fields: Any) -> None:
+    """A form; a value may be a function of `At`, a list is sent as so many fields, bytes as a file."""
+
+    def make(at: At) -> Call:
+        call = Call("POST", reverse(route, args=[_of(arg, at) for arg in args]))
+        for name, value in fields.items():
+            value = _of(value, at)
+            for each in value if isinstance(value, list) else [value]:
+                if isinstance(each, bytes):
+                    call.files.append((name.rstrip("_"), 'filename="sent.npy"', each))
+                else:
+                    call.fields.append((name.rstrip("_"), str(each)))
+        return call
+
+    _keep(route, called or fields.get("act") or "sent", roles, make)
+
+
+def api(route: str, called: str, make: Callable[[At], tuple[list[Any], Any]], method: str = "POST") -> None:
+    """A call of the API, by the session or by the account's token."""
+
+    def made(at: At) -> Call:
+        args, data = make(at)
+        call = Call(method, reverse(route, args=args), json=data if method == "POST" else None)
+        if at.role != STRANGER and at.dice.random() < 0.4:
+            token, _ = Token.objects.get_or_create(user=at.account)
+            call.headers["Authorization"] = f"Token {token.key}"
+        return call
+
+    _keep(route, called, SIGNED_IN, made)
+
+
+def by(route: str, called: str, roles: Iterable[str]) -> Callable[[Make], Make]:
+    """An operation whose call a function makes."""
+
+    def keep(make: Make) -> Make:
+        _keep(route, called, roles, make)
+        return make
+
+    return keep
+
+
+def unattacked() -> set[str]:
+    """Names of routes that no operation is of."""
+    return set(_routes(get_resolver().url_patterns)) - {each.route for each in OPERATIONS}
+
+
+def _routes(found: Iterable[Any], space: str = "") -> Iterator[str]:
+    for entry in found:
+        if isinstance(entry, URLResolver):
+            yield from _routes(entry.url_patterns, f"{entry.namespace}:" if entry.namespace else space)
+        elif isinstance(entry, URLPattern):
+            yield space + (entry.name or str(entry.pattern))
+
+
+def _of(value: Any, at: At) -> Any:
+    return value(at) if callable(value) else value
+
+
+# Coming, signing in, accounts ------------------------------------------------------------------
+
+PASSWORD = {"new_password1": "quite-another-Word-7", "new_password2": "quite-another-Word-7"}
+
+get("sign_in", ALL, next="/tasks/")
+post(
+    "sign_in", ALL, username=lambda at: at.one("annotator", "admin"), password=web.PASSWORD, next="/account/"
+)
+post("sign_out", ALL)
+post("choose_language", ALL, language=lambda at: at.one("de", "en"), next="/account/")
+get("reset", ALL)
+post("reset", ALL, email=lambda at: f"{at.one(*SIGNED_IN)}@example.org")
+get("reset_sent", ALL)
+
+
+def _letter(at: At) -> list[str]:
+    account = Account.objects.get(username=at.one(*SIGNED_IN))
+    number = urlsafe_base64_encode(force_bytes(account.pk))
+    return [number, default_token_generator.make_token(account)]
+
+
+@by("password_reset_confirm", "followed", ALL)
+def followed(at: At) -> Call:
+    return Call("GET", reverse("password_reset_confirm", args=_letter(at)))
+
+
+@by("password_reset_confirm", "set", ALL)
+def password_set(at: At) -> Call:
+    number, token = _letter(at)
+    # The link puts its token into the session, and leads on.
+    at.client.get(reverse("password_reset_confirm", args=[number, token]))
+    address = reverse("password_reset_confirm", args=[number, "set-password"])
+    return Call("POST", address, fields=list(PASSWORD.items()))
+
+
+def _link(at: At) -> str:
+    return invitations.token_of(Invitation.objects.order_by("pk")[0])
+
+
+get("invite", ALL, _link)
+post("invite", [STRANGER], _link, act="once", version="0")
+post(
+    "invite",
+    [STRANGER],
+    _link,
+    called="by name",
+    username=lambda at: at.new("name"),
+    password1=PASSWORD["new_password1"],
+    password2=PASSWORD["new_password1"],
+)
+get("invite_begun", SIGNED_IN)
+
+
+@by("prolific", "come", ALL)
+def come(at: At) -> Call:
+    ids = {
+        "PROLIFIC_PID": at.one(platform.ANN, at.new("p")),
+        "STUDY_ID": platform.STUDY,
+        "SESSION_ID": at.new("s"),
+    }
+    return Call("GET", reverse("prolific", args=["quay"]), list(ids.items()))
+
+
+@by("prolific_webhook", "told", ALL)
+def told(at: At) -> Call:
+    about = {"event_type": "submission.status.change", "resource_id": platform.FIRST}
+    about |= {"participant_id": platform.ANN, "status": at.one("RETURNED", "APPROVED", "x")}
+    # Signed as it is sent: what is spoilt then is no secret of theirs, what comes spoilt signed is below.
+    if at.dice.random() < 0.5:
+        about[at.one(*about)] = at.one("\ud800", "\0", 1, None, "x" * 41, ["a"])
+    body, stamp = json.dumps(about).encode(), str(int(time.time()))
+    headers = {
+        "X-Prolific-Request-Signature": prolific.signature(platform.SECRET, stamp, body),
+        "X-Prolific-Request-Timestamp": stamp,
+        "X-Timestamp": at.one(stamp, "9" * 10, "9" * 9 + ".5"),
+    }
+    return Call("POST", reverse("prolific_webhook"), body=body, kind="application/json", headers=headers)
+
+
+get("mturk", ALL, "quay", called="before")
+get("mturk", ALL, "quay", called="accepted", **platform.TURK)
+get("mturk_begin", ALL, "quay", lambda at: mturk._SIGNER.sign_object([at.new("assignment"), at.new("A2W")]))
+get("visit", SIGNED_IN)
+post("finish_visit", SIGNED_IN)
+get("account", SIGNED_IN)
+post("account_mail", SIGNED_IN, email=lambda at: at.one("", "new@example.org"))
+get("own_answers", SIGNED_IN)
+post("erase_me", [ANNOTATOR], sure="yes", texts="yes")
+get("password_change", SIGNED_IN)
+post("password_change", SIGNED_IN, old_password=web.PASSWORD, **PASSWORD)
+by("healthz", "seen", ALL)(lambda at: Call("GET", "/healthz"))
+by("readyz", "seen", ALL)(lambda at: Call("GET", "/readyz"))
+
+# Work ------------------------------------------------------------------------------------------
+
+
+def _answer(lease: Lease) -> dict[str, Any]:
+    """Something that the question takes."""
+    match lease.kind:
+        case q.COREF_LINK:
+            return {"answer": "no"}
+        case q.GRADED_RELEVANCE:
+            return {"answer": "3"}
+        case q.RELEVANCE:
+            blocks = lease.content["blocks"]
+            return {"answer": "judged", "ticked": [[True] * len(block["captions"]) for block in blocks]}
+        case q.CAPTION_WRITING:
+            return {"answer": "written", "text": "Two people walk their dogs."}
+        case _:
+            return {"answer": "described", "regions": REGIONS}
+
+
+def _form(lease: Lease) -> dict[str, str]:
+    """The same as a page's form sends it."""
+    given = _answer(lease)
+    form = {"answer": given["answer"], **({"text": given["text"]} if "text" in given else {})}
+    if "ticked" in given:
+        form["sizes"] = ",".join(str(len(row)) for row in given["ticked"])
+        form["tick-0-1"] = "on"
+    for number, region in enumerate(given.get("regions", ())):
+        edges = zip(("xmin", "ymin", "xmax", "ymax"), map(str, region["box"]), strict=True)
+        form |= {f"region-{number}-{k}": v for k, v in (*edges, ("text", region["text"]), ("way", "drag"))}
+    return form
+
+
+def _held(at: At, name: str) -> Lease | None:
+    """A task in the caller's hands, None where nothing is left."""
+    campaign = Campaign.objects.get(name=name)
+    found = leases.take(worker=at.worker, campaign=campaign, kind=ASKED[name])
+    return found if isinstance(found, Lease) else None
+
+
+def _number(lease: Lease | None) -> int:
+    return lease.id if lease else 1
+
+
+def _kind(at: At) -> tuple[str, str]:
+    return at.dice.choice(list(ASKED.items()))
+
+
+api("api_tasks", "listed", lambda at: ([], None), "GET")
+
+
+def _wanted(name: str) -> Callable[[At], tuple[list[Any], Any]]:
+    return lambda at: ([], {"campaign": name, "kind": ASKED[name], "holding": at.one([], [1, 2])})
+
+
+for _name, _asked in ASKED.items():
+    api("api_next", _asked, _wanted(_name))
+
+
+def _handed_in(name: str, by_form: bool) -> Callable[[At], tuple[list[Any], Any]]:
+    def make(at: At) -> tuple[list[Any], Any]:
+        lease = _held(at, name)
+        said: dict[str, Any] = {"answer": "no"}
+        if lease is not None:
+            said = {"form": _form(lease), "kind": lease.kind} if by_form else _answer(lease)
+        more = {
+            "token": at.new("t"),
+            "seconds": at.one(None, 2.5, 3),
+            "holding": [],
+            "next": at.one(True, False),
+        }
+        return [_number(lease)], {**said, **more}
+
+    return make
+
+
+for _name, _asked in ASKED.items():
+    api("api_answer", _asked, _handed_in(_name, False))
+    api("api_answer", f"{_asked} by form", _handed_in(_name, True))
+
+
+def _reported(at: At) -> tuple[list[Any], Any]:
+    lease = _held(at, at.one(*ASKED))
+    return [_number(lease)], {"flag": "offensive", "comment": "=cmd", "token": at.new("t"), "next": False}
+
+
+api("api_answer", "reported", _reported)
+api("api_return", "returned", lambda at: ([_number(_held(at, at.one(*ASKED)))], {}))
+api("api_heartbeat", "alive", lambda at: ([_number(_held(at, at.one(*ASKED)))], {}))
+api("api_test", "begun", lambda at: ([], {"campaign": "tested", "kind": q.COREF_LINK}))
+api("api_consent", "read", lambda at: ([at.one(*ASKED)], None), "GET")
+api("api_consent", "agreed", lambda at: (["tested"], {"version": 1}))
+api(
+    "api_spelling",
+    "looked at",
+    lambda at: ([], {"text": "Two poeple wlak .", "campaign": at.one("captions", None)}),
+)
+
+get("tasks", SIGNED_IN)
+for _name, _asked in ASKED.items():
+    get(
+        "task",
+        SIGNED_IN,
+        _name,
+        _asked,
+        part=lambda at: at.one("desk", ""),
+        holding=lambda at: at.one("", "1,2"),
+    )
+    get("task_instructions", SIGNED_IN, _name, _asked)
+    post("task_instructions", SIGNED_IN, _name, _asked, called=f"{_asked} read")
+    get(
+        "task_practice",
+        SIGNED_IN,
+        _name,
+        _asked,
+        n=lambda at: at.one(1, 2, 3, 99),
+        right=lambda at: at.one(0, 1),
+    )
+get("task_consent", SIGNED_IN, "tested", kind=q.COREF_LINK)
+post("task_consent", SIGNED_IN, "tested", version="1")
+post("task_test", SIGNED_IN, "tested", q.COREF_LINK)
+post("task_practice", SIGNED_IN, "quay", q.COREF_LINK, answer="yes")
+post(
+    "task_practice",
+    SIGNED_IN,
+    "quay",
+    q.BOX_DRAWING,
+    called="drawn",
+    answer="drawn",
+    xmin=3,
+    ymin=4,
+    xmax=90,
+    ymax=80,
+)
+
+
+def _page_sent(name: str) -> Make:
+    def make(at: At) -> Call:
+        lease = _held(at, name)
+        held = {"assignment": str(_number(lease)), "token": at.new("t"), "seconds": "2.5"}
+        form = _form(lease) if lease else {"answer": "no"}
+        return Call("POST", reverse("task", args=[name, ASKED[name]]), fields=list({**held, **form}.items()))
+
+    return make
+
+
+for _name, _asked in ASKED.items():
+    by("task", f"{_asked} sent", SIGNED_IN)(_page_sent(_name))
+
+
+@by("task", "returned", SIGNED_IN)
+def returned(at: At) -> Call:
+    name, kind = _kind(at)
+    fields = [("act", "return"), ("assignment", str(_number(_held(at, name))))]
+    return Call("POST", reverse("task", args=[name, kind]), fields=fields)
+
+
+# Looking at corpora ----------------------------------------------------------------------------
+
+get("home", SIGNED_IN)
+get("corpus", READERS, "quay", split="test", category="people", text="dogs", layer="import", after=1)
+get("corpus", READERS, "quay", called="unfinished", before=4, unfinished=1)
+get("image", READERS, "quay", "scene-1", chain=1, split="val", text="dogs", layer="import")
+
+
+@by("picture", "seen", SIGNED_IN)
+def picture(at: At) -> Call:
+    request: Any = RequestFactory().get("/")
+    request.session, request.user = at.client.session, at.account
+    name = Image.objects.exclude(picture="").order_by("pk")[at.dice.randrange(2)].picture
+    return Call("GET", picture_address(request, name, at.one("full", "small")))
+
+
+# Campaigns -------------------------------------------------------------------------------------
+
+NAMES = (*ASKED, "review", "batch")
+
+
+def _campaign(at: At) -> str:
+    return at.one(*NAMES)
+
+
+def _worker(at: At) -> str:
+    return "quay-w0"
+
+
+def _job(state: str, kind: str = "export_dataset") -> Callable[[At], int]:
+    def find(at: At) -> int:
+        found = Job.objects.filter(
+            state=state, kind=kind, **({"campaign__name": "quay"} if kind[:6] == "export" else {})
+        )
+        return found.order_by("pk").values_list("pk", flat=True).first() or 1
+
+    return find
+
+
+def _mine(model: Any) -> Callable[[At], int]:
+    def find(at: At) -> int:
+        return model.objects.order_by("-pk").values_list("pk", flat=True).first() or 1
+
+    return find
+
+
+def _chain(at: At) -> str:
+    """The mentions of the chain that waits for a reviewer."""
+    row = OpenImage.objects.get(campaign__name="review")
+    return " ".join(next((c["m"] for c in row.state["chains"] if c["s"] == "REVIEW"), [MAN, THE_MAN]))
+
+
+get("campaigns", READERS)
+get("campaign", READERS, _campaign)
+get("campaign_settings", READERS, _campaign)
+post("campaign_settings", RUNNERS, "quay", budget="12.5", until="2031-01-01", images="5")
+get("review", READERS, "review", reason="", after="", reports="all", before=10**6)
+get("review_image", READERS, "review", "man", chain=1, draw=1)
+post("rule", READERS, "review", "man", act="keep", chain=_chain, comment="+1")
+post("rule", READERS, "review", "man", act="close", chain=_chain, as_="none")
+post("rule", READERS, "review", "man", act="boxes", chain=HAT, boxes="1, 2, 30, 40\n5 6 70 80")
+post("rule", READERS, "review", "man", act="regroup", chain=_chain, **{f"to:{THE_MAN}": "new1"})
+post("rule", READERS, "review", "man", act="apart", a=MAN, b=HAT)
+post("rule", READERS, "review", "man", act="resume", chain=_chain)
+
+
+@by("withdraw_ruling", "sent", READERS)
+def withdrawn(at: At) -> Call:
+    row = OpenImage.objects.get(campaign__name="review")
+    if not Ruling.objects.filter(image=row, withdrawn_at=None).exists():
+        reviewing.rule(image=row.pk, ruling=KeepApart(MAN, HAT), seen=[], comment="", actor=at.account)
+    ruling = Ruling.objects.filter(image=row, withdrawn_at=None)[0]
+    return Call("POST", reverse("withdraw_ruling", args=["review", "man", ruling.pk]))
+
+
+post("resolve_flag", READERS, "review", _mine(Flag), called="seen to", image="man")
+get("open_campaign", RUNNERS, corpus="quay")
+post(
+    "open_campaign",
+    RUNNERS,
+    name=lambda at: at.new("campaign"),
+    corpus="quay",
+    tasks=lambda at: at.one("entities", "captions"),
+    split="test",
+    images="2",
+    settings=SETTINGS,
+)
+post("move_campaign", RUNNERS, "graded", act="pause", reason="=why")
+post("move_campaign", RUNNERS, "paused", act="resume")
+post("move_campaign", RUNNERS, "paused", act="close", sure="yes", reason="over")
+get("workers", RUNNERS, _campaign, sort="accuracy", way="up", kind="", state="", find="w", after=0)
+get("worker", RUNNERS, "quay", _worker)
+for _act in ("suspend", "reinstate", "discard", "restore"):
+    post(
+        "act_on_worker",
+        RUNNERS,
+        "quay",
+        _worker,
+        act=_act,
+        kind=lambda at: at.one("", q.COREF_LINK),
+        reason="@x",
+    )
+post("erase_worker", [ADMIN], "quay", _worker, sure="yes")
+get("entry", RUNNERS, "quay")
+post("make_invitation", RUNNERS, "quay", label="-2+3", uses="5", until="2031-02-03", language="de")
+post("revoke_invitation", RUNNERS, lambda at: "quay", _mine(Invitation))
+post(
+    "save_study",
+    RUNNERS,
+    "quay",
+    provider="prolific",
+    study=lambda at: at.new("study"),
+    wanted="3",
+    completion="C0DE",
+    screen_out="0UT",
+)
+get("known_items", RUNNERS, "review", kind=q.COREF_LINK, purpose="control", before=10**6)
+post("add_known_items", RUNNERS, "review", act="csv", file=KNOWN.encode())
+post("add_known_items", RUNNERS, "review", act="promote", kind=q.COREF_LINK, at_least="3", purpose="control")
+post("add_known_items", RUNNERS, "quay", act="layer", layer="import")
+post("add_known_items", RUNNERS, "graded", act="captions", split="train")
+get("new_known_item", RUNNERS, "review", image="man", kind=lambda at: at.one(*q.QUESTIONS))
+post(
+    "new_known_item",
+    RUNNERS,
+    "review",
+    image="man",
+    kind=q.BOX_QUALITY,
+    mention=[HAT],
+    pending="30, 10, 60, 30",
+    known="good",
+    purpose="qualification",
+    explanation="=x",
+)
+
+
+@by("retire_known_item", "sent", RUNNERS)
+def retired(at: At) -> Call:
+    item = Control.objects.filter(campaign__name="tested", active=True).values_list("pk", flat=True)
+    args = ["tested", item.order_by("-pk").first() or 1]
+    return Call("POST", reverse("retire_known_item", args=args), fields=[("act", at.one("disown", ""))])
+
+
+get("texts", RUNNERS, _campaign)
+get("text", RUNNERS, "quay", lambda at: at.one("consent", q.COREF_LINK))
+post("texts", RUNNERS, "quay", text=lambda at: at.new("You agree."))
+post("text", RUNNERS, "quay", q.COREF_LINK, text=lambda at: at.new("Read this."))
+get("jobs", RUNNERS, "quay")
+post("start_job", RUNNERS, "quay", act="export", format="jsonl", layer="import", unfinished="1", pictures="1")
+post("start_job", RUNNERS, "quay", act="refresh")
+post("start_job", RUNNERS, "quay", act="open")
+post("steer_job", RUNNERS, "quay", _job(Job.QUEUED), called="cancelled", act="cancel")
+post("steer_job", RUNNERS, "quay", _job(Job.CANCELLED, "refresh_layer"), act="resume")
+get("download", RUNNERS, "quay", _job(Job.DONE))
+
+# Evaluation ------------------------------------------------------------------------------------
+
+SYSTEM, RUN, OTHER = "good", "good-annotation", "bad-annotation"
+FORM_OF_BATCH: dict[str, Any] = {"chosen": "1", "corpus": "quay", "tasks": "relevance", "depth": "2"} | {
+    "threshold": "",
+    "judges": "3",
+    "settings": SETTINGS,
+}
+FORM_OF_REPORT: dict[str, Any] = {"qrels": "own", "measures": "MRR, R@1", "seed": "1", "rounds": "50"} | {
+    "resamples": "20",
+    "against": "",
+    "batch": "",
+}
+
+get("evaluation:systems", RUNNERS)
+get("evaluation:system", RUNNERS, SYSTEM)
+post(
+    "evaluation:rank",
+    RUNNERS,
+    SYSTEM,
+    split="test",
+    protocol="any of five",
+    seed="1",
+    name=lambda at: at.new("r"),
+)
+
+
+@by("evaluation:remove_system", "sent", RUNNERS)
+def system_removed(at: At) -> Call:
+    Run.objects.filter(made_by__name="spare").delete()
+    return Call("POST", reverse("evaluation:remove_system", args=["spare"]))
+
+
+get("evaluation:train", RUNNERS, corpus="quay")
+post(
+    "evaluation:train",
+    RUNNERS,
+    name=lambda at: at.new("system"),
+    recipe=sorted(TABLE_11)[0],
+    corpus="quay",
+    train="train",
+    held_out="val",
+    seed="1",
+)
+get("evaluation:bring", RUNNERS)
+
+
+@by("evaluation:bring", "scores", RUNNERS)
+def scores(at: At) -> Call:
+    fields = [("act", "scores"), ("name", at.new("s")), ("corpus", "quay")]
+    ids = [f"scene-{n}.png" for n in range(IMAGES)]
+    files = [("scores", 'filename="x.npy"', numbers(IMAGES, IMAGES))]
+    for side, held in (("images", ids), ("captions", [f"{each}#0" for each in ids])):
+        files.append(("ids", f'filename="x.{side}.txt"', "\n".join(held).encode()))
+    return Call("POST", reverse("evaluation:bring"), fields=fields, files=files)
+
+
+@by("evaluation:bring", "runs", RUNNERS)
+def runs_brought(at: At) -> Call:
+    fields = [("act", "runs"), ("name", at.new("s")), ("corpus", "quay")]
+    files = [("annotation", 'filename="x.trec"', TREC.encode())]
+    return Call("POST", reverse("evaluation:bring"), fields=fields, files=files)
+
+
+get(
+    "evaluation:runs",
+    RUNNERS,
+    corpus="quay",
+    find="good",
+    sort="queries",
+    down=1,
+    after="6,1",
+    direction="search",
+)
+get("evaluation:run", RUNNERS, RUN, qrels="own:1")
+get("evaluation:trec", RUNNERS, RUN)
+post("evaluation:remove_run", RUNNERS, "spare-annotation")
+get("evaluation:queries", RUNNERS, RUN, qrels="own", order="difference", with_=OTHER)
+
+
+@by("evaluation:query", "seen", RUNNERS)
+def query(at: At) -> Call:
+    image = Image.objects.filter(corpus__name="quay").order_by("pk")[0].pk
+    address = reverse("evaluation:query", args=[RUN, image])
+    return Call("GET", address, [("qrels", "own"), ("with", OTHER), ("order", "worst")])
+
+
+@by("evaluation:compare", "seen", RUNNERS)
+def compared(at: At) -> Call:
+    asked = [("run", RUN), ("run", OTHER), ("baseline", OTHER), ("qrels", "own"), ("measures", "R@1, MRR")]
+    asked += [("rounds", "10000"), ("as", at.one("", "csv", "latex", "json")), ("direction", "annotation")]
+    return Call("GET", reverse("evaluation:compare"), asked)
+
+
+get("evaluation:batches", RUNNERS, before=10**6)
+get("evaluation:new_batch", RUNNERS, run=RUN, **FORM_OF_BATCH)
+post("evaluation:new_batch", RUNNERS, name=lambda at: at.new("b"), run=[RUN, OTHER], **FORM_OF_BATCH)
+get("evaluation:batch", RUNNERS, "batch", fresh=lambda at: at.one(1, 0))
+post("evaluation:act_on_batch", RUNNERS, "batch", act="collect")
+post("evaluation:act_on_batch", RUNNERS, "batch", act="settle", qrels=lambda at: at.new("q"), rule="")
+post("evaluation:act_on_batch", RUNNERS, "batch", act="top_up")
+get("evaluation:reports", RUNNERS, before=10**6)
+get("evaluation:new_report", RUNNERS, runs=RUN, **FORM_OF_REPORT)
+post(
+    "evaluation:new_report",
+    RUNNERS,
+    name=lambda at: at.new("r"),
+    runs=[RUN, OTHER],
+    baseline=OTHER,
+    **FORM_OF_REPORT,
+)
+get("evaluation:report", RUNNERS, "spring")
+get("evaluation:report_archive", RUNNERS, "spring")
+get(
+    "evaluation:report_file", RUNNERS, "spring", lambda at: at.one("report.html", "report.json", "SHA256SUMS")
+)
+post("evaluation:remove_report", RUNNERS, "spring")
+
+
+@by("evaluation:steer_job", "cancelled", RUNNERS)
+def steered(at: At) -> Call:
+    address = reverse("evaluation:steer_job", args=[_job(Job.QUEUED, "collect_judgments")(at)])
+    return Call("POST", address, query=[("next", "/evaluation/")], fields=[("act", "cancel")])

@@ -1,0 +1,149 @@
+"""Requests that cannot be read are refused with 400, whoever sends them, and nothing breaks behind that."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Account, Flag, Job
+from annotation.protocol import questions as q
+from config.wsgi import application
+from tests.crowd import platform
+from tests.hostile.attack import Visitor
+from tests.queue.world import World
+from tests.review.world import report, the_world
+from tests.web import desk
+from tests.web import world as people
+
+pytestmark = pytest.mark.django_db
+
+NEXT = "/api/tasks/next"
+ASKED = {"campaign": "quay", "kind": "coref_link"}
+
+
+@pytest.fixture
+def ann(work: World) -> Client:
+    """A page of ann's, with all checks on."""
+    client = Visitor()
+    client.force_login(Account.objects.get(username="ann"))
+    return client
+
+
+@pytest.fixture
+def work(tmp_path: Any) -> World:
+    return desk.campaign(tmp_path)
+
+
+def told(client: Client, address: str, body: bytes | str, kind: str = "application/json") -> tuple[int, Any]:
+    answer = client.post(address, body, content_type=kind, headers={"X-CSRFToken": "c" * 32})
+    held = json.loads(answer.content) if "json" in answer["Content-Type"] else answer.content.decode()
+    return answer.status_code, held
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (b'{"campaign": "\\ud800", "kind": "coref_link"}', "half a character"),
+        (b'{"campaign": "quay", "kind": "coref_link", "\\uDFFF": 1}', "half a character"),
+        (b'{"campaign": "\xed\xa0\x80", "kind": "coref_link"}', "no JSON"),
+        (b'{"holding": [9223372036854775808]}', "too large"),
+        (b'{"seconds": ' + b"9" * 400 + b"}", "too large"),
+        (b'{"seconds": ' + b"9" * 9000 + b"}", "too large"),
+        (b"[" * 100_000, "no JSON"),
+        (b'{"form": ' + b"[" * 200 + b"]" * 200 + b"}", "too deeply"),
+        (json.dumps(ASKED).encode("utf-16"), "no JSON"),
+        (b'{"seconds": NaN}', "no JSON"),
+        (b"x" * 3_000_000, "too large"),
+    ],
+)
+def test_json_that_nothing_can_store_is_refused(ann: Client, body: bytes, says: str) -> None:
+    status, said = told(ann, NEXT, body)
+    assert (status, said["code"]) == (400, "bad_request")
+    assert says in said["detail"]
+
+
+def test_an_emoji_written_as_two_halves_is_one_character(ann: Client) -> None:
+    status, said = told(ann, "/api/spelling", b'{"text": "A \\ud83d\\udc36 runs \\\\ud800 ."}')
+    assert status == 200, said
+
+
+def test_brackets_within_a_text_do_not_make_it_deep(ann: Client) -> None:
+    assert told(ann, NEXT, json.dumps({**ASKED, "note": "[" * 400 + '"]'}))[0] == 200
+
+
+def test_parts_of_a_form_are_no_call_of_the_api(ann: Client) -> None:
+    body = b'--x\r\nContent-Disposition: form-data; name="campaign"\r\n\r\nquay\r\n--x--\r\n'
+    status, said = told(ann, NEXT, body, "multipart/form-data; boundary=x")
+    assert (status, said["code"]) == (400, "bad_request")
+    assert told(ann, reverse("prolific_webhook"), body, "multipart/form-data; boundary=x")[0] == 400
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"a=1&" * 2_000, "application/x-www-form-urlencoded"),
+        (b"a=" + b"x" * 3_000_000, "application/x-www-form-urlencoded"),
+        (b"a=1", "application/x-www-form-urlencoded; charset=utf-16"),
+        (b"--x", "multipart/form-data"),
+        (b"a", "multipart/form-data; boundary=" + "b" * 300),
+    ],
+)
+@pytest.mark.parametrize("address", ["/sign-in/", "/nothing/here/", NEXT])
+def test_a_form_that_cannot_be_read_is_refused_with_a_page(
+    ann: Client, body: bytes, kind: str, address: str
+) -> None:
+    status, said = told(ann, address, body, kind)
+    assert status == (404 if address == "/nothing/here/" and "charset" not in kind else 400)
+    assert "broke on our side" not in said
+
+
+@pytest.mark.parametrize("charset", ["undefined", "hex", "rot13", "utf-16", "idna"])
+def test_an_address_is_read_as_utf_8_whatever_a_body_calls_its_charset(charset: str) -> None:
+    said: list[str] = []
+    environ = {
+        "REQUEST_METHOD": "GET",
+        "PATH_INFO": "/healthz",
+        "QUERY_STRING": "a=%41",
+        "CONTENT_TYPE": f"application/json; charset={charset}",
+        "SERVER_NAME": "127.0.0.1",
+        "SERVER_PORT": "80",
+        "wsgi.url_scheme": "http",
+        "wsgi.input": io.BytesIO(),
+    }
+    answer = application(environ, lambda status, headers, *rest: said.append(status))
+    assert said == ["400 Bad Request"] and b"UTF-8" in b"".join(answer)
+
+
+def test_what_prolific_would_never_write_is_no_event(work: World, settings: Any) -> None:
+    settings.PROLIFIC_WEBHOOK_SECRET = platform.SECRET
+    platform.prolific_study(work)
+    for resource in ("\ud800", "\0"):
+        about = {"event_type": "submission.status.change", "resource_id": resource, "participant_id": "x"}
+        body = json.dumps({**about, "status": "RETURNED"}).encode()
+        assert platform.tell("", body=body).status_code == 400
+
+
+@pytest.mark.parametrize(("sent", "leads"), [("man/woman", "/review/"), ("//evil.example", "/review/")])
+def test_a_page_leads_on_to_images_that_are_there_alone(sent: str, leads: str) -> None:
+    report(the_world(), q.COREF_LINK)
+    client = people.signed_in("rea", "reviewer")
+    address = reverse("resolve_flag", args=["review", Flag.objects.get().pk])
+    assert client.post(address, {"image": sent})["Location"].endswith(leads)
+
+
+def test_what_leads_nowhere_leads_to_the_systems() -> None:
+    client = people.signed_in("ada", "researcher")
+    job = Job.objects.create(kind="collect_judgments", arguments={"batch": "none"})
+    for back in ("x", "//evil.example", ""):
+        answer = client.post(f"/evaluation/jobs/{job.pk}/?next={back}", {"act": "cancel"})
+        assert answer["Location"] == reverse("evaluation:systems")
+
+
+def test_runs_are_not_brought_without_a_name() -> None:
+    client = people.signed_in("ada", "researcher")
+    assert client.post("/evaluation/bring/", {"act": "runs", "name": ""}).status_code == 409

@@ -1,0 +1,51 @@
+"""No call, however it is made, breaks the product: it answers, or says what is wrong with the call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation.services import reports
+from tests.crowd import platform
+from tests.hostile import attack, operations, world
+
+pytestmark = pytest.mark.django_db
+
+#: Calls of each role in the usual run, and in the thorough one. A sample for every day; what it draws changes
+#: with the operations, not from run to run.
+SAMPLE, WHOLE = 60, 20_000
+
+
+@pytest.fixture
+def data(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The world, and where its files are; figures are drawn elsewhere."""
+    monkeypatch.setattr(reports, "as_svg", lambda plot: '<svg class="figure" role="img"></svg>')
+    monkeypatch.setattr(reports, "as_pdf", lambda plot: b"%PDF-")
+    settings.DATA_DIR = tmp_path / "data"
+    settings.PROLIFIC_WEBHOOK_SECRET = platform.SECRET
+    world.build(tmp_path / "made")
+    return tmp_path / "data"
+
+
+def test_every_route_is_attacked() -> None:
+    assert not operations.unattacked()
+
+
+def test_no_call_of_a_sample_breaks_anything(data: Path) -> None:
+    """Dearer than a test may be: it is one world and some hundred requests, each through all layers."""
+    for role in operations.ALL:
+        found = attack.attack(role, SAMPLE, seed=1, data=data, in_order=False)
+        print(found)
+        assert not found.broken, "\n\n".join(found.broken)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", operations.ALL)
+def test_twenty_thousand_calls_of_a_role_break_nothing_and_do_everything(data: Path, role: str) -> None:
+    found = attack.attack(role, WHOLE, seed=1, data=data)
+    print(found)
+    assert not found.broken, "\n\n".join(found.broken[:20])
+    assert not found.never()
+    assert 3 * found.succeeded >= found.calls

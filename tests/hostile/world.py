@@ -1,0 +1,139 @@
+"""A world in which every operation can succeed: campaigns of all kinds, people, systems, a batch, a report.
+
+Small, since what is attacked is how calls are taken, not how much there is.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+
+from annotation import campaigns, controls, instructions, invitations, jobs, visits
+from annotation.models import Account, Campaign, Identity, Job, Worker
+from annotation.models.crowd import ROLES
+from annotation.protocol import questions as q
+from annotation.protocol.paging import Pair
+from evaluation.models import Run
+from evaluation.services import reports
+from evaluation.services.batches import launch
+from evaluation.services.bringing import SCORES, bring
+from evaluation.services.planning import plan
+from evaluation.services.qrels import freeze_protocol
+from evaluation.services.report_wanted import Wanted
+from evaluation.services.runs import import_run
+from tests.crowd import platform
+from tests.evaluation.database.conftest import matrix_file
+from tests.evaluation.database.pooled_world import UNTESTED
+from tests.queue.world import TRUSTING, World
+from tests.review.world import THE_MAN, a_man, refuse, report, the_world
+from tests.web import world as web
+
+#: Images of the corpus that work is done on, `quay`; a third of them each of train, val and test.
+IMAGES = 6
+#: Campaigns of questions that are only counted, by what is asked.
+COUNTED = ("relevance", "graded", "captions", "regions")
+MEASURES = ["R@1", "MRR"]
+
+
+def build(folder: Path) -> None:
+    """All of it. Accounts are called after their roles; each has `annotator` besides, but `reader`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for role in ROLES:
+        account = web.account(role, *{role, "annotator"})
+        account.email = f"{role}@example.org"
+        account.save()
+    work = World([web.scene(number, folder) for number in range(IMAGES)], workers=4)
+    for role in ROLES:
+        worker = Worker.objects.create(pseudonym=f"w-{role}")
+        Identity.objects.create(worker=worker, account=Account.objects.get(username=role))
+    _agreed(work.campaign)
+    work.submit(0, work.held(0), then=False)
+    for tasks in COUNTED:
+        _counted(tasks)
+    _tested()
+    _reviewed()
+    _come(work)
+    _evaluated(folder)
+    _exported(work.campaign)
+
+
+def numbers(rows: int = 3, columns: int = 3) -> bytes:
+    """A file of scores, or of vectors."""
+    out = io.BytesIO()
+    np.save(out, np.eye(rows, columns))
+    return out.getvalue()
+
+
+def _agreed(campaign: Campaign) -> None:
+    """Nobody has to agree to anything."""
+    instructions.publish(campaign=campaign, kind=instructions.CONSENT, text="")
+
+
+def _counted(tasks: str) -> None:
+    made = campaigns.create(name=tasks, corpus="quay", tasks=tasks, settings=TRUSTING)
+    if tasks in campaigns.OF_PAIRS:
+        # Those of `train` are left for known items.
+        asked = [n for n in range(IMAGES) if n % 3]
+        pairs = [Pair(f"scene-{n}", f"scene-{m}#{k}") for n in asked for m in asked for k in range(2)]
+        campaigns.open_pairs(campaign=made, pairs=pairs)
+    else:
+        campaigns.open_images(campaign=made)
+    campaigns.begin(campaign=made)
+    _agreed(made)
+
+
+def _tested() -> None:
+    """A campaign whose workers agree and pass a test before they begin, and one that is paused."""
+    made = campaigns.create(name="tested", corpus="quay", tasks="entities", settings={})
+    instructions.publish(campaign=made, kind=instructions.CONSENT, text="You agree to be kind.")
+    campaigns.open_images(campaign=made, images=2)
+    controls.from_gold(campaign=made, layer=made.corpus.layers.get(name="import"))
+    campaigns.begin(campaign=made)
+    paused = campaigns.open_campaign(name="paused", corpus="quay", tasks="captions", settings=TRUSTING)
+    campaigns.pause(campaign=paused, reason="")
+
+
+def _reviewed() -> None:
+    """A campaign whose one image waits for a reviewer; something in it was reported."""
+    found = the_world([a_man(picture=None)])
+    report(found, q.COREF_LINK, worker=3, comment="=1+1", mention=THE_MAN)
+    refuse(found)
+
+
+def _come(work: World) -> None:
+    """The ways in: an invitation, a study of each platform; nobody has come yet."""
+    invitations.make(campaign=work.campaign, label="class")
+    platform.prolific_study(work)
+    platform.turk_study(work)
+    visits.save_study(campaign=Campaign.objects.get(name="graded"), provider=visits.MTURK, wanted=1)
+
+
+def _evaluated(folder: Path) -> None:
+    """A system that ranks, runs of two others, qrels, a batch that is asked about, a report."""
+    images = [f"scene-{n}.png" for n in range(IMAGES)]
+    captions = [f"{image}#0" for image in images]
+    runs: list[str] = []
+    good, bad = np.eye(IMAGES), -np.eye(IMAGES) + np.arange(IMAGES) / 10
+    for name, scores in (("good", good), ("bad", bad), ("spare", good)):
+        file = matrix_file(folder, name, scores, images, captions)
+        bring(name=name, corpus="quay", path=file, format=SCORES)
+        for direction in (Run.ANNOTATION, Run.SEARCH):
+            run = f"{name}-{direction}"
+            runs += [run] if name != "spare" else []
+            import_run(name=run, corpus="quay", path=file, format="scores", direction=direction, system=name)
+    freeze_protocol(name="own", corpus="quay", protocol="first caption")
+    launch(plan(corpus="quay", runs=runs, depth=2, settings=UNTESTED), "batch")
+    reports.build(Wanted("spring", "own", runs, measures=MEASURES, rounds=50, resamples=20))
+
+
+def _exported(campaign: Campaign) -> None:
+    """An export that is done, one that waits, and a job of evaluation that waits."""
+    arguments = {"corpus": "quay", "format": "jsonl", "layer": "import"}
+    done = jobs.enqueue(kind="export_dataset", arguments=arguments, campaign=campaign)
+    assert jobs.run(done.pk) == Job.DONE
+    jobs.enqueue(kind="export_dataset", arguments={**arguments, "format": "coco"}, campaign=campaign)
+    stopped = jobs.enqueue(kind="refresh_layer", campaign=campaign)
+    jobs.cancel(job_id=stopped.pk)
+    jobs.enqueue(kind="collect_judgments", arguments={"batch": "batch"})
