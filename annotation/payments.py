@@ -21,6 +21,7 @@ from annotation.models import Account, Assignment, Campaign, Payout, Worker
 from annotation.protocol.work import MICROS
 from annotation.selectors.campaign.cost import hourly, money, paid
 from annotation.selectors.campaign.sums import earned
+from annotation.spreadsheets import harmless
 
 #: Lines of the ledger read at once.
 PAGE = 2_000
@@ -209,12 +210,12 @@ def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
 
 
 def write_ledger(campaign: Campaign, file: IO[str]) -> int:
-    """Write the ledger as CSV; how many lines there are below the heads."""
+    """Write the ledger as CSV for a spreadsheet; how many lines there are below the heads."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
     count = 0
     for line in ledger(campaign):
-        writer.writerow(line)
+        writer.writerow(map(harmless, line))
         count += 1
     return count
 

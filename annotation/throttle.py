@@ -1,15 +1,16 @@
 """How often something may be tried: counted in the database, which all processes share.
 
 A limit allows `most` attempts within `seconds` of the first; whoever is beyond it waits until those
-seconds are over. What is tried is noted before its outcome is known, so that attempts side by side
-count too; one that succeeded is taken back. Rows hold digests, so nothing in them leads to a person,
-and are deleted when they are a day old.
+seconds are over. A delay allows each attempt some time after the one before, twice as long every time.
+What is tried is noted before its outcome is known, so that attempts side by side count too; one that
+succeeded is taken back, and one that was refused does not count. Rows hold digests, so nothing in them
+leads to a person, and are deleted when they are a day old.
 """
 
 from __future__ import annotations
 
 import math
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.db.models import F
@@ -31,11 +32,50 @@ class Limit(NamedTuple):
     most: int
     seconds: int
 
+    def over(self, row: Attempts, now: datetime) -> bool:
+        """Whether what `row` counted is of no matter any more."""
+        return row.since + timedelta(seconds=self.seconds) <= now
+
+    def wait(self, row: Attempts, now: datetime) -> int:
+        """Seconds to wait after what `row` counted; 0 where one may try."""
+        return math.ceil((row.since - now).total_seconds()) + self.seconds if row.count >= self.most else 0
+
+    def noted(self, row: Attempts, now: datetime) -> None:
+        """One more."""
+        row.count += 1
+
+
+class Delay(NamedTuple):
+    """After `free` attempts of one kind by one visitor each has to wait: a second, two, four, `longest` at
+    most. All is over `seconds` after the last."""
+
+    name: str
+    free: int
+    longest: int
+    seconds: int
+
+    def over(self, row: Attempts, now: datetime) -> bool:
+        """Whether what `row` counted is of no matter any more."""
+        return row.since + timedelta(seconds=self.seconds) <= now
+
+    def wait(self, row: Attempts, now: datetime) -> int:
+        """Seconds to wait after what `row` counted; 0 where one may try."""
+        if row.count < self.free:
+            return 0
+        # The count has no end; no power is larger than it needs to be.
+        delay = min(self.longest, 2 ** min(row.count - self.free, self.longest.bit_length()))
+        return max(0, math.ceil((row.since - now).total_seconds() + delay))
+
+    def noted(self, row: Attempts, now: datetime) -> None:
+        """One more, now."""
+        row.count += 1
+        row.since = now
+
 
 class Try(NamedTuple):
     """An attempt of what `limit` limits, by `who`: an address, the name of an account."""
 
-    limit: Limit
+    limit: Limit | Delay
     who: str
 
     @property
@@ -56,19 +96,15 @@ def attempt(*tries: Try) -> int:
             row = Attempts.objects.select_for_update().filter(key=each.key).first()
             if row is None:  # pruned this very moment
                 row = Attempts.objects.create(key=each.key, since=now)
-            if row.since + timedelta(seconds=each.limit.seconds) <= now:
+            if each.limit.over(row, now):
                 row.count, row.since = 0, now
-            rows.append((row, each.limit))
-        waits = [
-            math.ceil((row.since - now).total_seconds()) + limit.seconds
-            for row, limit in rows
-            if row.count >= limit.most
-        ]
-        if not waits:
-            for row, _limit in rows:
-                row.count += 1
+            rows.append((row, each))
+        wait = max((each.limit.wait(row, now) for row, each in rows), default=0)
+        if not wait:
+            for row, each in rows:
+                each.limit.noted(row, now)
                 row.save(update_fields=["count", "since"])
-        return max(waits, default=0)
+        return wait
 
 
 def take_back(*tries: Try) -> None:

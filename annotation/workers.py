@@ -19,12 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import SESSION_KEY
-from django.contrib.sessions.models import Session
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
-from annotation import leases, payments, sql
+from annotation import leases, payments, sessions, sql
 from annotation.audit import record
 from annotation.models import (
     Account,
@@ -266,7 +264,7 @@ def _erase(worker: Worker, actor: Account | None, texts: bool, *, note: bool) ->
     with sql.writing():
         identity = Identity.objects.select_for_update().filter(worker=worker).first()
         account = identity.account if identity is not None else None
-        sessions = _delete_sessions(account) if account is not None else 0
+        ended = sessions.end_access(account) if account is not None else sessions.Ended(0, 0)
         comments = Flag.objects.filter(judgment__worker=worker).exclude(comment="").update(comment="")
         written = _erase_texts(worker) if texts else 0
         if identity is not None:
@@ -279,7 +277,7 @@ def _erase(worker: Worker, actor: Account | None, texts: bool, *, note: bool) ->
         if note:
             # Before the commit: noted in vain does no harm, erased without a note may come undone.
             _note(worker, texts)
-    return Erased(worker.pseudonym, account is not None, sessions, comments, written)
+    return Erased(worker.pseudonym, account is not None, ended.sessions, comments, written)
 
 
 def _remains(worker: Worker, texts: bool) -> bool:
@@ -290,18 +288,6 @@ def _remains(worker: Worker, texts: bool) -> bool:
         or Identity.objects.filter(worker=worker).exists()
         or Flag.objects.filter(judgment__worker=worker).exclude(comment="").exists()
     )
-
-
-def _delete_sessions(account: Account) -> int:
-    """Sign the account out everywhere. A session's owner stands inside it, so all are looked at."""
-    own = [
-        session.pk
-        for session in Session.objects.iterator()
-        if session.get_decoded().get(SESSION_KEY) == str(account.pk)
-    ]
-    for start in range(0, len(own), 500):
-        Session.objects.filter(pk__in=own[start : start + 500]).delete()
-    return len(own)
 
 
 def _note(worker: Worker, texts: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import time
 import uuid
 from collections.abc import Callable
@@ -18,6 +19,26 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 access = logging.getLogger("phrasebox.access")
 
+#: Addresses that let in whoever has them, and where the part begins that does; and all that is asked for at
+#: those by which crowd platforms send people.
+_SECRETS = re.compile(
+    r"""((?:/|%2f)(?:invite|pictures|forgotten|mturk/[^/\s]+/begin)(?:/|%2f))[^\s"'<>]+"""
+    r"""|((?:/|%2f)(?:prolific|mturk)(?:/|%2f)[^\s"'<>?]*)\?[^\s"'<>]*""",
+    re.IGNORECASE,
+)
+
+
+def without_secrets(text: str) -> str:
+    """`text` without what would let its reader in as somebody else: what follows such addresses is cut."""
+    return _SECRETS.sub(lambda found: f"{found[1] or found[2]}...", text)
+
+
+class Discreet(logging.Formatter):
+    """Lines that hold no address by which anybody gets in, whoever writes them: also Django, of errors."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return without_secrets(super().format(record))
+
 
 class JsonFormatter(logging.Formatter):
     """A record as one JSON object: time (ISO 8601, UTC), level, logger, message, ids, and what `extra` gave.
@@ -30,14 +51,14 @@ class JsonFormatter(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": without_secrets(record.getMessage()),
         }
         if request_id.get():
             line["request"] = request_id.get()
         if current_task and current_task.request.id:
             line["task"] = current_task.request.id
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = without_secrets(self.formatException(record.exc_info))
         line |= {name: value for name, value in getattr(record, "fields", {}).items() if name not in line}
         return json.dumps(line, default=str, ensure_ascii=False)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from annotation.registry import Registry
+from annotation.spreadsheets import harmless
 
 _ESCAPED = str.maketrans(
     {
@@ -99,14 +100,17 @@ def as_text(table: Table) -> str:
 
 
 def as_csv(table: Table) -> str:
-    """Comma-separated, unrounded; a column with marks has a column "NAME mark" beside it."""
+    """Comma-separated, unrounded; a column with marks has a column "NAME mark" beside it.
+
+    For people and their spreadsheets, which run none of the texts.
+    """
     marked = [wide > 0 for wide in _marks(table)]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     head: list[str] = []
     for name, has in zip(table.head, marked, strict=True):
         head += [name, f"{name} mark"] if has else [name]
-    writer.writerow(head)
+    writer.writerow(map(harmless, head))
     for row in table.rows:
         cells: list[str | int | float] = []
         for cell, has in zip(row, marked, strict=True):
@@ -114,7 +118,7 @@ def as_csv(table: Table) -> str:
             cells.append("" if _absent(plain) else plain)  # type: ignore[arg-type]
             if has:
                 cells.append(cell.mark if isinstance(cell, Marked) else "")
-        writer.writerow(cells)
+        writer.writerow(map(harmless, cells))
     return out.getvalue().removesuffix("\n")
 
 

@@ -66,6 +66,8 @@ def worker_calling(request: HttpRequest, assignment: int | None = None) -> int:
     about = assignment if assignment is not None and assignment <= LARGEST_ID else None
     header = request.headers.get("Authorization", "")
     row = _by_token(header, about) if header.startswith(SCHEME) else _by_session(request, about)
+    caller: Any = request
+    caller.account_id = row.account  # for whom addresses of pictures are signed
     if not (row.may_work or row.is_superuser):
         raise Problem(
             HTTPStatus.FORBIDDEN,

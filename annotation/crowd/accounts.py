@@ -9,17 +9,17 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout, views
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.forms import SetPasswordForm
+from django.contrib.auth.forms import PasswordResetForm, SetPasswordForm
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse_lazy
 from django.utils.decorators import method_decorator
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import payments, throttle, workers
+from annotation import letters, payments, throttle, workers
 from annotation.models import Account
 from annotation.roles import ANNOTATOR
 from annotation.selectors import own_data
@@ -36,11 +36,10 @@ class MailForm(forms.Form):
 
 @method_decorator([login_not_required, never_cache], name="dispatch")
 class Reset(views.PasswordResetView):
-    """Asks for an address of mail, and sends a link there if an account has it: which, is not told."""
+    """Asks for an address of mail, and has a link sent there if an account has it: which, is not told, nor
+    can it be told from the time that this takes."""
 
     template_name = "annotation/entry/reset.html"
-    email_template_name = "annotation/entry/reset_mail.txt"
-    subject_template_name = "annotation/entry/reset_subject.txt"
     success_url = reverse_lazy("reset_sent")
     extra_context = {"sends": settings.SENDS_MAIL}
 
@@ -52,6 +51,15 @@ class Reset(views.PasswordResetView):
             about = self.get_context_data(form=again)
             return limits.too_often(request, self.template_name, seconds, **about)
         return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: PasswordResetForm) -> HttpResponse:
+        letters.ask(
+            address=form.cleaned_data["email"],
+            domain=self.request.get_host(),
+            secure=self.request.is_secure(),
+            language=get_language() or settings.LANGUAGE_CODE,
+        )
+        return redirect("reset_sent")
 
 
 @method_decorator(login_not_required, name="dispatch")
@@ -70,7 +78,8 @@ class ResetConfirm(views.PasswordResetConfirmView):
 
     def form_valid(self, form: SetPasswordForm[Account]) -> HttpResponse:
         """Whoever has read the letter need not wait for what others tried."""
-        throttle.forget(limits.sign_in_tries(self.request, form.user.get_username())[0])
+        pair, name, *_address = limits.sign_in_tries(self.request, form.user.get_username())
+        throttle.forget(pair, name)
         messages.success(self.request, _("Your new password holds. Sign in with it."))
         return super().form_valid(form)
 

@@ -19,6 +19,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import instructions, invitations, throttle, workers
+from annotation.crowd import return_code
 from annotation.crowd.arrival import BACKEND
 from annotation.invitations import InvitationError
 from annotation.models import Account, Invitation
@@ -28,9 +29,6 @@ from annotation.tasktypes import TASK_TYPES
 from annotation.throttle import Try
 from annotation.web import limits
 from annotation.web.access import for_roles
-
-#: What a session keeps of the code with which one comes back.
-CODE = "return_code"
 
 
 class AccountForm(UserCreationForm):
@@ -85,7 +83,7 @@ def invite(request: HttpRequest, token: str) -> HttpResponse:
 @for_roles(ANNOTATOR)
 def begun(request: HttpRequest) -> HttpResponse:
     """The name and the code with which somebody who began at once comes back; while they are signed in."""
-    code = request.session.get(CODE)
+    code = return_code.kept(request)
     return render(request, "annotation/entry/begun.html", {"code": code}) if code else redirect("tasks")
 
 
@@ -125,8 +123,9 @@ def _opened(request: HttpRequest, invitation: Invitation) -> HttpResponse:
         return redirect("tasks")
     # Theirs until the browser is closed; the code leads back.
     request.session.set_expiry(0)
-    request.session[CODE] = code
-    return redirect("invite_begun")
+    response = redirect("invite_begun")
+    return_code.keep(request, response, code)
+    return response
 
 
 def _joined(request: HttpRequest, invitation: Invitation, account: Account) -> HttpResponse:

@@ -21,6 +21,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
+from annotation import sessions
 from annotation.pictures import picture_path
 from annotation.practice.scenes import PICTURES as EXAMPLES
 from annotation.web.thumbnails import thumbnail
@@ -30,6 +31,8 @@ LIFETIME = 3600
 STEP = 900
 #: What an address can show: the file itself, or a small copy for grids.
 FULL, SMALL = "full", "small"
+#: How the header of a program begins that sends its token.
+SCHEME = "Token "
 #: Spelled out: what the machine's own table of types lacks would go out as a download.
 TYPES = {".gif": "image/gif", ".jpg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}
 
@@ -44,7 +47,7 @@ class _SteppedSigner(TimestampSigner):
 def _secret(request: HttpRequest) -> str | None:
     """What nobody else sends: the key of a session, or a program's token."""
     header = request.headers.get("Authorization", "")
-    return header if header.startswith("Token ") else request.session.session_key
+    return header if header.startswith(SCHEME) else request.session.session_key
 
 
 def _signer(request: HttpRequest) -> TimestampSigner:
@@ -58,7 +61,9 @@ def picture_address(request: HttpRequest, name: str, size: str = FULL) -> str:
     """
     if name.startswith(EXAMPLES):
         return static(name)
-    return reverse("picture", args=[_signer(request).sign(f"{size}-{name}")])
+    # A call of the API says itself whose it is.
+    account = getattr(request, "account_id", None) or request.user.pk
+    return reverse("picture", args=[_signer(request).sign(f"{size}-{account}-{name}")])
 
 
 @login_not_required
@@ -66,10 +71,15 @@ def picture_address(request: HttpRequest, name: str, size: str = FULL) -> str:
 def picture(request: HttpRequest, token: str) -> HttpResponseBase:
     """Serve the picture that `token` names to the session that `token` was made for."""
     try:
-        if _secret(request) is None:
+        secret = _secret(request)
+        if secret is None:
             raise BadSignature("no session")
-        size, name = _signer(request).unsign(token, max_age=LIFETIME).split("-", 1)
-    except BadSignature:
+        size, account, name = _signer(request).unsign(token, max_age=LIFETIME).split("-", 2)
+        held = {"token" if secret.startswith(SCHEME) else "session": secret.removeprefix(SCHEME).strip()}
+        # One query: signing out, and losing one's account or roles, end the address at once.
+        if not sessions.may_look(int(account), **held):
+            raise BadSignature("not signed in any more")
+    except (BadSignature, ValueError):
         raise PermissionDenied(
             gettext("This picture's address has expired, or was made for somebody else. Open its page again.")
         ) from None

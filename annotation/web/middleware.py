@@ -1,4 +1,4 @@
-"""Every view asks for a sign-in unless it says otherwise."""
+"""Every view asks for a sign-in unless it says otherwise, and nobody keeps a page that asks for one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponseBase
+from django.utils.cache import add_never_cache_headers
 
 
 class SignInRequired(LoginRequiredMiddleware):
@@ -25,4 +26,13 @@ class SignInRequired(LoginRequiredMiddleware):
     ) -> HttpResponseBase | None:
         if not getattr(view_func, "login_required", True):
             return None
+        asking: Any = request
+        asking.asks_for_sign_in = True
         return super().process_view(request, view_func, view_args, view_kwargs)
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Neither the browser nor anything before it keeps what only somebody signed in may see, so that the
+        way back shows nothing to the next person at a machine."""
+        if getattr(request, "asks_for_sign_in", False) and not response.has_header("Cache-Control"):
+            add_never_cache_headers(response)
+        return response

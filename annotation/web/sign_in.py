@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import method_decorator
 
 from annotation import throttle
-from annotation.web import limits
+from annotation.web import known_browsers, limits
 
 
 class SignIn(LoginView):
@@ -32,7 +32,9 @@ class SignIn(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         throttle.take_back(*self.tries)
-        return super().form_valid(form)
+        response = super().form_valid(form)
+        known_browsers.remember(self.request, response, limits.folded(form.get_user().get_username()))
+        return response
 
     def get_success_url(self) -> str:
         """Where to go on; never back to this page, which would lead a signed-in visitor in a circle."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from annotation import instructions
+from annotation import instructions, sql
 from tests.crowd import platform
 from tests.factories import some_images
 from tests.queue.world import World
@@ -19,3 +20,15 @@ def work(settings: Any) -> World:
     instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="")
     platform.prolific_study(world)
     return world
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch):
+    """Lets time pass."""
+    began = sql.now()
+
+    def pass_by(seconds: float) -> None:
+        monkeypatch.setattr(sql, "now", lambda: began + timedelta(seconds=seconds))
+
+    pass_by(0)
+    return pass_by

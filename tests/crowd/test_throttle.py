@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
-from annotation import sql, throttle
+from annotation import throttle
 from annotation.models import Attempts
-from annotation.throttle import Limit, Try
+from annotation.throttle import Delay, Limit, Try
 
 pytestmark = pytest.mark.django_db
 THREE = Limit("three", 3, 600)
 ANN, BOB = Try(THREE, "ann"), Try(THREE, "bob")
-
-
-@pytest.fixture
-def later(monkeypatch: pytest.MonkeyPatch):
-    """Lets time pass."""
-    began = sql.now()
-
-    def pass_by(seconds: float) -> None:
-        monkeypatch.setattr(sql, "now", lambda: began + timedelta(seconds=seconds))
-
-    pass_by(0)
-    return pass_by
 
 
 def test_beyond_the_limit_one_waits_until_its_time_is_over(later):
@@ -43,6 +29,18 @@ def test_waiting_is_not_made_longer_by_trying_on(later):
         assert throttle.attempt(ANN) == 600 - second
     later(600)
     assert throttle.attempt(ANN) == 0
+
+
+def test_a_delay_grows_from_attempt_to_attempt_and_is_forgotten(later):
+    slow = Try(Delay("slow", 2, 10, 100), "ann")
+    assert [throttle.attempt(slow) for _ in range(3)] == [0, 0, 1]
+    at = 0
+    for wait in (1, 2, 4, 8, 10, 10):
+        assert throttle.attempt(slow) == wait
+        later(at := at + wait)
+        assert throttle.attempt(slow) == 0
+    later(at + 100)
+    assert [throttle.attempt(slow) for _ in range(3)] == [0, 0, 1]
 
 
 def test_one_visitor_does_not_use_up_anothers_attempts(later):

@@ -80,3 +80,12 @@ def test_an_unknown_layout_lists_what_exists() -> None:
 )
 def test_json_has_numbers_or_null(value: float | None, expected: float | None) -> None:
     assert known(value) == expected
+
+
+def test_a_spreadsheet_runs_nothing_that_somebody_wrote() -> None:
+    said = as_csv(
+        Table(["=run", "n"], [["=HYPERLINK(1)", -1.5], ["@SUM(A1)", 2], [" +cmd|x", 0], ["-1.5", 1]])
+    )
+    assert said.splitlines() == ["'=run,n", "'=HYPERLINK(1),-1.5", "'@SUM(A1),2", "' +cmd|x,0", "-1.5,1"]
+    table = Table(["run"], [["=1+1"]])
+    assert as_latex(table).count("=1+1") == as_text(table).count("=1+1") == 1 and "'" not in as_text(table)

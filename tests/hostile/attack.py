@@ -86,12 +86,12 @@ class Outcome:
     def __str__(self) -> str:
         by_hundred = Counter(status // 100 for status in self.statuses.elements())
         told = ", ".join(f"{number} {hundred}xx" for hundred, number in sorted(by_hundred.items()))
-        rarest = ", ".join(
-            f"{name} {number}" for name, number in sorted(self.done.items(), key=lambda d: d[1])[:3]
-        )
+        mine = {each.name for each in own(self.role)}
+        done = sorted((number, name) for name, number in self.done.items() if name in mine)
+        rarest = ", ".join(f"{name} {number}" for number, name in done[:3])
         return (
             f"{self.role}: {self.calls} calls, {self.succeeded / self.calls:.0%} succeeded ({told}); "
-            f"{len(self.done)} of {len(own(self.role))} operations did, most seldom {rarest}"
+            f"{len(done)} of {len(mine)} operations did, most seldom {rarest}"
         )
 
 

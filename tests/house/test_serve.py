@@ -12,9 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError
 
-from annotation.management.commands.serve import Command
+from annotation.management.commands.serve import Command, run_server
 from tests.house.product import PATIENCE, PRODUCTION, REPOSITORY, Server, manage, serving
+from tests.services import free_port
 
 #: No Redis, but a server that is told of one leaves the jobs to others.
 NOWHERE = "redis://127.0.0.1:1/0"
@@ -160,3 +162,9 @@ def test_production_serves_static_files_under_names_that_may_be_kept_for_ever(tm
         answer = server.get(f"/static/{named.relative_to(root).as_posix()}", X_Forwarded_Proto="https")
         assert answer.status == 200
         assert "immutable" in answer.headers["Cache-Control"]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_it_listens_to_nobody_else_under_the_key_that_everybody_knows(host: str) -> None:
+    with pytest.raises(CommandError, match="SECRET_KEY is the one that everybody can read"):
+        run_server(host, free_port())

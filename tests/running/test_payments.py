@@ -156,6 +156,8 @@ def test_the_ledger_adds_up_to_what_is_due(monkeypatch):
     assert sums == {"quay-w0": Decimal("0.01"), "quay-w1": Decimal("0.05")}
     assert lines[0]["kind"] == q.COREF_LINK and lines[0]["role"] == q.VOTE and lines[0]["currency"] == "EUR"
     assert lines[0]["at"].endswith("+00:00")
+    # A spreadsheet runs no reference; amounts stay numbers.
+    assert lines[3]["reference"] == "'=march" and lines[3]["amount"].startswith("-")
 
 
 @pytest.mark.parametrize(

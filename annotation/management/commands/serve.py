@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import ipaddress
 import logging
 import os
 import socket
@@ -117,6 +118,11 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
     has one writer at a time, three for two cores PostgreSQL. Without REDIS_URL one more does the jobs.
     """
     address = _address(host, port)
+    if settings.SECRET_KEY == settings.DEFAULT_SECRET and not _is_here(host, port):
+        raise CommandError(
+            f"{host} can be reached from elsewhere, and SECRET_KEY is the one that everybody can read in our "
+            "sources: whoever knows it signs in as anybody; set SECRET_KEY to a long random string"
+        )
     try:
         schema.refuse_newer()
     except schema.NewerSchema as error:
@@ -186,6 +192,12 @@ def _address(host: str, port: int) -> str:
             ) from error
         raise CommandError(f"cannot listen on port {port} of {host}: {error.strerror}") from error
     return f"[{host}]:{port}" if family == socket.AF_INET6 else f"{host}:{port}"
+
+
+def _is_here(host: str, port: int) -> bool:
+    """Whether only this machine reaches `host`."""
+    places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return all(ipaddress.ip_address(str(place[0]).partition("%")[0]).is_loopback for *_, place in places)
 
 
 class Command(BaseCommand):

@@ -1,0 +1,42 @@
+"""The code with which somebody comes back: shown while they are signed in, and readable in no table.
+
+The session holds it behind a pad that is used once, and the pad lies in a cookie: neither tells anything
+alone.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+#: What a session, and a browser, keep of the code.
+CODE = "return_code"
+
+
+def keep(request: HttpRequest, response: HttpResponse, code: str) -> None:
+    """Let the browser that `response` goes to show `code` again, until it is closed or signed out."""
+    plain = code.encode()
+    pad = secrets.token_bytes(len(plain))
+    request.session[CODE] = _mixed(plain, pad).hex()
+    response.set_cookie(
+        settings.RETURN_CODE_COOKIE_NAME,
+        pad.hex(),
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Strict",
+    )
+
+
+def kept(request: HttpRequest) -> str:
+    """The code; "" where this browser holds none."""
+    held, pad = request.session.get(CODE, ""), request.COOKIES.get(settings.RETURN_CODE_COOKIE_NAME, "")
+    try:
+        return _mixed(bytes.fromhex(held), bytes.fromhex(pad)).decode("ascii")
+    except ValueError:
+        return ""
+
+
+def _mixed(first: bytes, second: bytes) -> bytes:
+    return bytes(a ^ b for a, b in zip(first, second, strict=True))

@@ -1,0 +1,60 @@
+"""Who is signed in where: ending it at once, and forgetting what has ended by itself."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.models import Session
+from django.db.models import Exists, Q
+from django.utils import timezone
+from rest_framework.authtoken.models import Token
+
+from annotation import sql
+from annotation.models import Account, RoleGrant
+
+#: Rows deleted in one statement.
+CHUNK = 500
+#: Sessions deleted in one turn of the periodic work.
+MOST_PRUNED = 5_000
+
+
+class Ended(NamedTuple):
+    """What ending somebody's access deleted."""
+
+    sessions: int
+    tokens: int
+
+
+def end_access(account: Account) -> Ended:
+    """Sign `account` out everywhere and void its tokens, at once: to be called where a role is taken away,
+    and where an account is deactivated or erased.
+
+    With them go the addresses of pictures, which hold for a session or a token that is there. A session's
+    owner stands inside it, so all are looked at.
+    """
+    with sql.writing():
+        own = [
+            session.pk
+            for session in Session.objects.iterator()
+            if session.get_decoded().get(SESSION_KEY) == str(account.pk)
+        ]
+        for start in range(0, len(own), CHUNK):
+            Session.objects.filter(pk__in=own[start : start + CHUNK]).delete()
+        tokens, _by_model = Token.objects.filter(user=account).delete()
+    return Ended(len(own), tokens)
+
+
+def may_look(account: int, *, session: str = "", token: str = "") -> bool:
+    """Whether this session, or this token, still lets the account look at anything; one query."""
+    alive = Session.objects.filter(session_key=session, expire_date__gt=timezone.now())
+    held = Exists(Token.objects.filter(key=token, user=account)) if token else Exists(alive)
+    roles = Exists(RoleGrant.objects.filter(account=account))
+    return Account.objects.filter(held, Q(roles) | Q(is_superuser=True), pk=account, is_active=True).exists()
+
+
+def prune() -> None:
+    """Delete the sessions that are over; those that somebody is just using are passed over."""
+    with sql.writing():
+        over = Session.objects.filter(expire_date__lt=timezone.now()).values_list("pk", flat=True)
+        Session.objects.filter(pk__in=list(over[:MOST_PRUNED])).delete()

@@ -1,0 +1,152 @@
+"""What lets people in leaves no trace where others read: logs, the table of sessions."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+from django.urls import reverse
+from rest_framework.authtoken.models import Token
+
+from annotation import invitations, sessions
+from annotation.models import Account
+from config.logs import Discreet, JsonFormatter, without_secrets
+from tests.queue.world import World
+from tests.web import desk
+from tests.web import world as people
+from tests.web.staff import words
+from tests.web.test_pictures import address_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def drawn(tmp_path: Path) -> World:
+    """A campaign over pictures, in which the account ann works."""
+    return desk.campaign(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("GET /invite/12:abc-def/ 200", "GET /invite/... 200"),
+        ("GET /invite/12:abc-def 301", "GET /invite/... 301"),
+        ("Forbidden: /pictures/full-1-ab.png:1a:xyz", "Forbidden: /pictures/..."),
+        ("POST /forgotten/Mg/abc-123/ 200", "POST /forgotten/... 200"),
+        ("GET /mturk/quay/begin/eyJ:1:x/ 302", "GET /mturk/quay/begin/... 302"),
+        (
+            "'GET /prolific/quay/?PROLIFIC_PID=60a1&SESSION_ID=2 HTTP/1.1'",
+            "'GET /prolific/quay/... HTTP/1.1'",
+        ),
+        ("/sign-in/?next=%2Finvite%2F12%3Aabc", "/sign-in/?next=%2Finvite%2F..."),
+        ("GET /campaigns/invite/ 200", "GET /campaigns/invite/ 200"),
+        ('File "/app/annotation/crowd/invite.py", line 3', 'File "/app/annotation/crowd/invite.py", line 3'),
+    ],
+)
+def test_a_line_of_a_log_is_cut_where_an_address_lets_somebody_in(text: str, left: str) -> None:
+    assert without_secrets(text) == left
+    made = logging.LogRecord("x", logging.INFO, "file", 1, "%s", (text,), None)
+    assert json.loads(JsonFormatter().format(made))["message"] == left == Discreet("%(message)s").format(made)
+
+
+def test_nothing_that_is_logged_of_a_visit_lets_anybody_in(work: World, caplog: Any) -> None:
+    token = invitations.token_of(invitations.make(campaign=work.campaign))
+    written = io.StringIO()
+    handler = logging.StreamHandler(written)
+    handler.setFormatter(JsonFormatter())
+    logging.getLogger().addHandler(handler)
+    try:
+        with caplog.at_level(logging.INFO):
+            for address in (
+                f"/invite/{token}/",
+                f"/invite/{token}",
+                f"/invite/{token}/x/",
+                f"/pictures/{token}",
+            ):
+                Client().get(address)
+                Client(enforce_csrf_checks=True).post(address)
+    finally:
+        logging.getLogger().removeHandler(handler)
+    assert written.getvalue().count("\n") > 8 and token.rpartition(":")[2] not in written.getvalue()
+
+
+def test_the_code_with_which_one_comes_back_is_shown_and_is_readable_in_no_table(work: World) -> None:
+    client = Client()
+    link = reverse("invite", args=[invitations.token_of(invitations.make(campaign=work.campaign))])
+    client.post(link, {"act": "once", "version": "1"})
+    page = words(client.get(reverse("invite_begun")))
+    name = Account.objects.latest("pk").username
+    code = next(word for word in page.split() if word.count("-") == 3)
+    assert Client().login(username=name, password=code)
+    assert code not in str(Session.objects.get(pk=client.session.session_key).get_decoded())
+    # With half of it, nobody has anything.
+    del client.cookies["return-code"]
+    assert client.get(reverse("invite_begun"))["Location"] == reverse("tasks")
+
+
+# Access that ends
+
+
+def test_ending_access_ends_sessions_tokens_and_addresses_of_pictures_at_once(drawn: World) -> None:
+    ann, other = desk.at_work(drawn), people.signed_in("bob", "annotator")
+    again = Client()
+    again.force_login(Account.objects.get(username="ann"))
+    account = Account.objects.get(username="ann")
+    token = Token.objects.create(user=account)
+    program = Client(headers={"Authorization": f"Token {token.key}"})
+    asked = {"campaign": "quay", "kind": "coref_link"}
+    held = program.post("/api/tasks/next", asked, content_type="application/json").json()
+    picture = held["image"]["picture"]
+    assert program.get(picture).status_code == 200
+    assert sessions.end_access(account) == (2, 1)
+    assert program.get(picture).status_code == 403
+    assert program.get("/api/tasks").status_code == again.get("/api/tasks").status_code == 401
+    for client in (ann, again):
+        assert client.get("/tasks/").status_code == 302
+    assert other.get("/tasks/").status_code == 200
+
+
+@pytest.mark.parametrize("lost", ["role", "account", "session"])
+def test_an_address_of_a_picture_ends_with_what_it_was_made_under(tmp_path: Path, lost: str) -> None:
+    people.corpus(tmp_path)
+    reader = people.signed_in("rea", "researcher")
+    address = address_in(reader)
+    assert reader.get(address).status_code == 200
+    account = Account.objects.get(username="rea")
+    if lost == "role":
+        account.roles.all().delete()
+    elif lost == "account":
+        Account.objects.update(is_active=False)
+    else:
+        Session.objects.all().delete()
+    assert reader.get(address).status_code == 403
+
+
+def test_sessions_that_are_over_go(drawn: World) -> None:
+    desk.at_work(drawn)
+    over = Client()
+    over.force_login(Account.objects.get(username="ann"))
+    Session.objects.filter(pk=over.session.session_key).update(expire_date="2020-01-01T00:00:00Z")
+    sessions.prune()
+    assert Session.objects.count() == 1 and not Session.objects.filter(pk=over.session.session_key).exists()
+
+
+def test_no_page_that_asks_for_a_sign_in_is_kept(tmp_path: Path) -> None:
+    people.corpus(tmp_path)
+    reader = people.signed_in("rea", "researcher")
+    for address in (
+        "/",
+        "/campaigns/",
+        "/corpora/scenes/",
+        "/evaluation/",
+        "/campaigns/none/",
+        "/open-campaign/",
+    ):
+        assert "no-store" in reader.get(address)["Cache-Control"], address
+    assert "no-store" not in reader.get(address_in(reader))["Cache-Control"]
