@@ -9,7 +9,7 @@ from __future__ import annotations
 from django.db import IntegrityError
 from django.utils.translation import gettext as _
 
-from annotation import sql
+from annotation import sessions, sql
 from annotation.audit import record
 from annotation.models import Account, Campaign, Corpus, RoleGrant
 from annotation.roles import ADMIN, EVERYTHING, ROLES, Scope
@@ -63,6 +63,8 @@ def revoke(
 ) -> bool:
     """Take a role away, for just what it was granted for. False where the account does not have it.
 
+    They are signed out everywhere, and their tokens are void: what they had open under the role ends at once.
+
     Raises GrantError, also where nobody could grant roles any more.
     """
     check(role=role, corpus=corpus, campaign=campaign, actor=actor)
@@ -76,6 +78,7 @@ def revoke(
         found = RoleGrant.objects.filter(account=account, role=role, corpus=corpus, campaign=campaign)
         gone = bool(found.delete()[0])
         if gone:
+            sessions.end_access(account)
             _tell(actor, "revoke_role", account, role, corpus, campaign)
     return gone
 

@@ -14,6 +14,7 @@ from PIL import Image as Picture
 
 from annotation import campaigns, controls, image_rows, instructions, leases, submission
 from annotation.campaigns import CampaignError, opening
+from annotation.hand_out import Nothing
 from annotation.models import (
     AuditEntry,
     Campaign,
@@ -75,6 +76,7 @@ def test_no_box_is_asked_of_an_image_without_a_picture(tmp_path):
     worker = Worker.objects.create(pseudonym="w").pk
     for kind, answer in ((q.COREF_LINK, "no"), (q.COREF_LINK, "no")):
         found = leases.take(worker=worker, campaign=campaign, kind=kind)
+        assert not isinstance(found, Nothing), found
         submission.submit(
             worker=worker, assignment=found.id, answer=Answer(answer), token=f"t{found.id}", then=False
         )

@@ -72,7 +72,7 @@ def practised(client: Client, kind: str) -> None:
 def remembered(client: Client, kinds: tuple[str, ...]) -> None:
     """What `practised` leaves in the session of somebody who has practised these kinds, for less."""
     number = Campaign.objects.get().pk
-    session = client.session
+    session: Any = client.session
     session[READ] = {**session.get(READ, {}), **{f"{number}:{kind}": 1 for kind in kinds}}
     session.save()
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from rest_framework.authtoken.models import Token
 
 from annotation import jobs
 from annotation.accounts import granting
@@ -93,10 +94,14 @@ def test_known_items_are_made_of_no_layer_that_is_not_open(campaign: Campaign):
     assert "Your role is for this campaign alone" in said(page)[0] and not Control.objects.exists()
 
 
-def test_a_role_is_asked_for_at_every_request(campaign: Campaign):
+def test_whose_role_is_taken_away_is_out_at_once(campaign: Campaign):
     bob = somebody(RESEARCHER, corpus=campaign.corpus)
+    account, corpus = people.Account.objects.get(username="bob"), Corpus.objects.get(pk=campaign.corpus_id)
+    Token.objects.create(user=account)
     address = reverse("campaign", args=[campaign.name])
     assert bob.get(address).status_code == 200
-    account, corpus = people.Account.objects.get(username="bob"), Corpus.objects.get(pk=campaign.corpus_id)
     assert granting.revoke(account=account, role=RESEARCHER, corpus=corpus)
+    assert bob.get(address)["Location"].startswith(reverse("sign_in"))
+    assert not Token.objects.exists()
+    bob.force_login(account)
     assert bob.get(address).status_code == 403
