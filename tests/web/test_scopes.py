@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from rest_framework.authtoken.models import Token
 
-from annotation import jobs
+from annotation import jobs, rebuild
 from annotation.accounts import granting
 from annotation.models import Campaign, Control, Corpus, Job
 from annotation.roles import RESEARCHER, REVIEWER
@@ -70,7 +70,10 @@ def test_a_role_for_a_campaign_exports_its_own_layer_and_no_other(campaign: Camp
         page = bob.post(address, {"act": "export", "format": "jsonl", "layer": layer}, follow=True)
         assert "Your role is for this campaign alone" in said(page)[0]
     assert not Job.objects.exists()
-    bob.post(address, {"act": "export", "format": "jsonl", "layer": campaign.name})
+    rebuild.write_layer(
+        corpus=campaign.corpus, name=campaign.name, source="campaign", records=[], settings=campaign.settings
+    )
+    bob.post(address, {"act": "export", "format": "jsonl", "layer": campaign.name, "unfinished": "1"})
     assert Job.objects.get().arguments["layer"] == campaign.name
     assert f'value="{OTHER_LAYER}"' not in bob.get(reverse("jobs", args=[campaign.name])).content.decode()
 
