@@ -6,9 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotation import jobs
+from annotation.accounts import first, granting, inviting
 from annotation.models import Campaign, Control, Job, OpenImage, Ruling
 from annotation.protocol import questions as q
 from tests.browser.conftest import Open, sign_in
@@ -36,7 +38,9 @@ PAGES = (
     "/campaigns/walks/known/new/?image=scene-1&kind=box_quality",
     "/campaigns/walks/texts/",
     "/campaigns/walks/jobs/",
+    "/campaigns/walks/entry/",
     "/open-campaign/",
+    "/roles/",
 )
 
 
@@ -60,6 +64,8 @@ def walks(transactional_db: None, tmp_path: Path) -> World:
     jobs.enqueue(kind="refresh_layer", campaign=world.campaign)
     for name, role in (("ada", "researcher"), ("rev", "reviewer"), ("boss", "admin")):
         people.account(name, role)
+    granting.grant(account=people.account("bob"), role="researcher", campaign=world.campaign)
+    inviting.invite(email="somebody@example.org", role="reviewer", corpus=world.corpus)
     return world
 
 
@@ -77,6 +83,20 @@ def test_every_page_is_for_everybody(walks: World, open_page: Open):
         page.goto(address)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         for_everybody(page)
+
+
+def test_the_first_account_is_made_by_the_link_that_the_server_printed(
+    transactional_db: None, open_page: Open
+):
+    page = open_page()
+    page.goto(reverse("first_account", args=[first.token()]))
+    for_everybody(page)
+    page.get_by_label("Username").fill("ada")
+    page.get_by_label("Password", exact=True).fill("the harbour at six")
+    page.get_by_label("Password confirmation").fill("the harbour at six")
+    page.get_by_role("button", name="Make my account").click()
+    page.get_by_role("link", name="Roles").click()
+    expect(page.get_by_role("row", name="ada")).to_contain_text("admin for the whole server")
 
 
 def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
