@@ -9,11 +9,12 @@ from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.http import escape_leading_slashes
 from django.utils.translation import gettext as _
 from django.views.defaults import server_error
 
 from annotation.api.problems import Problem
-from annotation.jobs import DATABASE_LOST
+from annotation.jobs.outages import DATABASE_LOST, one_line
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +30,9 @@ def not_answered(request: HttpRequest) -> HttpResponse:
     lost = database_lost(error)
     if lost is None:
         return _fault().response() if _is_call(request) else server_error(request)
-    log.warning("%s %s 503: the database cannot be used: %s", request.method, request.path, str(lost).strip())
+    # Not the address itself: some let whoever has them in.
+    route = request.resolver_match.route if request.resolver_match else "a page"
+    log.warning("%s %s: 503, the database cannot be used: %s", request.method, route, one_line(lost))
     response = _away().response() if _is_call(request) else _away_page(request)
     # So Django knows that it is logged. Its own line has a traceback, which would tell nobody anything.
     response._has_been_logged = True  # type: ignore[attr-defined]
@@ -70,7 +73,9 @@ def _fault() -> Problem:
 
 def _away_page(request: HttpRequest) -> HttpResponse:
     """Without the request's own context, which would ask the database who is there."""
-    again = request.get_full_path() if request.method in ("GET", "HEAD") else ""
+    reads = request.method in ("GET", "HEAD")
+    # An address with two slashes at its beginning would lead elsewhere.
+    again = escape_leading_slashes(request.get_full_path()) if reads else ""
     return HttpResponse(
         render_to_string("503.html", {"again": again}),
         status=HTTPStatus.SERVICE_UNAVAILABLE,

@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 PAUSE = 0.5
 #: Seconds until the next try where the database is away.
 LONG_PAUSE = 5.0
-#: States in which a row may be with the run that claimed it last: the sweep takes one for lost that was
-#: silent for long, as during an outage, and until another claims it that is mended by a word of ours.
+#: States of a row that is still with the run that claimed it last. The sweep queues again what was silent
+#: for long, as in an outage; until another worker claims it, the run may go on or end.
 OURS = (Job.RUNNING, Job.QUEUED)
 
 T = TypeVar("T")

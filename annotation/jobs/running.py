@@ -192,17 +192,14 @@ def _hand_back(
     """
     if not forgiven and job.attempts >= ATTEMPTS:
         return _end(progress, Job.FAILED, error=given_up(job, stopped))
+    # The number of attempts, not one less: this may be written twice.
+    values = {
+        "state": Job.QUEUED,
+        "attempts": job.attempts - (1 if forgiven else 0),
+        "heartbeat_at": sql.now() + timedelta(seconds=wait),
+    }
     with sql.writing():
-        # The number, not one less: this may be written twice.
-        if (
-            not progress.row()
-            .filter(cancel=False)
-            .update(
-                state=Job.QUEUED,
-                attempts=job.attempts - (1 if forgiven else 0),
-                heartbeat_at=sql.now() + timedelta(seconds=wait),
-            )
-        ):
+        if not progress.row().filter(cancel=False).update(**values):
             return _end(progress, Job.CANCELLED)
         transaction.on_commit(partial(deliver, job.pk, wait=wait))
     return Job.QUEUED

@@ -62,7 +62,7 @@ def test_while_the_database_is_away_everybody_is_told_so_and_nobody_where_it_was
         assert "session" not in str(page.headers["Set-Cookie"]), "nobody is signed out by it"
         errors = server.stop()
         assert "a-secret-word" not in errors and "Traceback" not in errors
-        assert "GET /api/tasks 503: the database cannot be used: connection to server" in errors
+        assert "GET api/tasks: 503, the database cannot be used: connection to server" in errors
 
 
 NEWER = (
