@@ -38,8 +38,9 @@ def add(*folders: str) -> None:
     TAKEN.extend(folders)
 
 
-#: How files begin that lie in DATA_DIR itself: the database, the list of erasures, Celery's clock.
-FILES = ("phrasebox.sqlite3", "erasures.txt", "celerybeat", ".")
+#: How files begin that lie in DATA_DIR itself: the database, the list of erasures, Celery's clock, what the
+#: link to the first account ends with. The first two are taken, in ways of their own.
+FILES = ("phrasebox.sqlite3", "erasures.txt", "celerybeat", "first-account", ".")
 
 
 def unknown() -> list[str]:

@@ -16,6 +16,10 @@ from django.conf import settings
 BROKEN: dict[str, str] = {
     "django.contrib.sessions": "sessions: everybody signs in again",
     "annotation.invitation": "invitation links: those that were sent let nobody in; send new ones (invite)",
+    "annotation.staff_invitation": "invitations of staff: those that were sent make no account; invite again",
+    "annotation.known_browser": "browsers that are known by their name: the next password is asked with less haste",
+    "annotation.letters": "letters that wait to be sent: whoever wanted one asks again",
+    "annotation.image": "the names by which pages keep what was drawn in a picture: half drawn boxes are gone",
     "annotation.mturk": "the way from a HIT of Mechanical Turk to its tasks: workers look at the HIT again",
     "annotation.picture": "addresses of pictures, good for an hour: open pages are loaded again",
     "annotation.throttle": "limits to guessing: they count from nothing",

@@ -65,6 +65,8 @@ class Place:
         _corpus(f"{name}-corpus", sizes, seed, folder)
         settings: dict[str, Any] = {"trust": {"double_check_share": 0.05}}
         self.campaign = campaigns.create(name=name, corpus=f"{name}-corpus", tasks=tasks, settings=settings)
+        if hasattr(Campaign, "open_to_all"):  # older versions, with which this one is compared, lack it
+            Campaign.objects.filter(pk=self.campaign.pk).update(open_to_all=True)
         self.settings = settings_of(self.campaign.settings)
         rows = list(Image.objects.filter(corpus=self.campaign.corpus, split=ASKED).order_by("position"))
         if tasks == "entities":

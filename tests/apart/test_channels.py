@@ -49,7 +49,7 @@ def a_campaign(tasks: str, settings: dict[str, Any], *, each: int = 6) -> Campai
         for n in range(ASKED + KNOWN)
     ]
     a_corpus("quay", records)
-    made = campaigns.create(name="quay", corpus="quay", tasks=tasks, settings=settings)
+    made = campaigns.create(name="quay", corpus="quay", tasks=tasks, settings=settings, open_to_all=True)
     if tasks in ("relevance", "graded"):
         pairs = [
             Pair(f"i{n}", f"i{(n + k // 5) % ASKED}#{k % 5}")

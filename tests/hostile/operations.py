@@ -20,7 +20,8 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from rest_framework.authtoken.models import Token
 
-from annotation import invitations, leases, reviewing
+from annotation import campaigns, invitations, leases, reviewing
+from annotation.accounts import granting, inviting
 from annotation.crowd import mturk, prolific
 from annotation.leases import Lease
 from annotation.models import (
@@ -714,3 +715,58 @@ post("evaluation:remove_report", RUNNERS, "spring")
 def steered(at: At) -> Call:
     address = reverse("evaluation:steer_job", args=[_job(Job.QUEUED, "collect_judgments")(at)])
     return Call("POST", address, query=[("next", "/evaluation/")], fields=[("act", "cancel")])
+
+
+# Roles, the first account, invitations of staff
+
+
+def _of_staff(at: At) -> str:
+    """A fresh link for somebody who is to be staff."""
+    return inviting.token_of(inviting.invite(email=f"{at.new()}@example.org", role=RESEARCHER))
+
+
+def _grant(at: At) -> int:
+    """A role that can be taken away."""
+    account = Account.objects.create_user(at.new("held"))
+    granting.grant(account=account, role=REVIEWER)
+    return account.roles.get().pk
+
+
+def _somebody(at: At) -> str:
+    return Account.objects.create_user(at.new("named")).username
+
+
+def _draft(at: At) -> str:
+    """A campaign that nobody has come to."""
+    corpus = Campaign.objects.get(name="quay").corpus.name
+    return campaigns.create(name=at.new("empty"), corpus=corpus, tasks="captions").name
+
+
+post("delete_campaign", RUNNERS, _draft, sure="yes")
+post("open_to_all", RUNNERS, "quay", open="1")
+get("roles", (ADMIN,))
+post(
+    "change_role", (ADMIN,), act="grant", user=_somebody, role=RESEARCHER, scope="corpus:quay", called="grant"
+)
+post("change_role", (ADMIN,), act="revoke", grant=_grant, called="revoke")
+post(
+    "change_role",
+    (ADMIN,),
+    act="invite",
+    email=lambda at: f"{at.new()}@example.org",
+    role=REVIEWER,
+    scope="campaign:quay",
+    called="invite",
+)
+get("staff_invite", ALL, _of_staff)
+post(
+    "staff_invite",
+    (STRANGER,),
+    _of_staff,
+    username=lambda at: at.new("staff"),
+    password1=PASSWORD["new_password1"],
+    password2=PASSWORD["new_password1"],
+)
+# There is an account already, so that there is no such page: it may not break.
+get("first_account", (), "guessed")
+post("first_account", (), "guessed", username="eve", password1=PASSWORD["new_password1"], password2=PASSWORD)

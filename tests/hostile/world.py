@@ -72,7 +72,7 @@ def _agreed(campaign: Campaign) -> None:
 
 
 def _counted(tasks: str) -> None:
-    made = campaigns.create(name=tasks, corpus="quay", tasks=tasks, settings=TRUSTING)
+    made = campaigns.create(name=tasks, corpus="quay", tasks=tasks, settings=TRUSTING, open_to_all=True)
     if tasks in campaigns.OF_PAIRS:
         # Those of `train` are left for known items.
         asked = [n for n in range(IMAGES) if n % 3]
@@ -86,12 +86,14 @@ def _counted(tasks: str) -> None:
 
 def _tested() -> None:
     """A campaign whose workers agree and pass a test before they begin, and one that is paused."""
-    made = campaigns.create(name="tested", corpus="quay", tasks="entities", settings={})
+    made = campaigns.create(name="tested", corpus="quay", tasks="entities", settings={}, open_to_all=True)
     instructions.publish(campaign=made, kind=instructions.CONSENT, text="You agree to be kind.")
     campaigns.open_images(campaign=made, images=2)
     controls.from_gold(campaign=made, layer=made.corpus.layers.get(name="import"))
     campaigns.begin(campaign=made)
-    paused = campaigns.open_campaign(name="paused", corpus="quay", tasks="captions", settings=TRUSTING)
+    paused = campaigns.open_campaign(
+        name="paused", corpus="quay", tasks="captions", settings=TRUSTING, open_to_all=True
+    )
     campaigns.pause(campaign=paused, reason="")
 
 

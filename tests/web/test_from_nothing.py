@@ -81,7 +81,8 @@ def worked(client: Client, kind: str) -> int:
     """Answer what there is of a kind by its page; how much that was."""
     task, given = reverse("task", args=["first", kind]), 0
     while b"data-answer" in (page := client.get(task)).content:
-        sent: Any = {**hidden(page), **ALWAYS[kind]}
+        always: Any = ALWAYS[kind]
+        sent: Any = {**hidden(page), **always}
         assert client.post(task, sent).status_code == 303
         given += 1
     return given
