@@ -1,5 +1,5 @@
 # One image for web, worker and periodic jobs; docker-compose.yml says which is which.
-FROM python:3.11-slim-trixie
+FROM python:3.11.13-slim-trixie
 
 ENV PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \

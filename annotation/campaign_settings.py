@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -17,6 +17,8 @@ from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
 
 T = TypeVar("T")
+#: Of numbers in settings: as millionths of a currency it still has its place in a row.
+LARGEST = 10**12
 
 
 class CampaignError(ValueError):
@@ -100,12 +102,34 @@ def _made(kind: type[T], values: Any, table: str) -> T:
     if unknown := sorted(set(values) - set(known)):
         raise CampaignError(f"unknown setting {unknown[0]!r}{where}; known: {', '.join(known)}")
     given = dict(values)
-    if kind is MergeRules and "never" in given:
-        given["never"] = tuple(map(tuple, given["never"]))
     try:
-        return kind(**given)
+        if kind is MergeRules and "never" in given:
+            given["never"] = tuple(map(tuple, given["never"]))
+        made = kind(**given)
+        for name, value in given.items():
+            _check_storable(name, value)
+        return made
     except (TypeError, ValueError) as error:
         raise CampaignError(f"a setting{where} cannot be: {error}") from error
+
+
+def _check_storable(name: str, value: Any) -> None:
+    """Raise ValueError for what a row cannot hold, or other programs could not read: TOML knows more values
+    than JSON."""
+    if isinstance(value, Mapping):
+        for inner, held in value.items():
+            _check_storable(f"{name}.{inner}", held)
+    elif isinstance(value, list | tuple):
+        for held in value:
+            _check_storable(name, held)
+    elif isinstance(value, str):
+        if "\0" in value or "\0" in name:
+            raise ValueError(f"{name!r} holds a null character; leave it out")
+    elif isinstance(value, int | float):
+        if not -LARGEST <= value <= LARGEST:
+            raise ValueError(f"{name} is {str(value)[:20]}; expected a number that is not so large")
+    elif value is not None and not is_dataclass(value):
+        raise ValueError(f"{name} is a {type(value).__name__}; expected text, a number, true or false")
 
 
 @lru_cache(maxsize=256)

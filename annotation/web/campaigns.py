@@ -210,13 +210,13 @@ def _settings_in(text: str) -> dict[str, Any]:
     """The settings of a TOML text. Raises CampaignError."""
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # numbers of no end and depth too
         raise CampaignError(_("The settings are no TOML: %(error)s") % {"error": error}) from error
 
 
 def _images_in(data: Any) -> dict[str, Any]:
     """Which images a form asks for: a split, a number of them, or all. Raises CampaignError."""
     number = data.get("images", "").strip()
-    if number and not (number.isascii() and number.isdigit() and 0 < int(number) < 10**9):
+    if number and not (number.isascii() and number.isdigit() and len(number) < 10 and int(number)):
         raise CampaignError(_("“%(given)s” is no number of images.") % {"given": number[:60]})
     return {"split": data.get("split", "").strip() or None, "images": int(number) if number else None}

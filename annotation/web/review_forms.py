@@ -22,6 +22,15 @@ def ruling_in(data: Mapping[str, str]) -> tuple[Ruling, list[tuple[str, ...]]]:
 
     `act` says which; `chain` is the chain's mention ids, separated by spaces.
     """
+    try:
+        return _ruling_in(data)
+    except CannotRule:
+        raise
+    except ValueError as error:  # what no ruling can be: a mention in two places
+        raise CannotRule(str(error)) from error
+
+
+def _ruling_in(data: Mapping[str, str]) -> tuple[Ruling, list[tuple[str, ...]]]:
     chain = tuple(data.get("chain", "").split())
     match data.get("act", ""):
         case "keep":
@@ -72,7 +81,7 @@ def _regrouped(chain: tuple[str, ...], data: Mapping[str, str]) -> tuple[Partiti
     moved: dict[tuple[str, ...], list[str]] = {}
     stays = []
     for mention in chain:
-        target = data.get(TO + mention, "")
+        target = data.get(TO + mention, "").strip()
         if target == "":
             stays.append(mention)
         elif target in NEW:

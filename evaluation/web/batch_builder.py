@@ -128,7 +128,7 @@ def wanted_in(given: QueryDict) -> Wanted:
     settings = asked(given, "settings")
     try:
         table = tomllib.loads(settings)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # numbers of no end too
         raise NotOffered(_("The settings are no TOML: %(error)s") % {"error": error}) from error
     return Wanted(
         corpus=corpus,

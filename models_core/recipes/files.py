@@ -37,7 +37,7 @@ def read(file: Path) -> Recipe:
             given = tomllib.load(stream)
     except OSError as error:
         raise BadRecipe(f"recipe file {file} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadRecipe(f"recipe file {file} is no TOML: {error}") from error
     base, name = given.pop("extends", None), given.get("name", file.stem)
     if base is not None and base not in TABLE_11:

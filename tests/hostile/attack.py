@@ -11,9 +11,11 @@ import logging
 import shutil
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -34,12 +36,16 @@ from annotation.models import Account
 from annotation.selectors import answers
 from annotation.tasktypes import shown_image
 from config.plain import in_utf_8
+from tests.hostile import calls
 from tests.hostile.calls import Call, spoilt
 from tests.hostile.operations import OPERATIONS, STRANGER, At, Operation
 
 #: Calls of an episode, at most; the share of calls that are spoilt, and of those that are others' to make.
 EPISODE, SPOILT, OTHERS = 80, 0.5, 0.05
 CSRF = "c" * 32
+
+#: An operation, and what is done to its call before that is sent; None leaves it as it is.
+Turn = tuple[Operation, Callable[[Call, Random], Call] | None]
 
 
 class Door(ClientHandler):
@@ -106,45 +112,72 @@ def attack(role: str, calls: int, *, seed: int, data: Path, in_order: bool = Tru
     First each of the role's operations once, well made, unless not `in_order`.
     """
     dice, found = Random(f"{role} {seed}"), Outcome(role)
-    kept = data.with_name(f"{data.name}-kept")
-    shutil.copytree(data, kept, dirs_exist_ok=True)
-    turns = _turns(role, dice, in_order)
-    while found.calls < calls:
-        _forget()
-        with _undone():
-            _episode(found, turns, min(EPISODE, calls - found.calls), dice)
-        shutil.rmtree(data)
-        shutil.copytree(kept, data)
+    _attack(found, islice(_turns(role, dice, in_order), calls), dice, data)
     return found
 
 
-def _turns(role: str, dice: Random, in_order: bool) -> Iterator[tuple[Operation, bool]]:
-    """Operations without end, and whether the call is spoilt."""
+def sweep(role: str, *, data: Path) -> Outcome:
+    """Put everything that nobody means into every place of the operations whose first role it is,
+    one at a time."""
+    dice, found = Random(role), Outcome(role)
+    _attack(found, _sweeping(role, dice), dice, data)
+    return found
+
+
+def _attack(found: Outcome, turns: Iterator[Turn], dice: Random, data: Path) -> None:
+    kept = data.with_name(f"{data.name}-kept")
+    shutil.copytree(data, kept, dirs_exist_ok=True)
+    more = True
+    while more:
+        _forget()
+        with _undone():
+            more = _episode(found, turns, dice)
+        shutil.rmtree(data)
+        shutil.copytree(kept, data)
+
+
+def _turns(role: str, dice: Random, in_order: bool) -> Iterator[Turn]:
+    """Operations without end, and what is done to their calls."""
     mine, others = own(role), [each for each in OPERATIONS if role not in each.roles]
     for each in dice.sample(mine, len(mine)) if in_order else ():
-        yield each, False
+        yield each, None
     while True:
         theirs = others if others and dice.random() < OTHERS else mine
-        yield dice.choice(theirs), dice.random() < SPOILT
+        yield dice.choice(theirs), spoilt if dice.random() < SPOILT else None
 
 
-def _episode(found: Outcome, turns: Iterator[tuple[Operation, bool]], calls: int, dice: Random) -> None:
-    """So many calls by one session, or as many as it lives."""
+def _sweeping(role: str, dice: Random) -> Iterator[Turn]:
+    for each in OPERATIONS:
+        if each.roles[0] != role:
+            continue
+        with _undone():
+            places = calls.slots(each.make(At(role, Visitor(), dice)))
+        for place in places:
+            for other in calls.others(place):
+                yield each, partial(_with, place, other)
+
+
+def _with(place: calls.Slot, other: Any, call: Call, dice: Random) -> Call:
+    calls.put(call, place, other)
+    return call
+
+
+def _episode(found: Outcome, turns: Iterator[Turn], dice: Random) -> bool:
+    """So many calls by one session, or as many as it lives; whether there are more."""
     client = Visitor()
     if found.role != STRANGER:
         client.force_login(Account.objects.get(username=found.role))
     session = client.cookies["session"].value if found.role != STRANGER else ""
     at = At(found.role, client, dice)
-    for _ in range(calls):
-        operation, bad = next(turns)
+    made = 0
+    for operation, change in islice(turns, EPISODE):
+        made += 1
         call = operation.make(at)
-        if not bad:
-            _sent(found, client, operation, call)
-        else:
-            _sent(found, client, operation, spoilt(call, dice), bad=True)
+        _sent(found, client, operation, change(call, dice) if change else call, bad=change is not None)
         held = client.cookies["session"].value if "session" in client.cookies else ""
         if held != session or (session and not Session.objects.filter(pk=session).exists()):
-            return
+            return True
+    return made == EPISODE
 
 
 def _sent(found: Outcome, client: Client, operation: Operation, call: Call, *, bad: bool = False) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 BOUNDARY = "a-line-between-parts"
@@ -66,7 +66,14 @@ TEXTS = (
     *(
         "[" * 5000,
         "a = " + "[" * 2000,
-        "[trust]\nx = " + "9" * 400,
+        "x = " + "9" * 5000,
+        "link_votes = " + "9" * 400,
+        "link_votes = 2026-01-01",
+        "[pay]\nbasis = 'hour'\nhourly = inf",
+        "[pay]\nbasis = 'item'\nper_item = {coref_link = 1e300}",
+        "[stop]\nbudget = nan\nuntil = '\\u0000'",
+        "[stop]\nimages = 9223372036854775808",
+        "[lease]\nminutes = 1e308",
         "1,2,3,4\n" * 200,
         "0001-01-01",
         "9999-12-31",
@@ -243,6 +250,42 @@ class Call:
                 between + head + b"\r\nContent-Type: application/octet-stream\r\n\r\n" + held + b"\r\n"
             )
         return b"".join(parts) + f"--{BOUNDARY}--\r\n".encode()
+
+
+class Slot(NamedTuple):
+    """One thing about a call that may be another: a field, a value asked for or of the JSON, a part of the
+    address; and its place among them."""
+
+    of: str
+    place: Any
+
+
+def slots(call: Call) -> list[Slot]:
+    """All that a call holds, one by one."""
+    held = [Slot("query", place) for place in range(len(call.query))]
+    held += [Slot("fields", place) for place in range(len(call.fields))]
+    held += [Slot("json", name) for name in call.json] if isinstance(call.json, dict) else []
+    return held + [Slot("path", place) for place in range(1, len(call.path.split("/")))]
+
+
+def others(slot: Slot) -> Sequence[Any]:
+    """What may stand there and nobody means."""
+    return {"json": (*VALUES, *TEXTS), "path": PLACES}.get(slot.of, TEXTS)
+
+
+def put(call: Call, slot: Slot, value: Any) -> None:
+    """Let `value` stand there, as far as a call of this kind has such a place."""
+    if slot.of == "json":
+        call.json[slot.place] = value
+        return
+    if slot.of == "path":
+        parts = call.path.split("/")
+        parts[slot.place : slot.place + 1] = [value]
+        call.path = "/".join(parts)
+        return
+    held = getattr(call, slot.of)
+    if slot.place < len(held):
+        held[slot.place] = (held[slot.place][0], value)
 
 
 def spoilt(call: Call, dice: Random) -> Call:

@@ -144,6 +144,33 @@ def test_what_leads_nowhere_leads_to_the_systems() -> None:
         assert answer["Location"] == reverse("evaluation:systems")
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"settings": "x = " + "9" * 5_000},
+        {"settings": "x = " + "[" * 20_000},
+        {"images": "9" * 5_000},
+    ],
+)
+def test_what_no_campaign_can_be_opened_with_is_said_on_the_form(work: World, fields: dict[str, str]) -> None:
+    client = people.signed_in("ada", "researcher")
+    sent = {"name": "new", "corpus": "quay", "tasks": "captions", **fields}
+    assert client.post("/open-campaign/", sent).status_code == 409
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"act": "keep", "chain": "0:0-2 0:0-2"},
+        {"act": "regroup", "chain": "0:0-2 1:0-2", "to:1:0-2": " \n "},
+    ],
+)
+def test_a_ruling_that_cannot_be_is_refused_on_its_page(fields: dict[str, str]) -> None:
+    the_world()
+    client = people.signed_in("rea", "reviewer")
+    assert client.post(reverse("rule", args=["review", "man"]), fields).status_code == 409
+
+
 def test_runs_are_not_brought_without_a_name() -> None:
     client = people.signed_in("ada", "researcher")
     assert client.post("/evaluation/bring/", {"act": "runs", "name": ""}).status_code == 409

@@ -49,3 +49,11 @@ def test_twenty_thousand_calls_of_a_role_break_nothing_and_do_everything(data: P
     assert not found.broken, "\n\n".join(found.broken[:20])
     assert not found.never()
     assert 3 * found.succeeded >= found.calls
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", operations.ALL)
+def test_nothing_that_nobody_means_breaks_anything_wherever_it_stands(data: Path, role: str) -> None:
+    found = attack.sweep(role, data=data)
+    print(found)
+    assert not found.broken, "\n\n".join(found.broken[:20])

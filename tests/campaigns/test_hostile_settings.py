@@ -1,0 +1,26 @@
+"""Settings that TOML can say and no row can hold are refused, and name the culprit."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from annotation.campaign_settings import CampaignError, settings_of
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[stop]\nbudget = inf", "budget is inf"),
+        ("[stop]\nbudget = nan", "budget is nan"),
+        ("[stop]\nimages = 1" + "0" * 300, "images is 1000"),
+        ("[pay]\nbasis = 'hour'\nhourly = 1e300", "hourly is 1e+300"),
+        ("[pay]\nbasis = 'item'\nper_item = {coref_link = inf}", "per_item.coref_link is inf"),
+        ("[merging]\nnever = 3", "not iterable"),
+    ],
+)
+def test_a_setting_that_no_row_can_hold_is_refused(text: str, says: str) -> None:
+    with pytest.raises(CampaignError, match="cannot be") as refused:
+        settings_of(tomllib.loads(text))
+    assert says.replace("+", "") in str(refused.value).replace("+", "")

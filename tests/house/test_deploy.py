@@ -1,0 +1,90 @@
+"""What production is started from: containers that may do little, and a proxy that tells little.
+
+Read as text, for want of a container engine; nginx's own reading of its file was tried by hand.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.house.product import REPOSITORY
+
+COMPOSE = (REPOSITORY / "docker-compose.yml").read_text()
+PROXY = (REPOSITORY / "deploy" / "proxy.conf.template").read_text()
+SERVICES = dict(re.findall(r"^  (\w+):\n((?:    .*\n|\n)+)", COMPOSE.partition("\nservices:\n")[2], re.M))
+
+
+def anchor(name: str) -> str:
+    """What is said once and merged into several services."""
+    found = re.search(rf"^x-{name}: &{name}\n((?:  .*\n)+)", COMPOSE, re.M)
+    assert found
+    return found[1]
+
+
+def test_images_are_named_by_their_exact_version() -> None:
+    named = re.findall(r"^\s+image: (\S+)", COMPOSE, re.M)
+    named += re.findall(r"^FROM (\S+)", (REPOSITORY / "Dockerfile").read_text(), re.M)
+    others = [image for image in named if image != "phrasebox"]  # which is built here
+    assert len(others) == 4
+    for image in others:
+        assert re.search(r":\d+\.\d+(\.\d+)?-", image), image
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_container_can_change_nothing_and_get_no_rights(name: str) -> None:
+    merged = re.findall(r"<<: \*(\w+)", SERVICES[name])
+    assert set(merged) <= {"confined", "product"} and merged
+    assert "<<: *confined" in anchor("product")
+    assert {"cap_drop: [ALL]", "read_only: true"} <= set(map(str.strip, anchor("confined").splitlines()))
+    assert "no-new-privileges:true" in anchor("confined")
+    # A key of the service's own takes the place of the one that is merged.
+    assert not re.search(r"^    (cap_drop|read_only|security_opt|privileged):", SERVICES[name], re.M)
+
+
+def test_the_proxy_sees_what_it_serves_and_nothing_else_of_the_data() -> None:
+    line = r"source: (\w+), target: /srv/data/(\w+), read_only: true, .*subpath: (\w+)"
+    mounted = re.findall(line, SERVICES["proxy"])
+    assert {target for _source, target, _sub in mounted} == {"pictures", "thumbnails", "exports"}
+    assert all(source == "data" and target == sub for source, target, sub in mounted)
+    assert not re.search(r"^\s+- data:", SERVICES["proxy"], re.M)
+    made = re.search(r"mkdir -p (.*?) &&", SERVICES["migrate"])
+    assert made and set(made[1].split()) == {f"/data/{target}" for _source, target, _sub in mounted}
+
+
+@pytest.mark.parametrize(
+    ("asked", "logged"),
+    [
+        ("/invite/12:abc/", "/invite/..."),
+        ("/Invite/12:abc", "/Invite/..."),
+        ("/pictures/full-1-ab.png:1a:xyz", "/pictures/..."),
+        ("/forgotten/Mg/abc-123/", "/forgotten/..."),
+        ("/mturk/quay/begin/eyJ:1:x/", "/mturk/quay/begin/..."),
+        ("/mturk/quay/?workerId=A2", "/mturk/quay/"),
+        ("/prolific/quay/?PROLIFIC_PID=60a1", "/prolific/quay/"),
+        ("/sign-in/?next=/invite/12:abc/", "/sign-in/"),
+        ("/tasks/", "/tasks/"),
+    ],
+)
+def test_the_proxy_logs_no_address_that_lets_its_reader_in(asked: str, logged: str) -> None:
+    found = re.search(r"map \$request_uri \$told_uri \{(.*?)\n\}", PROXY, re.S)
+    assert found
+    for pattern, told in re.findall(r'"~(\S+)"\s+(\S+);', found[1]):
+        flags = re.IGNORECASE if pattern.startswith("*") else 0
+        match = re.search(pattern.removeprefix("*").replace("(?<", "(?P<"), asked, flags)
+        if match:
+            assert told.strip('"').replace("$told", match["told"]) == logged
+            return
+    raise AssertionError(asked)
+
+
+def test_nothing_else_of_the_proxys_log_holds_an_address() -> None:
+    format = re.search(r"log_format (\w+) (.*?);", PROXY, re.S)
+    assert format
+    # $request and $http_referer would hold it whole.
+    assert not {"$request", "$request_uri", "$args", "$uri", "$http_referer"} & set(
+        re.findall(r"\$\w+", format[2])
+    )
+    assert re.findall(r"access_log \S+ (\w+);", PROXY) == [format[1]]
+    assert set(re.findall(r"error_log \S+ (\w+);", PROXY)) == {"crit"}
