@@ -48,7 +48,8 @@ def in_utf_8(content_type: str) -> bool:
 
 
 class ReadableForms:
-    """Reads every form before anybody else does. To stand before all other layers but the log.
+    """Reads every form before anybody else does, and leaves null characters out of it and of what the address
+    asks for: no database stores them. To stand before all other layers but the log.
 
     A call of the API carries no form, and says itself what it takes.
     """
@@ -57,15 +58,31 @@ class ReadableForms:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        read: Any = request
         try:
-            _ = request.POST
+            if _holds_nulls(request.POST):
+                read._post = _without_nulls(request.POST)
         except UNREADABLE as error:
-            forms: Any = request
-            forms._post, forms._files = QueryDict(), MultiValueDict()
-            forms.unreadable = error
+            read._post, read._files = QueryDict(), MultiValueDict()
+            read.unreadable = error
+        if "%00" in request.META.get("QUERY_STRING", "") and _holds_nulls(request.GET):
+            read.GET = _without_nulls(request.GET)
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *_about: object) -> HttpResponseBase | None:
         """Before all checks of other layers, so that the page of the error has their headers."""
         error = getattr(request, "unreadable", None)
         return None if error is None else bad_request(request, error)
+
+
+def _holds_nulls(given: QueryDict) -> bool:
+    return any("\0" in name or any("\0" in value for value in values) for name, values in given.lists())
+
+
+def _without_nulls(given: QueryDict) -> QueryDict:
+    found = QueryDict(mutable=True)
+    for name, values in given.lists():
+        for value in values:
+            found.appendlist(name.replace("\0", ""), value.replace("\0", ""))
+    found._mutable = False
+    return found

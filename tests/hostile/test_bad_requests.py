@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from annotation.models import Account, Flag, Job
 from annotation.protocol import questions as q
+from config.plain import ReadableForms
 from config.wsgi import application
 from tests.crowd import platform
 from tests.hostile.attack import Visitor
@@ -100,6 +101,23 @@ def test_a_form_that_cannot_be_read_is_refused_with_a_page(
     status, said = told(ann, address, body, kind)
     assert status == (404 if address == "/nothing/here/" and "charset" not in kind else 400)
     assert "broke on our side" not in said
+
+
+def test_null_characters_are_left_out_of_forms_and_addresses(rf: Any) -> None:
+    seen: list[Any] = []
+    layer = ReadableForms(lambda request: seen.append(request))  # type: ignore[arg-type, func-returns-value]
+    layer(rf.post("/?a=%00x&a=y&%00b=1", {"reason": "\0over", "na\0me": ["1", "\0"], "plain": "z"}))
+    assert dict(seen[0].POST.lists()) == {"reason": ["over"], "name": ["1", ""], "plain": ["z"]}
+    assert dict(seen[0].GET.lists()) == {"a": ["x", "y"], "b": ["1"]}
+
+
+def test_a_null_character_where_a_row_is_written_or_looked_for_breaks_nothing(work: World) -> None:
+    """On PostgreSQL, which takes none."""
+    client = people.signed_in("ada", "researcher")
+    assert client.post("/campaigns/quay/move/", {"act": "pause", "reason": "\0"}).status_code == 302
+    assert client.post("/open-campaign/", {"name": "new", "corpus": "\0"}).status_code == 409
+    export = {"act": "export", "format": "\0", "layer": "\0"}
+    assert client.post("/campaigns/quay/jobs/start/", export).status_code == 302
 
 
 @pytest.mark.parametrize("charset", ["undefined", "hex", "rot13", "utf-16", "idna"])
