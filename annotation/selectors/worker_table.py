@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from annotation.models import Campaign, Standing
-from annotation.protocol.trust import reading
+from annotation.protocol.trust import READINGS, reading
 from annotation.selectors.campaign import WorkerRow, earned, workers
 from annotation.selectors.campaign.cost import QUALIFICATION, paid
 from annotation.selectors.controls import facts
@@ -18,7 +18,7 @@ from annotation.selectors.controls import facts
 #: What the table can be sorted by.
 SORTS = ("worker", "answers", "accuracy", "seconds", "earned", "due")
 #: How workers stand, as the table can be filtered.
-STATES = ("qualification", "unchecked", "probation", "trusted", "suspended", "blocked", "withdrawn")
+STATES = (*READINGS, "blocked", "withdrawn")
 PAGE = 50
 
 

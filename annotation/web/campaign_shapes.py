@@ -37,6 +37,10 @@ HELPS = {
 }
 
 
+#: What a line of the audit may name, in the order in which it is told.
+NAMED = ("of", "image", "worker", "kind", "kinds", "version", "items", "images", "rule", "reason", "job")
+
+
 @dataclass(slots=True)
 class NextAct:
     """Something to see to: in a sentence, what helps, and the page for it. `more` are others of its sort."""
@@ -219,19 +223,7 @@ def told_acts(entries: Iterable[AuditEntry]) -> list[ToldAct]:
 
 def _named(about: dict[str, object]) -> Sequence[str]:
     found = []
-    for key in (
-        "of",
-        "image",
-        "worker",
-        "kind",
-        "kinds",
-        "version",
-        "items",
-        "images",
-        "rule",
-        "reason",
-        "job",
-    ):
+    for key in NAMED:
         value = about.get(key)
         if isinstance(value, list):
             value = " ".join(map(str, value)) if len(value) < len(ALL_KINDS) else None
