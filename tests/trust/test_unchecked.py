@@ -43,7 +43,7 @@ def draw_badly(world: World, boxes: int) -> Standing:
 
 
 def test_with_default_settings_and_no_items_all_kinds_are_worked_on_and_nobody_is_suspended():
-    world = scenes(4, settings={}, workers=5)
+    world = scenes(3, settings={}, workers=5)
     crowd_works(world, ["careful", "careful", "careful", "random", "always_yes"])
     done = Judgment.objects.filter(campaign=world.campaign)
     assert set(done.values_list("kind", flat=True)) == set(q.QUESTIONS)
@@ -57,7 +57,7 @@ def test_with_default_settings_and_no_items_all_kinds_are_worked_on_and_nobody_i
 
 
 def test_items_that_come_later_check_whoever_is_there_and_take_nothing_from_them():
-    world = scenes(8, settings={}, workers=2)
+    world = scenes(5, settings={}, workers=2)
     crowd_works(world, ["always_yes", "careful"], items=40)
     before = {row.pk: row.items for row in Standing.objects.all()}
     controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
@@ -94,6 +94,6 @@ def test_verdicts_that_were_asked_for_before_there_were_items_never_count():
 def drawable() -> World:
     """Scenes whose boxes are to be drawn, of people whom nobody knows."""
     settings: dict[str, Any] = {"trust": {"qualification": False, "double_check_share": 0.0}}
-    world = scenes(8, settings=settings)
+    world = scenes(6, settings=settings)
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
     return world

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 #: Two captions of a picture, in which a dog comes twice, and a ball once.
 CAPTIONS = ("A dog jumps for a ball .", "The brown dog sleeps .")
 #: What everybody answers here.
-ALWAYS = {
+ALWAYS: dict[str, dict[str, Any]] = {
     q.COREF_LINK: {"answer": "yes"},
     q.CHAIN_VERIFICATION: {"answer": "true"},
     q.BOX_REQUIREMENT: {"answer": "box"},
@@ -81,8 +81,7 @@ def worked(client: Client, kind: str) -> int:
     """Answer what there is of a kind by its page; how much that was."""
     task, given = reverse("task", args=["first", kind]), 0
     while b"data-answer" in (page := client.get(task)).content:
-        always: Any = ALWAYS[kind]
-        sent: Any = {**hidden(page), **always}
+        sent = {**hidden(page), **ALWAYS[kind]}
         assert client.post(task, sent).status_code == 303
         given += 1
     return given

@@ -9,6 +9,7 @@ import pytest
 from django.urls import reverse
 
 from annotation import instructions, jobs, rebuild
+from annotation.intake import import_corpus
 from annotation.models import Campaign, Image, Instructions, Job, Layer
 from annotation.protocol import questions as q
 from tests.factories import some_images
@@ -34,7 +35,7 @@ def ada():
     return people.signed_in("ada", "researcher")
 
 
-def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada):
+def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
     page = press(ada, JOBS, "Export", layer="quay", format="entities")
     assert said(page) == ["The export is being made."]
     assert "Export of a dataset entities, quay waits" in words(page)
@@ -51,6 +52,8 @@ def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada):
     with zipfile.ZipFile(BytesIO(b"".join(answer))) as archive:
         assert "Sentences/1000.txt" in archive.namelist()
         assert archive.read("NOTES.md").startswith(b"Unchecked: no answers to coref_link")
+        archive.extractall(tmp_path / "fetched")
+    assert import_corpus(name="again", path=tmp_path / "fetched", format="entities").images == 2
     assert Job.objects.get().result["unchecked"] == list(q.QUESTIONS)
 
 
