@@ -16,7 +16,7 @@ from annotation.pictures import picture_path
 from annotation.protocol.state import CLOSED
 from annotation.protocol.terms import ImageRecord
 from annotation.registry import UnknownName
-from annotation.selectors.controls import unchecked_kinds
+from annotation.selectors.controls import unchecked_answers, unchecked_kinds
 from annotation.selectors.corpora import corpus_named, layer_named
 from annotation.selectors.records import stream_records
 
@@ -67,8 +67,8 @@ def export_dataset(
         written = writer.write(progress(stream_records(corpus=found, layer=chosen)), partial)
         if with_pictures:
             written.add("pictures", _link_pictures(found, partial / IMAGES))
-        if unchecked := unchecked_in(found, chosen):
-            (partial / NOTES).write_text(note_on(unchecked) + "\n", encoding="utf-8")
+        if notes := notes_on(found, chosen):
+            (partial / NOTES).write_text("".join(f"{note}\n" for note in notes), encoding="utf-8")
             written.files.append(partial / NOTES)
         os.chmod(partial, 0o755)
         os.replace(partial, out)
@@ -120,18 +120,21 @@ def check(
     return found, chosen
 
 
-def unchecked_in(corpus: Corpus, layer: Layer | None) -> tuple[str, ...]:
-    """The kinds of question at which nothing tells whether those who made the layer were right."""
+def notes_on(corpus: Corpus, layer: Layer | None) -> list[str]:
+    """What is to be known of a layer that a campaign made: where nothing tells how right its workers were."""
     made_by = Campaign.objects.filter(corpus=corpus, name=layer.name).first() if layer else None
-    return unchecked_kinds(made_by) if made_by else ()
-
-
-def note_on(unchecked: Iterable[str]) -> str:
-    """What an export says of it."""
-    return (
-        f"Unchecked: no answers to {', '.join(unchecked)} were known, so that nobody's accuracy was measured "
-        "and nobody was suspended for it."
-    )
+    if made_by is None:
+        return []
+    notes = []
+    if unchecked := unchecked_kinds(made_by):
+        notes.append(
+            f"Unchecked: no answers to {', '.join(unchecked)} are known, so that nobody's accuracy is "
+            "measured, and nobody suspended for it."
+        )
+    if early := unchecked_answers(made_by):
+        told = ", ".join(f"{count} to {kind}" for kind, count in early.items())
+        notes.append(f"Unchecked in part: answers given before any were known: {told}.")
+    return notes
 
 
 def _check_pictures(corpus: Corpus) -> None:

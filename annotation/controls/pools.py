@@ -71,7 +71,7 @@ def rules(settings: TrustSettings, *, campaign: int, kind: str, revision: int) -
 
 def tells_of_drawer(campaign: int, revision: int, asked_at: datetime) -> bool:
     """Whether a verdict on a box that was asked for then is a known answer about who drew it."""
-    since = facts(campaign, revision).measured_since
+    since = facts(campaign, revision).since.get(BOX_DRAWING)
     return since is not None and asked_at >= since
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from annotation.downloads import pack
 from annotation.exclusive import exclusive_folder
-from annotation.export import ExportError, unchecked_in
+from annotation.export import ExportError, notes_on
 from annotation.export import export_dataset as write
 from annotation.jobs import Progress, job_kind
 from annotation.protocol.terms import ImageRecord
@@ -37,7 +37,7 @@ def export_dataset(
     with_pictures: bool = False,
 ) -> dict[str, Any]:
     """Write the dataset and pack it; the result has the archive's path, sha256, size and expiry, counts, and
-    the kinds of question at which the layer's makers were unchecked.
+    what is to be known of a layer whose makers were unchecked.
 
     A file cannot be gone on with in its middle, so that a killed export starts anew; what it
     had written is removed first.
@@ -65,5 +65,5 @@ def export_dataset(
         )
         made = pack(folder / "dataset", f"{name}-{progress.job_id}", progress=packing)
     found = corpus_named(corpus)
-    unchecked = list(unchecked_in(found, layer_named(found, layer)))
-    return {**made._asdict(), "counts": dict(written.counts), "unchecked": unchecked}
+    notes = notes_on(found, layer_named(found, layer))
+    return {**made._asdict(), "counts": dict(written.counts), "notes": notes}

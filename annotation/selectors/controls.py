@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from django.db.models import Count, Min, Q
 
-from annotation.models import Assignment, Campaign, Control
-from annotation.protocol.questions import BOX_QUALITY, KINDS
+from annotation.models import Assignment, Campaign, Control, Judgment
+from annotation.protocol.questions import BOX_QUALITY, KINDS, VOTE
 from annotation.protocol.trust_settings import (
     BOX_QUALITY_VERDICTS,
     CONTROLS,
@@ -36,14 +36,15 @@ def known_items(campaign: Campaign) -> dict[tuple[str, str, str], int]:
 
 
 class Facts(NamedTuple):
-    """What a campaign knows the answers to, by kind of question, and since when verdicts tell of drawers.
+    """What a campaign knows the answers to, by kind of question, and since when it could measure anybody.
 
-    `measured_since` is when it got its first control item of Box Quality, in use or not; None before. Until
-    then nobody knows how good those are who judge boxes, and what they say is no known answer.
+    `since`: the kinds that have a measure of accuracy, or had one, and when it came: the first control item,
+    in use or not; for drawing that of Box Quality. Until then nobody knows how good those are who judge
+    boxes, and what they say is no known answer.
     """
 
     known: Mapping[str, Known]
-    measured_since: datetime | None
+    since: Mapping[str, datetime]
 
 
 @lru_cache(maxsize=FACTS_KEPT)
@@ -51,11 +52,15 @@ def facts(campaign: int, revision: int) -> Facts:
     """What the campaign with this id knows; kept by the process for each `revision` of the campaign."""
     rows = Control.objects.filter(campaign=campaign).values_list("kind", "purpose", "active")
     first = {(kind, purpose, active): at for kind, purpose, active, at in rows.annotate(at=Min("created_at"))}
-    verdicts = [first.get((BOX_QUALITY, Control.CONTROL, active)) for active in (True, False)]
-    since = min(filter(None, verdicts), default=None)
+    since: dict[str, datetime] = {}
+    for kind in KINDS:
+        source = BOX_QUALITY if known_from(kind) == BOX_QUALITY_VERDICTS else kind
+        came = [first.get((source, Control.CONTROL, active)) for active in (True, False)]
+        if (earliest := min(filter(None, came), default=None)) is not None:
+            since[kind] = earliest
     measured = {
         CONTROLS: {kind for kind, purpose, active in first if active and purpose == Control.CONTROL},
-        BOX_QUALITY_VERDICTS: set(KINDS if since else ()),
+        BOX_QUALITY_VERDICTS: set(since),
     }
     known = {
         kind: Known((kind, Control.QUALIFICATION, True) in first, kind in measured.get(known_from(kind), ()))
@@ -68,6 +73,16 @@ def unchecked_kinds(campaign: Campaign) -> tuple[str, ...]:
     """The kinds that a campaign asks at which nothing tells whether workers are right, though it could."""
     known = facts(campaign.pk, campaign.revision).known
     return tuple(kind for kind in campaign.kinds if known_from(kind) != NOTHING and not known[kind].accuracy)
+
+
+def unchecked_answers(campaign: Campaign) -> dict[str, int]:
+    """Kind -> answers that were given before there was anything to check them by, where it has that now."""
+    found = {}
+    for kind, since in facts(campaign.pk, campaign.revision).since.items():
+        early = Judgment.objects.filter(campaign=campaign, kind=kind, role=VOTE, created_at__lt=since)
+        if kind not in unchecked_kinds(campaign) and (count := early.count()):
+            found[kind] = count
+    return found
 
 
 def answered(controls: Iterable[int]) -> dict[int, tuple[int, int]]:

@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
-from annotation import controls, replay, standings
+from annotation import campaigns, controls, leases, rebuild, replay, standings
 from annotation.campaign_settings import settings_of
+from annotation.export import notes_on
 from annotation.leases import Lease
-from annotation.models import Judgment, Standing
+from annotation.models import Judgment, Standing, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.trust import PROBATION, SUSPENDED
 from annotation.selectors.campaign import workers
 from annotation.submission import Answer
+from tests.factories import a_corpus, some_images
 from tests.queue.world import World
 from tests.trust.scenes import crowd_works, gold, scenes
 
@@ -62,6 +64,10 @@ def test_items_that_come_later_check_whoever_is_there_and_take_nothing_from_them
     before = {row.pk: row.items for row in Standing.objects.all()}
     controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     assert told_again(world) and reads(world) <= {"probation", "qualification"}
+    early = Judgment.objects.filter(kind=q.COREF_LINK, role=q.VOTE).count()
+    rebuild.refresh(world.campaign)
+    (note,) = notes_on(world.corpus, world.corpus.layers.get(name=world.campaign.name))
+    assert f"before any were known: {early} to coref_link" in note
     crowd_works(world, ["always_yes", "careful"])
     bad = Standing.objects.get(worker=world.workers[0], kind=q.COREF_LINK)
     assert bad.state == SUSPENDED and bad.examined_asked is None
@@ -89,6 +95,17 @@ def test_verdicts_that_were_asked_for_before_there_were_items_never_count():
     world.submit(1, early, Answer("bad"), then=False)
     assert draw_badly(world, 3).known == 3
     assert told_again(world) and replay.retell(Standing.objects.values_list("pk", flat=True)) == []
+
+
+@pytest.mark.parametrize("tasks", ["relevance", "graded", "regions"])
+def test_pairs_are_judged_and_regions_described_without_known_items(tasks: str):
+    a_corpus("photos", some_images(8))
+    campaign = campaigns.open_campaign(name="c", corpus="photos", tasks=tasks)
+    worker = Worker.objects.create(pseudonym="w").pk
+    (kind,) = campaign.kinds
+    assert isinstance(leases.take(worker=worker, campaign=campaign, kind=kind), Lease)
+    ((row,),) = [each.kinds for each in workers(campaign)]
+    assert row.state == "unchecked"
 
 
 def drawable() -> World:

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.export import ExportError, export_dataset, note_on, unchecked_in
+from annotation.export import ExportError, export_dataset, notes_on
 from annotation.formats import FORMATS
 from annotation.management.base import ReportCommand, progress
 from annotation.management.resources import peak_mib
@@ -58,7 +58,7 @@ class Command(ReportCommand):
             "format": options["format"],
             "out": str(options["out"]),
             "counts": written.counts,
-            "unchecked": list(unchecked_in(found, layer_named(found, options["layer"]))),
+            "notes": notes_on(found, layer_named(found, options["layer"])),
             "files": [str(file) for file in written.files],
             "seconds": seconds,
             "images_per_second": written.counts.get("images", 0) / seconds,
@@ -67,7 +67,7 @@ class Command(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         counts = ", ".join(f"{number} {word}" for word, number in report["counts"].items())
-        note = note_on(report["unchecked"]) + "\n" if report["unchecked"] else ""
+        note = "".join(f"{note}\n" for note in report["notes"])
         return (
             f"{counts}\nwritten to {report['out']} as {report['format']}\n{note}"
             f"{report['seconds']:.1f} s, {report['images_per_second']:.0f} images/s, "
