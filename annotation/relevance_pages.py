@@ -89,7 +89,8 @@ def enclose(
     captions as one of those that are on it."""
     on_page = _like(Assignment.objects.values_list("task", flat=True).get(pk=assignment))
     like = [on_page[_place(seed, holder, number, len(on_page))] for number in range(count)]
-    put(assignment, _chosen(seed, holder, revision, like, {block.image for block in on_page}))
+    images = {block.image for block in on_page}
+    put(assignment, _chosen(seed, holder, revision, like, images, but=assignment))
 
 
 def put(assignment: int, chosen: Sequence[Put]) -> None:
@@ -110,7 +111,13 @@ def _place(seed: int, holder: Holder, number: int, places: int) -> int:
 
 
 def _chosen(
-    seed: int, holder: Holder, revision: int, like: Sequence[PageBlock], images: Collection[int]
+    seed: int,
+    holder: Holder,
+    revision: int,
+    like: Sequence[PageBlock],
+    images: Collection[int],
+    *,
+    but: int = 0,
 ) -> tuple[Put, ...]:
     """A known image that this worker has not met for each of `like`, each of another image, none of
     `images`; as many as there are."""
@@ -119,7 +126,7 @@ def _chosen(
     if not pool or not like:
         return ()
     seen = set(controls.seen(worker=holder.worker, campaign=holder.campaign, kind=RELEVANCE))
-    past = controls.history(worker=holder.worker, campaign=holder.campaign, kind=RELEVANCE)
+    past = controls.history(worker=holder.worker, campaign=holder.campaign, kind=RELEVANCE, but=but)
     taken = set(images)
     found: list[Put] = []
     for block in like:

@@ -42,9 +42,12 @@ WEIGHT = 0.5
 History = tuple[Mapping[int, Met], frozenset[int]]
 
 
-def history(*, worker: int, campaign: int, kind: str) -> History:
-    """What a worker has met lately of each image of a campaign, of all kinds; on pages, of pages."""
-    rows = (_on_pages if kind == RELEVANCE else _alone)(worker, campaign)
+def history(*, worker: int, campaign: int, kind: str, but: int = 0) -> History:
+    """What a worker has met lately of each image of a campaign, of all kinds; on pages, of pages.
+
+    The assignment `but` is not looked at: the page that a known image is to be put on.
+    """
+    rows = _on_pages(worker, campaign, but) if kind == RELEVANCE else _alone(worker, campaign)
     met: dict[int, Met] = {}
     for ago, (image, role) in enumerate(rows):
         if role != Control.QUALIFICATION:
@@ -119,9 +122,10 @@ def _alone(worker: int, campaign: int) -> list[tuple[int, str]]:
         return list(cursor.fetchall())
 
 
-def _on_pages(worker: int, campaign: int) -> list[tuple[int, str]]:
+def _on_pages(worker: int, campaign: int, but: int) -> list[tuple[int, str]]:
     """The images on a worker's last pages, the newest page first, each with the page's role."""
     last = Assignment.objects.filter(campaign=campaign, worker=worker).exclude(state=Assignment.PLANNED)
+    last = last.exclude(pk=but)
     pages = list(last.order_by("-pk").values_list("pk", "role", "task", "control__image")[:LOOK_BACK])
     of_task: dict[int, list[int]] = defaultdict(list)
     items = Item.objects.filter(task__in={task for _, _, task, _ in pages if task})

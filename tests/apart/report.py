@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
-from tests.apart.measure import FULL, Row, evened, found_by_learner, rows_of
+from tests.apart.measure import FULL, Found, Row, evened, found_by_learner, rows_of
+
+#: The name of what was learned of all kinds together.
+ALL = "all"
 
 
 def run(seeds: Iterable[int], *, tasks: Sequence[str] | None, small: bool, timing: bool) -> None:
-    """Print for each seed how well known items are told apart: of each kind, and of all."""
+    """Print for each seed how well known items are told apart, of each kind and of all; at last, as JSON."""
+    found: dict[int, dict[str, Found]] = {}
     for seed in seeds:
         started = time.perf_counter()
         rows: list[Row] = []
@@ -20,16 +25,11 @@ def run(seeds: Iterable[int], *, tasks: Sequence[str] | None, small: bool, timin
                 sizes = replace(sizes, workers=max(3, sizes.workers // 4))
             rows += rows_of(name, sizes, seed=seed, timing=timing)
         even = evened(rows, seed)
-        for kind in sorted({row.kind for row in even}):
-            _show(seed, kind, [row for row in even if row.kind == kind])
-        _show(seed, "all", even)
+        parts = {kind: [row for row in even if row.kind == kind] for kind in sorted({r.kind for r in even})}
+        found[seed] = {}
+        for name, part in {**parts, ALL: even}.items():
+            found[seed][name] = one = found_by_learner(part, seed=seed)
+            by = "; ".join(one.by[:6])
+            print(f"seed {seed} {name}: {one.area:.3f} of {one.known} known, {one.others} others ({by})")
         print(f"seed {seed}: {time.perf_counter() - started:.0f} s", flush=True)
-
-
-def _show(seed: int, name: str, rows: Sequence[Row]) -> None:
-    found = found_by_learner(rows, seed=seed)
-    by = "; ".join(found.by[:6])
-    print(
-        f"seed {seed} {name}: {found.area:.3f} of {found.known} known, {found.others} others ({by})",
-        flush=True,
-    )
+    print(json.dumps({seed: {name: asdict(one) for name, one in of.items()} for seed, of in found.items()}))

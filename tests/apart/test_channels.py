@@ -6,11 +6,15 @@ Each was open once. `python -m tests.apart` looks for those that nobody has thou
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from django.test import Client
 
 from annotation import campaigns, controls, instructions, relevance_pages
 from annotation.campaign_settings import settings_of
@@ -30,6 +34,7 @@ from tests.queue.world import TRUSTING, World
 
 pytestmark = pytest.mark.django_db
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 ASKED, KNOWN = 24, 30
 #: Every other item is a known one, and there is no test.
 HALF: dict[str, Any] = {"trust": {**TRUSTING["trust"], "probation_items": 2, "probation_known": 1}}
@@ -307,6 +312,46 @@ def test_what_a_worker_reads_of_their_own_data_does_not_tell_known_pages():
     assert account is not None
     (answer,) = json.loads("".join(own_data.as_json(account, worker)))["answers"]
     assert not {"question", "image"} & set(answer) and "known" not in json.dumps(answer)
+
+
+def test_pages_are_of_one_make_whatever_the_item():
+    made = a_campaign("graded", HALF)
+    keys = set(made.corpus.images.values_list("key", flat=True))
+    _, worker = ann()
+    client, address = Client(), "/tasks/quay/graded_relevance/"
+    assert worker.identity.account is not None
+    client.force_login(worker.identity.account)
+    client.post(f"{address}instructions/")
+    makes: dict[bool, set[str]] = {True: set(), False: set()}
+    for turn in range(6):
+        html = client.get(address).content.decode()
+        held = Assignment.objects.get(state=Assignment.LEASED)
+        form = {"assignment": held.pk, "token": f"t{held.pk}", "answer": "4", "seconds": "1"}
+        after = client.post(address, form, follow=True).content.decode()
+        seen = [features.page(each) for each in (html, after, client.get("/tasks/").content.decode())]
+        assert not [text for page in seen for text in features.texts(page) if text[1] in keys]
+        # What is there, and how often; not what it says. The first answer of a day brings its count.
+        make = json.dumps([{name: len(found) for name, found in page.items()} for page in seen])
+        if turn:
+            makes[held.control_id is not None].add(make)
+    assert makes[True] == makes[False] and len(makes[True]) == 1
+
+
+@pytest.mark.slow  # minutes for each seed
+def test_a_learner_cannot_tell_known_items_from_others():
+    """1,000 of each and more, five seeds. At the version before, the same learner reached 1.000."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.apart", "--seeds", "5"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert len(found) == 5
+    for seed, parts in found.items():
+        assert min(parts["all"]["known"], parts["all"]["others"]) >= 1000, seed
+        assert 0.45 < parts["all"]["area"] < 0.55, (seed, parts["all"])
 
 
 def test_the_learner_finds_what_tells_and_nothing_where_nothing_does():

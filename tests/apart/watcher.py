@@ -7,14 +7,38 @@ import json
 import sys
 import time
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 from rest_framework.authtoken.models import Token
 
 from annotation.models import Account
 from annotation.simulation.workers import Worker as Simulated
+from config import lane
 from config.wsgi import application
 from tests.apart.campaigns import Place, said
+
+
+class Clock:
+    """A clock that stands still while others have the processor, and goes on at once where one sleeps.
+
+    What a call takes differs by less than what a busy machine makes of it; this is what a patient
+    program with many tries would make out.
+    """
+
+    def __init__(self) -> None:
+        self._slept = 0.0
+
+    def __call__(self) -> float:
+        return time.process_time() + self._slept
+
+    def sleep(self, seconds: float) -> None:
+        self._slept += seconds
+
+
+clock = Clock()
+# An older version does not sleep, and its lane has no clock.
+vars(lane)["time"] = SimpleNamespace(monotonic=clock, sleep=clock.sleep)
 
 
 @dataclass
@@ -54,11 +78,13 @@ class Watcher:
             task, took, headers = self._post("/api/tasks/next", {"campaign": self.place.name, "kind": kind})
         if "nothing" in task:
             return False
-        held = self._list()
+        # What is known of a test is that it is one.
+        held = before if task["test"] else self._list()
         answer = said(self.place.answer(self.person, task["id"]))
         sent = {**answer, "token": f"t{task['id']}", "next": False, "seconds": 0.001}
         receipt, told, _ = self._post(f"/api/assignments/{task['id']}/answer", sent)
-        self._offers = self._list()
+        if not task["test"]:
+            self._offers = self._list()
         self.seen.append(
             Seen(
                 kind,
@@ -109,10 +135,10 @@ class Program:
             "wsgi.errors": sys.stderr,
         }
         begun: list[tuple[str, list[tuple[str, str]]]] = []
-        started = time.perf_counter()
+        started = clock()
         answer = application(environ, lambda status, headers, *rest: begun.append((status, headers)))
         said = b"".join(answer)
-        took = time.perf_counter() - started
+        took = clock() - started
         status, headers = begun[-1]
         assert status.startswith("200"), (status, said)
         return json.loads(said), took, dict(headers)
