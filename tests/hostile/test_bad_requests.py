@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import reverse
 
@@ -105,7 +106,12 @@ def test_a_form_that_cannot_be_read_is_refused_with_a_page(
 
 def test_null_characters_are_left_out_of_forms_and_addresses(rf: Any) -> None:
     seen: list[Any] = []
-    layer = ReadableForms(lambda request: seen.append(request))  # type: ignore[arg-type, func-returns-value]
+
+    def keep(request: HttpRequest) -> HttpResponse:
+        seen.append(request)
+        return HttpResponse()
+
+    layer = ReadableForms(keep)
     layer(rf.post("/?a=%00x&a=y&%00b=1", {"reason": "\0over", "na\0me": ["1", "\0"], "plain": "z"}))
     assert dict(seen[0].POST.lists()) == {"reason": ["over"], "name": ["1", ""], "plain": ["z"]}
     assert dict(seen[0].GET.lists()) == {"a": ["x", "y"], "b": ["1"]}
