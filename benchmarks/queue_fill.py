@@ -62,6 +62,7 @@ def fill(tasks: int) -> dict[str, Any]:
         corpus=corpus,
         tasks="entities",
         state=Campaign.OPEN,
+        open_to_all=True,
         settings=settings_of(SETTINGS).as_dict(),
     )
     mentions = {record.id: record.layer.mentions for record in records if record.layer}

@@ -34,6 +34,7 @@ def framed(request: HttpRequest, campaign: Campaign, tab: str, **more: Any) -> d
         "in_review": waiting(campaign.pk),
         "runs": account.has_role(RESEARCHER, on=scope),
         "administers": account.has_role(ADMIN, on=EVERYTHING),
+        "corpus_open": account.has_role(*BROWSING, on=campaign.corpus.scope),
         **more,
     }
 

@@ -61,6 +61,8 @@ def test_a_role_for_a_campaign_opens_that_campaign_alone(campaign: Campaign):
     assert "second" not in words(listed) and "Open a campaign" not in words(listed)
     text = listed.content.decode()
     assert "/evaluation/" not in text and reverse("roles") not in text
+    page = bob.get(reverse("review_image", args=[campaign.name, "man"])).content.decode()
+    assert reverse("image", args=[campaign.corpus.name, "man"]) not in page
 
 
 def test_a_role_for_a_campaign_exports_its_own_layer_and_no_other(campaign: Campaign):

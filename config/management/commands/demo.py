@@ -170,5 +170,5 @@ class Command(BaseCommand):
         account.set_password(password)
         account.save(update_fields=["password"])
         for role in ROLES:
-            account.roles.get_or_create(role=role)
+            account.roles.get_or_create(role=role, corpus=None, campaign=None)
         return password
