@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
+from annotation.management.commands import serve
 from annotation.management.commands.serve import Command, run_server
 from tests.house.product import PATIENCE, PRODUCTION, REPOSITORY, Server, manage, serving
 from tests.services import free_port
@@ -165,6 +166,9 @@ def test_production_serves_static_files_under_names_that_may_be_kept_for_ever(tm
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_it_listens_to_nobody_else_under_the_key_that_everybody_knows(host: str) -> None:
+def test_it_listens_to_nobody_else_under_the_key_that_everybody_knows(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve.Server, "run", lambda server: None)  # or a fault would serve for ever
     with pytest.raises(CommandError, match="SECRET_KEY is the one that everybody can read"):
         run_server(host, free_port())
