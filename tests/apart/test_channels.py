@@ -191,12 +191,11 @@ def test_a_known_item_comes_only_where_a_task_could_have_come():
 def test_of_known_items_of_one_answer_the_least_strange_comes_first():
     pool = [Known("1", "yes"), Known("2", "yes"), Known("3", "yes"), Known("4", "no")]
     strange = {"1": 2.0, "2": 0.5, "3": 1.0, "4": 0.0}
-    seen: list[str] = []
-    while (
-        choice := choose(pool, seed=1, worker="w", kind="k", seen=seen, strange=strange).control
-    ) is not None:
-        seen.append(choice.id)
-    assert [id for id in seen if id != "4"] == ["2", "3", "1"] and "4" in seen[:2]
+    for worker in ("w", "x", "y", "z"):
+        seen: list[str] = []
+        while choice := choose(pool, seed=1, worker=worker, kind="k", seen=seen, strange=strange).control:
+            seen.append(choice.id)
+        assert [id for id in seen if id != "4"] == ["2", "3", "1"] and "4" in seen[:2]
 
 
 def test_known_items_are_met_again_as_images_of_tasks_are_and_look_alike():
