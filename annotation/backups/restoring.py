@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 from django.conf import settings
@@ -31,6 +32,9 @@ from annotation.backups import BackupRefused, archive, contents, keys
 from annotation.backups import database as databases
 from annotation.backups.making import ERASURES, missing_pictures
 from annotation.exclusive import BEFORE, RESTORING, nobody_at_work
+
+#: Seconds in which whoever has left the database disappears from its list.
+LEAVING = 2.0
 
 NEW, DONE = "new", "done"
 
@@ -89,6 +93,14 @@ def restore(source: Path, *, replace: bool = False) -> Restored:
     )
 
 
+def _others(kind: databases.Database) -> int:
+    """How many others hold the database; whoever has just left may be counted for a moment."""
+    until = monotonic() + LEAVING
+    while (found := kind.others()) and monotonic() < until:
+        sleep(0.1)
+    return found
+
+
 def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
     """Raise BackupRefused where nothing can be put in place, or where that would cost what stands."""
     for name in contents.TAKEN:
@@ -97,7 +109,7 @@ def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
                 f"{root / name} is a link, and what is put in its place would not be where it leads; remove "
                 "the link, restore, and move the folder afterwards"
             )
-    if others := kind.others():
+    if others := _others(kind):
         raise BackupRefused(
             f"the database has {others} other connections; stop the server and its workers on every machine, "
             "and close every other client"

@@ -166,7 +166,9 @@ def campaigns(transactional_db: None) -> None:
     corpus = a_corpus("all", [an_image("one", "A dog runs .", layered=False)])
     for tasks in ASKED_BY:
         plain = settings_of({}).as_dict()
-        Campaign.objects.create(name=tasks, corpus=corpus, tasks=tasks, settings=plain, state=Campaign.OPEN)
+        Campaign.objects.create(
+            name=tasks, corpus=corpus, tasks=tasks, settings=plain, state=Campaign.OPEN, open_to_all=True
+        )
     world.account("ann", "annotator")
 
 

@@ -104,6 +104,7 @@ def test_why_there_is_nothing_is_for_everybody(work: World, open_page: Open):
 
 def test_a_list_of_closed_doors_is_for_everybody(transactional_db: None, tmp_path: Path, open_page: Open):
     work = campaign(tmp_path, trust={**TRUSTING["trust"], "drawing_unjudged": 1})
+    work.measure_verdicts()
     ann = Worker.objects.get(pseudonym="w-ann")
     work.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
     work.take(1, q.BOX_QUALITY)

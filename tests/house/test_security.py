@@ -13,7 +13,7 @@ from tests.house.product import PRODUCTION, manage, migrated, serving
 
 OPEN = {
     *("healthz", "readyz", "sign_in", "sign_out", "choose_language", "picture"),
-    *("reset", "reset_sent", "password_reset_confirm", "invite"),
+    *("reset", "reset_sent", "password_reset_confirm", "invite", "first_account", "staff_invite"),
     *("prolific", "prolific_webhook", "mturk", "mturk_begin"),
 }
 
