@@ -105,9 +105,7 @@ def save_study(
         found = Study.objects.filter(provider=provider, external_id=external_id)
         other = found.exclude(campaign=campaign).first() if external_id else None
         if other is not None:
-            raise VisitError(
-                _("This study is of campaign “%(name)s” already.") % {"name": other.campaign.name}
-            )
+            raise VisitError(_("This study is of another campaign already."))
         codes = {"completion_code": completion_code, "screen_out_code": screen_out_code}
         study, _made = found.update_or_create(
             campaign=campaign,

@@ -120,22 +120,20 @@ def admit(
 
 
 def known_or_admitted(*, campaign: Campaign, provider: str, external_id: str) -> Account:
-    """The account of whom `provider` knows as `external_id`, made when they come for the first time; from now
-    on an annotator of `campaign`."""
+    """The account of whom `provider` knows as `external_id`; made, as an annotator of `campaign`, when they
+    come for the first time."""
 
     def known() -> Account | None:
         return Account.objects.filter(identity__provider=provider, identity__external_id=external_id).first()
 
     try:
-        account = known() or admit(campaign=campaign, provider=provider, external_id=external_id)
+        return known() or admit(campaign=campaign, provider=provider, external_id=external_id)
     except IntegrityError:
         # Two windows at once: the other one was first.
         found = known()
         if found is None:
             raise
-        account = found
-    may_work_on(account=account, campaign=campaign)
-    return account
+        return found
 
 
 def may_work_on(*, account: Account, campaign: Campaign) -> bool:

@@ -6,9 +6,11 @@ a link signed with the server's key could be made by whoever knows the key that 
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import os
 import secrets
+import tempfile
 from pathlib import Path
 
 from django.conf import settings
@@ -31,17 +33,18 @@ def token() -> str:
     if Account.objects.exists():
         _file().unlink(missing_ok=True)
         return ""
-    try:
-        return _file().read_text(encoding="ascii")
-    except FileNotFoundError:
-        made = secrets.token_urlsafe(24)
     _file().parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(_file(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        os.write(handle, made.encode("ascii"))
-    finally:
-        os.close(handle)
-    return made
+    if not _file().exists():
+        # Whole or not at all, and the first one's where two servers start at once.
+        handle, beside = tempfile.mkstemp(dir=_file().parent, prefix=".first-account-")
+        try:
+            with os.fdopen(handle, "w", encoding="ascii") as out:
+                out.write(secrets.token_urlsafe(24))
+            with contextlib.suppress(FileExistsError):
+                os.link(beside, _file())
+        finally:
+            os.unlink(beside)
+    return _file().read_text(encoding="ascii")
 
 
 def is_open(given: str) -> bool:

@@ -13,9 +13,11 @@ from annotation import sql
 from annotation.accounts.granting import GrantError, check, grant
 from annotation.audit import record
 from annotation.models import Account, Campaign, Corpus, StaffInvitation
-from annotation.roles import ANNOTATOR
+from annotation.roles import ADMIN, ANNOTATOR, EVERYTHING
 
 DAYS = 7
+#: Characters of an address of mail.
+LONGEST_EMAIL = 254
 _SIGNER = Signer(salt="annotation.staff_invitation")
 
 
@@ -32,6 +34,8 @@ def invite(
     if role == ANNOTATOR:
         raise GrantError(_("Annotators come by a link of their campaign: make one on its page."))
     try:
+        if len(email) > LONGEST_EMAIL:
+            raise ValidationError(email)
         validate_email(email)
     except ValidationError:
         raise GrantError(_("“%(given)s” is no address of mail.") % {"given": email[:100]}) from None
@@ -79,13 +83,13 @@ def opened(token: str) -> StaffInvitation:
 
 
 def over(invitation: StaffInvitation) -> bool:
-    """Whether an invitation lets nobody in any more; one does not outlive the admin who sent it."""
+    """Whether an invitation lets nobody in any more; whoever sent it must still be allowed to."""
     sender = invitation.created_by
     return (
         invitation.used_at is not None
         or invitation.revoked_at is not None
         or invitation.expires_at <= sql.now()
-        or (sender is not None and not sender.is_active)
+        or (sender is not None and not sender.has_role(ADMIN, on=EVERYTHING))
     )
 
 

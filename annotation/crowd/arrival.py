@@ -9,8 +9,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from annotation import instructions, throttle, visits, workers
-from annotation.models import Campaign, Identity, Study
+from annotation import instructions, sql, throttle, visits, workers
+from annotation.models import Campaign, Identity, Study, Visit
 from annotation.throttle import Try
 from annotation.visits import VisitError
 from annotation.web import limits
@@ -43,7 +43,14 @@ def let_in(request: HttpRequest, *, study: Study, who: str, submission: str) -> 
     if not known and (seconds := throttle.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request)))):
         return limits.too_often(request, "annotation/entry/arrival_refused.html", seconds)
     account = workers.known_or_admitted(campaign=study.campaign, provider=study.provider, external_id=who)
-    visit = visits.begin(study=study, account=account, external_id=submission)
+    with sql.writing():
+        # Once: from whom the role was taken it stays taken.
+        been_here = Visit.objects.filter(
+            identity__account=account, study__campaign=study.campaign_id
+        ).exists()
+        visit = visits.begin(study=study, account=account, external_id=submission)
+        if not been_here:
+            workers.may_work_on(account=account, campaign=study.campaign)
     if request.user.pk != account.pk:
         logout(request)
         login(request, account, backend=BACKEND)

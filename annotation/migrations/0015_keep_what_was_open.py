@@ -16,11 +16,13 @@ def keep_what_was_open(apps: Any, schema_editor: Any) -> None:
     apps.get_model("annotation", "Campaign").objects.update(open_to_all=True)
     grants = apps.get_model("annotation", "RoleGrant").objects
     visits = apps.get_model("annotation", "Visit").objects
-    came = grants.filter(role="annotator", account__identity__provider__in=PLATFORMS)
+    came = grants.filter(
+        role="annotator", corpus=None, campaign=None, account__identity__provider__in=PLATFORMS
+    )
     for grant in list(came.select_related("account__identity")):
         campaigns = visits.filter(identity=grant.account.identity).values_list("study__campaign", flat=True)
         for campaign in sorted(set(campaigns)):
-            grants.create(account=grant.account, role=grant.role, campaign_id=campaign)
+            grants.get_or_create(account=grant.account, role=grant.role, campaign_id=campaign)
         grant.delete()
 
 

@@ -52,7 +52,12 @@ class StaffInvitation(models.Model):
     used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(
-        Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+        Account,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="None is the command line; an invitation does not outlive the account that sent it",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

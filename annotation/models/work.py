@@ -193,7 +193,7 @@ class Payout(models.Model):
 class AuditEntry(models.Model):
     """Who changed what, and when: one line for each act of a reviewer, researcher or admin.
 
-    Never changed: the database refuses it (migration 0011), save that `actor` and `campaign` become null when
+    Never changed: the database refuses it (migration 0013), save that `actor` and `campaign` become null when
     what they name is deleted. Their names stay.
     """
 

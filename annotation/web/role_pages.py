@@ -20,15 +20,15 @@ from annotation.roles import ANNOTATOR, ROLES
 from annotation.web.access import account_of, for_admins
 from annotation.web.staff import said
 
-#: Grants on the page; annotators of one campaign are on its own pages.
+#: Grants on the page. Whoever came by a link or a study is among the workers of its campaign.
 MOST = 500
 
 
 @require_safe
 @for_admins
 def roles(request: HttpRequest) -> HttpResponse:
-    """Every role that is granted, save those of annotators for one campaign, and invitations that wait."""
-    shown = RoleGrant.objects.exclude(role=ANNOTATOR, campaign__isnull=False)
+    """Every role that is granted, save those by which people came to a campaign; invitations that wait."""
+    shown = RoleGrant.objects.exclude(role=ANNOTATOR, campaign__isnull=False, granted_by=None)
     rows = shown.select_related("account", "granted_by", "corpus", "campaign").order_by(
         "account__username", "pk"
     )

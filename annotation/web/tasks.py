@@ -113,6 +113,9 @@ def _handed_in(request: HttpRequest, place: Place) -> HttpResponse:
     """Take what a task page sent, say what became of it where that is worth a word, and go on."""
     sent = request.POST
     assignment = number_in(sent.get("assignment", ""))
+    elsewhere = Assignment.objects.filter(pk=assignment).exclude(campaign=place.campaign)
+    if elsewhere.exists():  # of a campaign that may not be open to them any more
+        assignment = 0
     if sent.get("act") == "return":
         if leases.give_back(worker=place.worker.pk, assignment=assignment):
             messages.info(request, _("Returned: somebody else will answer that one."))

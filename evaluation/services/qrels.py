@@ -146,10 +146,7 @@ def _freeze(
             _sweep(leftover)
         last = standing.filter(published=True).last()
         if last is not None and last.corpus_id != corpus.pk:
-            raise ImportRefused(
-                f"qrels {name!r} are of corpus {last.corpus.name!r}, not {names.corpus!r}; "
-                "choose another name"
-            )
+            raise ImportRefused(f"qrels {name!r} are of another corpus; choose another name")
         if last is not None and bool(last.pool) != bool(source.get("pool")):
             kinds = ("a protocol", "judgments") if last.pool else ("judgments", "a protocol")
             raise ImportRefused(

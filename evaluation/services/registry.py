@@ -126,8 +126,7 @@ def check_free(name: str, corpus: str, origin: str) -> None:
     standing = System.objects.select_related("corpus").filter(name=name).first()
     if standing is not None and (standing.origin, standing.corpus.name) != (origin, corpus):
         raise ImportRefused(
-            f"system {name!r} stands already ({standing.origin}, corpus {standing.corpus.name!r}); "
-            "choose another name"
+            f"system {name!r} stands already, of another corpus or origin; choose another name"
         )
 
 

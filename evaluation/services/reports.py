@@ -204,6 +204,11 @@ def illustrated(plain: Mapping[str, Any], pictures: Mapping[str, str]) -> list[d
 def _keep(inquiry: Asked, digest: str, files: Mapping[str, str]) -> None:
     runs: list[Run] = [run for own in inquiry.runs.values() for run in own]
     with transaction.atomic():
+        standing = Report.objects.filter(name=inquiry.wanted.name).first()
+        if standing is not None and standing.corpus_id != inquiry.snapshot.corpus_id:
+            raise ReportRefused(
+                f"the report {inquiry.wanted.name!r} is of another corpus; choose another name"
+            )
         row, _ = Report.objects.update_or_create(
             name=inquiry.wanted.name,
             defaults={

@@ -166,8 +166,8 @@ def _store(
                 found.digest,
             ):
                 raise ImportRefused(
-                    f"run {name!r} stands already with other rankings ({standing.query_count} queries of "
-                    f"corpus {standing.corpus.name!r} from {standing.source}); choose another name"
+                    f"run {name!r} stands already with other rankings, or of another corpus; "
+                    "choose another name"
                 )
             if standing.made_by_id is None:  # it was made before systems were entered
                 Run.objects.filter(pk=standing.pk).update(made_by=made.made_by_id)

@@ -95,7 +95,7 @@ def build(request: HttpRequest) -> HttpResponse:
     wanted = Wanted(corpus=asked(given, "corpus"), runs=tuple(all_asked(given, "run")))
     name = asked(given, "name")
     try:
-        if wanted.corpus:
+        if wanted.corpus or wanted.runs:
             offered.corpus(request, wanted.corpus)
         offered.runs(request, wanted.runs)
         there = True

@@ -207,7 +207,8 @@ def _started(request: HttpRequest, given: QueryDict) -> HttpResponse:
     )
     check_name(wanted.name, "report")
     replace = asked(given, "replace") == "1"
-    if not replace and Report.objects.filter(name=wanted.name).exists():
+    standing = Report.objects.filter(name=wanted.name)
+    if standing.exists() and not (replace and offered.reports(request).filter(name=wanted.name).exists()):
         raise ReportRefused(
             _("There is a report “%(name)s” already; choose another name.") % {"name": wanted.name}
         )

@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import discard, instructions, standings, visits, workers
+from annotation.accounts import granting
 from annotation.campaign_settings import settings_of
 from annotation.models import Account, Assignment, Campaign, Consent, Identity, Standing, Study, Visit, Worker
 from annotation.protocol import questions as q
@@ -135,6 +136,16 @@ def test_two_windows_at_once_are_one_worker(work: World, monkeypatch: pytest.Mon
     found = workers.known_or_admitted(campaign=work.campaign, provider="prolific", external_id=ANN)
     assert Identity.objects.get(external_id=ANN).account == found
     assert Account.objects.count() == 1
+
+
+def test_from_whom_the_role_was_taken_it_stays_taken(work: World):
+    work.campaign.open_to_all = False
+    work.campaign.save()
+    account = account_in(come())
+    assert [grant.campaign for grant in account.roles.all()] == [work.campaign]
+    granting.revoke(account=account, role="annotator", campaign=work.campaign)
+    come()
+    assert not account.roles.exists()
 
 
 # Working and going back

@@ -277,3 +277,23 @@ def test_task_pages_are_open_to_annotators(work: World, route: str, kind: str):
     else:
         assert answer.status_code == 403
         assert "Tasks are for annotators" in text_of(answer)
+
+
+def test_a_page_takes_no_answer_to_a_task_of_another_campaign(work: World):
+    ann = desk.at_work(work)
+    form = form_of(work, ann.get(desk.address()))
+    row = work.campaign
+    Campaign.objects.create(
+        name="second",
+        corpus=row.corpus,
+        tasks=row.tasks,
+        settings=row.settings,
+        state="open",
+        open_to_all=True,
+    )
+    ann.post(reverse("task", args=["second", q.COREF_LINK]), form)
+    assert not Judgment.objects.exists()
+    ann.post(reverse("task", args=["second", q.COREF_LINK]), {**form, "act": "return"})
+    assert Assignment.objects.get().state == Assignment.LEASED
+    ann.post(desk.address(), form)
+    assert Judgment.objects.count() == 1

@@ -89,7 +89,7 @@ def test_the_same_again_changes_nothing_and_other_files_are_refused(corpus, vect
     assert (keep(vectors)["unchanged"], keep(vectors)["unchanged"]) == (False, True)
     with pytest.raises(CommandError, match="'clip' stands already, of other files or ids"):
         keep(vectors, "clip", "--inner-products")
-    with pytest.raises(CommandError, match="'clip' stands already .embeddings, corpus 'small'."):
+    with pytest.raises(CommandError, match="'clip' stands already, of another corpus or origin"):
         keep(matrix_file(tmp_path, "x", np.eye(3), PICTURES, CAPTIONS[:3]), "clip", "--format", "scores")
 
 

@@ -13,7 +13,7 @@ from annotation import jobs
 from annotation.accounts import granting
 from annotation.models import Account, Corpus, Job
 from annotation.roles import RESEARCHER
-from evaluation.models import System
+from evaluation.models import QrelsSnapshot, Report, Run, System
 from tests.evaluation.web import little
 from tests.factories import a_corpus, some_images
 from tests.web import world as people
@@ -62,6 +62,19 @@ def test_forms_take_nothing_of_another_corpus(bob: Client, page: str, sent: dict
     answer = bob.post(reverse(f"evaluation:{page}"), sent)
     assert answer.status_code == 409 and says in words(answer)
     assert not Job.objects.exists() and not System.objects.filter(name="s").exists()
+
+
+def test_nobody_takes_the_place_of_a_report_of_another_corpus(bob: Client):
+    qrels = QrelsSnapshot.objects.get(name="crowd")
+    Report.objects.create(corpus=qrels.corpus, name="r", qrels=qrels, inputs={}, files={})
+    answer = bob.post(reverse("evaluation:new_report"), {"qrels": "own", "name": "r", "replace": "1"})
+    assert answer.status_code == 409 and "There is a report “r” already" in words(answer)
+
+
+def test_runs_without_a_corpus_tell_no_names(bob: Client):
+    Run.objects.create(corpus=Corpus.objects.get(name="own"), name="mine", direction="search", published=True)
+    told = words(bob.get(reverse("evaluation:new_batch"), {"run": "mine"}))
+    assert "small" not in told and "There is no corpus “”" in told
 
 
 def test_jobs_about_a_corpus_are_for_its_staff_and_those_about_none_for_the_whole_server(bob: Client):
