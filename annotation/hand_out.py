@@ -165,12 +165,14 @@ def claim_and_lease(
     holder: Holder,
     kind: str,
     *,
+    version: int,
     after: Sequence[sql.Statement],
     holding: Sequence[int],
     at: datetime,
     expires: datetime,
 ) -> tuple[int, Claim] | None:
-    """Send the statements `after`, look whether the worker holds just `holding`, claim, and lease.
+    """Send the statements `after`, look whether the worker holds just `holding`, claim, and lease under the
+    settings of that `version`.
 
     All in one trip to PostgreSQL, which alone speaks it. None where they hold something else, or where
     there is nothing among the first HEAD; `after` has been done all the same.
@@ -184,9 +186,9 @@ def claim_and_lease(
             RETURNING {_SHOWN}
         ), leased AS (
             INSERT INTO annotation_assignment
-                (campaign_id, worker_id, kind, task_id, control_id, attempt, role, state,
+                (campaign_id, worker_id, kind, task_id, control_id, attempt, role, settings_version, state,
                  leased_at, expires_at, ended_at, token, seconds, pay, "right")
-            SELECT %s, %s, %s, id, NULL, 0, role, 'leased', %s, %s, NULL, '', 0, 0, NULL FROM claimed
+            SELECT %s, %s, %s, id, NULL, 0, role, %s, 'leased', %s, %s, NULL, '', 0, 0, NULL FROM claimed
             RETURNING id
         )
         SELECT leased.id, claimed.* FROM claimed, leased"""
@@ -196,6 +198,7 @@ def claim_and_lease(
         sorted(holding),
         *[holder.worker, holder.campaign, kind],
         *place,
+        version,
         sql.moment(at),
         sql.moment(expires),
     ]

@@ -9,7 +9,11 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
+from django.db import connection
+from django.db.models import F
+
 from annotation import refold, sql, task_rows
+from annotation.campaign_settings import settings_of
 from annotation.models import Campaign, Image, Item, OpenImage, Task
 from annotation.protocol.contents import content_of, plain_mention
 from annotation.protocol.counted import Asked, plain_questions
@@ -42,6 +46,7 @@ def open_images(
                 place=image.position,
                 mentions=[plain_mention(mention) for mention in mentions],
                 settings=plain,
+                settings_version=campaign.settings_version,
                 opened_at=at,
                 changed_at=at,
             )
@@ -90,6 +95,7 @@ def open_counted(
                 place=image.position,
                 questions=plain_questions(asked for asked, _ in questions),
                 settings=campaign.settings,
+                settings_version=campaign.settings_version,
                 state={
                     "open": {asked.key: [asked.wanted, 0] for asked, _ in questions},
                     "checks": [],
@@ -132,6 +138,40 @@ def ask_more(
         _ask(campaign, more, at)
         open_counted(campaign=campaign, images=[each for each in images if each[0].pk not in rows])
     return len(more)
+
+
+def ask_anew(*, campaign: Campaign, images: Iterable[int]) -> None:
+    """Ask about open images (ids of their rows) under the campaign's settings as they are now, from the
+    beginning: nobody has answered, and their questions are removed. Rulings stay. One chunk, all or none."""
+    with sql.writing():
+        at = sql.now()
+        rows = list(OpenImage.objects.filter(pk__in=images).select_related("image").order_by("id"))
+        protocol = settings_of(campaign.settings).protocol
+        for row in rows:
+            boxes = protocol.of_image(pictured=bool(row.image.picture)).boxes
+            row.settings = {**campaign.settings, "boxes": boxes}
+            row.settings_version = campaign.settings_version
+            row.state = {**row.state, "open": {}, "checks": []}
+            # Folds are kept by when an image was opened.
+            row.opened_at = row.changed_at = at
+        OpenImage.objects.bulk_update(
+            rows, ["settings", "settings_version", "state", "opened_at", "changed_at"]
+        )
+        for row in rows:
+            refold.refold(row.pk)
+        # As when they were opened: nobody has answered or ruled about them, so the layer does not cover them.
+        untouched = OpenImage.objects.filter(pk__in=[row.pk for row in rows], rulings_version=0)
+        untouched.update(version=0, layer_behind=F("complete"))
+
+
+def remove_questions(campaign: Campaign) -> None:
+    """Remove a campaign's tasks with their items; nobody may hold one, nor have answered it.
+
+    By statements: read one by one, the questions about 30,000 images would fill the memory.
+    """
+    Item.objects.filter(task__campaign=campaign).delete()
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM annotation_task WHERE campaign_id = %s", [campaign.pk])
 
 
 def _ask(

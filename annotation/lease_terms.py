@@ -23,11 +23,17 @@ class Terms(NamedTuple):
     reason: str
     revision: int
     seed: int
+    version: int
     settings: CampaignSettings
 
 
 #: The columns of Terms, of a table called `c`.
-COLUMNS = "c.id, c.state, c.reason, c.revision, c.seed, c.settings"
+COLUMNS = "c.id, c.state, c.reason, c.revision, c.seed, c.settings_version, c.settings"
+#: The version of the settings that a lease `a` carries, and these settings where they are no longer those of
+#: its campaign `c`: for `under`.
+CARRIED = """a.settings_version, CASE WHEN a.settings_version <> c.settings_version THEN (
+        SELECT v.settings FROM annotation_settingsversion v
+        WHERE v.campaign_id = c.id AND v.number = a.settings_version) END"""
 #: The columns of a Holder, of a standing `s` and its worker `w`.
 HOLDER = (
     "s.id, s.campaign_id, s.worker_id, w.pseudonym, s.attempt, s.cursor, s.blocked, s.reason, "
@@ -44,8 +50,14 @@ HOLDER = (
 
 def terms_from(values: Sequence[Any]) -> Terms:
     """Terms from their COLUMNS."""
-    campaign, state, reason, revision, seed, settings = values
-    return Terms(campaign, state, reason, revision, seed, settings_from(settings))
+    campaign, state, reason, revision, seed, version, settings = values
+    return Terms(campaign, state, reason, revision, seed, version, settings_from(settings))
+
+
+def under(terms: Terms, carried: Sequence[Any]) -> Terms:
+    """The terms of a lease, by its columns CARRIED: what it was given under holds until it ends."""
+    version, settings = carried
+    return terms if settings is None else terms._replace(version=version, settings=settings_from(settings))
 
 
 def holder_from(values: Sequence[Any]) -> Holder:

@@ -92,7 +92,13 @@ def offers(*, worker: Worker) -> list[Offer]:
     for campaign in campaigns:
         settings = settings_of(campaign.settings)
         terms = lease_terms.Terms(
-            campaign.pk, campaign.state, campaign.reason, campaign.revision, campaign.seed, settings
+            campaign.pk,
+            campaign.state,
+            campaign.reason,
+            campaign.revision,
+            campaign.seed,
+            campaign.settings_version,
+            settings,
         )
         shut = hand_out.closed(terms) or no_consent(worker=worker.pk, campaign=campaign)
         for kind in kinds_of(campaign):

@@ -82,6 +82,7 @@ def begin(*, worker: int, campaign: Campaign, kind: str) -> Test | Refusal:
                 control_id=int(item.id),
                 attempt=row.attempt,
                 role=ROLE,
+                settings_version=campaign.settings_version,
                 state=Assignment.PLANNED,
                 leased_at=at,
                 expires_at=at,
@@ -103,13 +104,13 @@ def progress(row: Standing) -> Test | None:
 
 
 def hold(
-    row: Standing, *, settings: CampaignSettings, holding: Collection[int] = (), at: Any = None
+    row: Standing, *, settings: CampaignSettings, version: int, holding: Collection[int] = (), at: Any = None
 ) -> int | None:
     """Put the next item of the test under way into the worker's hands: the assignment's id.
 
     One that they have already and that is not in `holding` comes first. None where no test is
-    under way, or where its remaining items are all in their hands, or as many as may be. Call
-    inside `sql.writing()` while holding the standing's lock.
+    under way, or where its remaining items are all in their hands, or as many as may be. `settings`
+    are the campaign's, of that `version`. Call inside `sql.writing()` while holding the standing's lock.
     """
     if not row.attempt:
         return None
@@ -128,6 +129,7 @@ def hold(
     if following is not None:
         Assignment.objects.filter(pk=following).update(
             state=Assignment.LEASED,
+            settings_version=version,
             leased_at=at,
             expires_at=at + timedelta(minutes=settings.lease.minutes),
             ended_at=None,

@@ -34,7 +34,8 @@ from annotation.protocol.contents import corners, mention_from, ruling_from
 from annotation.protocol.counted import Asked, CountedFold
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment, Question
-from annotation.protocol.state import ChainState, ImageState
+from annotation.protocol.state import ChainState, ImageState, Settings
+from annotation.protocol.state import answered_once as settled_by_one
 from annotation.protocol.terms import Box
 
 #: Folds kept by a process: opening one costs as much as folding an image once.
@@ -149,6 +150,12 @@ def _unruled(image: int, opened_at: str) -> Fold | CountedFold:
     return Fold([mention_from(m) for m in json.loads(mentions)], settings)
 
 
+def answered_once(row: Row, kind: str) -> bool:
+    """Whether one answer settles a question of `kind` about this image, as it was opened."""
+    fold = fold_of(row)
+    return settled_by_one(kind, fold.settings if isinstance(fold, Fold) else Settings())
+
+
 def refold(image: int) -> ImageState:
     """Fold an open image anew and write the difference. Locks the image."""
     with sql.writing(), connection.cursor() as cursor:
@@ -194,6 +201,10 @@ def difference(
     statements: list[sql.Statement] = []
     if checked:
         statements.append(task_rows.ended(row.id, checked, Task.SETTLED))
+    for key in [key for key in checks if not given[key] and key not in asked]:
+        # The vote that was to be checked is withdrawn.
+        checks.remove(key)
+        statements.append(task_rows.ended(row.id, key, Task.VOID))
     now_open: dict[str, list[int]] = {}
     fresh: list[Question] = []
     for key, question in asked.items():

@@ -4,6 +4,8 @@ A standing is the fold of its events, and the events of one lie in the judgments
 answers, and for drawers the verdicts on their boxes. Told again after judgments were withdrawn or
 restored, or a known item proved wrong, it is what it would be if these had never come.
 
+Each event counts under the settings that its lease carries, as it did when it came.
+
 Events come in the order of their judgments. A box's verdict is the first vote on each key about it. Who was
 let in stays in, also where a test came later.
 """
@@ -12,14 +14,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import datetime
 
 from django.db.models import QuerySet
 
 from annotation import controls, sql, standings
-from annotation.campaign_settings import settings_of
-from annotation.models import Campaign, Judgment, PageControl
+from annotation.models import Judgment, PageControl
 from annotation.models import Standing as Row
 from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CONTROL, RELEVANCE, VOTE
 from annotation.protocol.trust import QUALIFICATION as BEFORE
@@ -31,34 +31,39 @@ from annotation.protocol.trust import (
     Examined,
     ItemDone,
     Standing,
-    after,
+    admitted,
 )
-from annotation.protocol.trust_settings import TrustSettings
 from annotation.qualification import ROLE as QUALIFICATION
+from annotation.selectors.settings_versions import settings_by_version
 
 #: Images whose verdicts are read at a time.
 CHUNK = 500
 
 
-def replayed(row: Row, settings: TrustSettings) -> Standing:
+def replayed(row: Row) -> Standing:
     """The standing that the stored events of a row lead to, from where it was given (or given anew)."""
     campaign = row.campaign
-    settings = controls.rules(settings, campaign=campaign.pk, kind=row.kind, revision=campaign.revision)
+    standing = Standing(
+        row.kind,
+        entered=Entered(row.entered_tasks, row.entered_approved) if row.entered else None,
+        examined=Examined(row.examined_right or 0, row.examined_asked) if row.examined_asked else None,
+    )
     if row.state != BEFORE:
-        settings = replace(settings, qualification=False)
-    standing = Standing(row.kind)
-    if row.entered:
-        standing = after(standing, Entered(row.entered_tasks, row.entered_approved), settings)
-    if row.examined_asked:
-        result = Examined(row.examined_right or 0, row.examined_asked)
-        standing = standings.passed_through(standing, result, settings)
-    for _, event in sorted(events_of(row), key=lambda numbered: numbered[0]):
-        standing = standings.passed_through(standing, event, settings)
+        standing = admitted(standing)
+    rules = {
+        version: controls.rules(
+            settings.trust, campaign=campaign.pk, kind=row.kind, revision=campaign.revision
+        )
+        for version, settings in settings_by_version(campaign).items()
+    }
+    for _, version, event in sorted(events_of(row), key=lambda numbered: numbered[0]):
+        standing = standings.passed_through(standing, event, rules[version])
     return standing
 
 
-def events_of(row: Row) -> Iterator[tuple[int, Event]]:
-    """What happened to a standing since it was given, each with its judgment's id; in no order."""
+def events_of(row: Row) -> Iterator[tuple[int, int, Event]]:
+    """What happened to a standing since it was given, each with its judgment's id and the version of the
+    settings that the judgment's lease carries; in no order."""
     own = Judgment.objects.filter(
         campaign=row.campaign_id, worker=row.worker_id, kind=row.kind, id__gt=row.since, source=""
     )
@@ -66,26 +71,28 @@ def events_of(row: Row) -> Iterator[tuple[int, Event]]:
     if row.kind == RELEVANCE:
         yield from _of_pages(own)
         return
-    for id, role, right in own.values_list("id", "role", "assignment__right"):
+    columns = ("id", "assignment__settings_version", "role", "assignment__right")
+    for id, version, role, right in own.values_list(*columns):
         # A known item whose answer was taken back counts like any other.
-        yield id, ItemDone() if role != CONTROL or right is None else ControlGraded(right)
+        yield id, version, ItemDone() if role != CONTROL or right is None else ControlGraded(right)
     if row.kind == BOX_DRAWING:
-        for id, good, asked_at in _verdicts(row):
+        for id, version, good, asked_at in _verdicts(row):
             if id > row.since and controls.tells_of_drawer(row.campaign_id, row.campaign.revision, asked_at):
-                yield id, BoxJudged(good)
+                yield id, version, BoxJudged(good)
 
 
-def _of_pages(own: QuerySet[Judgment]) -> Iterator[tuple[int, Event]]:
+def _of_pages(own: QuerySet[Judgment]) -> Iterator[tuple[int, int, Event]]:
     """Each image of a page is an item, in the order shown; where a known answer was taken back, too."""
     rights = dict[tuple[int, int], bool | None]()
     for assignment, control, right in PageControl.objects.filter(
         assignment__in=own.values("assignment")
     ).values_list("assignment", "control", "right"):
         rights[assignment, control] = right
-    for id, assignment, content in own.values_list("id", "assignment", "content"):
+    columns = ("id", "assignment", "assignment__settings_version", "content")
+    for id, assignment, version, content in own.values_list(*columns):
         for block in (content or {})["blocks"]:
             right = rights.get((assignment, block.get("control", 0)))
-            yield id, ItemDone() if right is None else ControlGraded(right)
+            yield id, version, ItemDone() if right is None else ControlGraded(right)
 
 
 def retell(rows: Iterable[int]) -> list[int]:
@@ -97,17 +104,16 @@ def retell(rows: Iterable[int]) -> list[int]:
     for pk in rows:
         with sql.writing():
             row = Row.objects.select_for_update(no_key=True).get(pk=pk)
-            campaign = Campaign.objects.get(pk=row.campaign_id)
-            standing = replayed(row, settings_of(campaign.settings).trust)
+            standing = replayed(row)
             if standing != standings.pure(row):
                 standings.store(row, standing)
                 changed.append(pk)
     return changed
 
 
-def _verdicts(row: Row) -> Iterator[tuple[int, bool, datetime]]:
-    """The verdicts on a drawer's boxes that stand: id of the judgment, whether the box is good, and when
-    it was asked for."""
+def _verdicts(row: Row) -> Iterator[tuple[int, int, bool, datetime]]:
+    """The verdicts on a drawer's boxes that stand: id of the judgment, version of its lease's settings,
+    whether the box is good, and when it was asked for."""
     drawn: dict[int, set[str]] = defaultdict(set)
     boxes = Judgment.objects.filter(
         campaign=row.campaign_id,
@@ -124,8 +130,8 @@ def _verdicts(row: Row) -> Iterator[tuple[int, bool, datetime]]:
         votes = Judgment.objects.filter(
             image__in=images[start : start + CHUNK], kind=BOX_QUALITY, role=VOTE, void=False, flag=""
         ).exclude(worker=row.worker_id)
-        told = votes.order_by("id").values_list("id", "image", "key", "answer", "assignment__leased_at")
-        for id, image, key, answer, asked_at in told:
+        columns = ("id", "image", "key", "answer", "assignment__leased_at", "assignment__settings_version")
+        for id, image, key, answer, asked_at, version in votes.order_by("id").values_list(*columns):
             if key.split("|")[1] in drawn[image] and (image, key) not in seen:
                 seen.add((image, key))
-                yield id, answer == "good", asked_at
+                yield id, version, answer == "good", asked_at

@@ -31,7 +31,6 @@ from annotation.models import Assignment, Campaign, Task
 from annotation.protocol import questions as q
 from annotation.protocol.controls import double_checked
 from annotation.protocol.questions import Answer, BadJudgment, Judgment, judgment_name
-from annotation.protocol.state import answered_once
 from annotation.protocol.trust import BoxJudged, ControlGraded
 
 __all__ = ["Answer", "BadJudgment", "Conflict", "NotYours", "Receipt", "submit"]
@@ -58,7 +57,11 @@ class Receipt:
 
 
 class _Answered(NamedTuple):
-    """What becomes of an answer: the statements that store it, still to be sent, and what comes next."""
+    """What becomes of an answer: the statements that store it, still to be sent, and what comes next.
+
+    `terms` are the campaign's as of now, for the next task; the answer itself is taken, graded and paid under
+    those that its lease carries.
+    """
 
     terms: Terms
     holder: Holder
@@ -127,7 +130,7 @@ def _task_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
     sql.execute(
         cursor,
         f"""SELECT {HELD.format(of="t")}, t.id, t.state, t.role, t.barred_id,
-                {refold.COLUMNS}, {lease_terms.COLUMNS}
+                {refold.COLUMNS}, {lease_terms.COLUMNS}, {lease_terms.CARRIED}
             FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
             JOIN annotation_openimage o ON o.id = t.image_id
             JOIN annotation_image im ON im.id = o.image_id
@@ -142,7 +145,7 @@ def _task_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
 
 def _control_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
     cursor.execute(
-        f"""SELECT {HELD.format(of="k")}, k.known, {lease_terms.COLUMNS}
+        f"""SELECT {HELD.format(of="k")}, k.known, {lease_terms.COLUMNS}, {lease_terms.CARRIED}
             FROM annotation_assignment a JOIN annotation_control k ON k.id = a.control_id
             JOIN annotation_image im ON im.id = k.image_id
             JOIN annotation_campaign c ON c.id = a.campaign_id
@@ -166,14 +169,15 @@ def _of_task(
 ) -> _Answered:
     """An answer on a task: stored, folded, paid."""
     task, task_state, task_role, barred = rest[:4]
-    image, terms = refold.row_from(rest[4:12]), lease_terms.terms_from(rest[12:])
+    image, now, terms = refold.row_from(rest[4:12]), *_both_terms(rest[12:])
     drawer = barred if held.kind == q.BOX_QUALITY else None
     holder, drawn, votes = _holders(cursor, held, terms, drawer, image.id)
     content = answered.content_of(held, terms, answer)
     if holder.withdrawn:
-        return _withdrawn(
+        stored = _withdrawn(
             cursor, held, terms, holder, task, image.id, answer, content, token, seconds, schema, at
         )
+        return stored._replace(terms=now)
     role, placed = held.role, True
     if held.state != Assignment.LEASED:
         role, placed = _late(cursor, task, task_state, task_role)
@@ -185,7 +189,7 @@ def _of_task(
     twice = (
         role == q.VOTE
         and not answer.flag
-        and answered_once(held.kind, terms.settings.protocol)
+        and refold.answered_once(image, held.kind)
         and double_checked(
             lease_terms.rules_of(terms, held.kind), seed=terms.seed, key=f"{held.image_key} {held.key}"
         )
@@ -216,7 +220,7 @@ def _of_task(
         *found.statements,
         *changed,
     ]
-    return _Answered(terms, holder._replace(standing=after), counted, statements)
+    return _Answered(now, holder._replace(standing=after), counted, statements)
 
 
 def _withdrawn(
@@ -273,7 +277,7 @@ def _of_control(
     at: datetime,
 ) -> _Answered:
     """An answer on a known item: graded, and paid unless it is of a test."""
-    terms = lease_terms.terms_from(rest[1:])
+    now, terms = _both_terms(rest[1:])
     holder = _holders(cursor, held, terms)[0]
     content = answered.content_of(held, terms, answer)
     right: bool | None = None
@@ -293,12 +297,18 @@ def _of_control(
         events = content.events if right is None else [ControlGraded(right)]
         after = _after(holder, events, terms)
         statements.append(standings.changed(holder.id, after, at))
-        return _Answered(terms, holder._replace(standing=after), True, statements)
+        return _Answered(now, holder._replace(standing=after), True, statements)
     sql.send(cursor, statements)
     campaign = Campaign.objects.get(pk=terms.id)
     assert right is not None
     qualification.answered(assignment=held.id, campaign=campaign, settings=terms.settings, right=right)
-    return _Answered(terms, _holders(cursor, held, terms)[0], True, [])
+    return _Answered(now, _holders(cursor, held, terms)[0], True, [])
+
+
+def _both_terms(values: Sequence[Any]) -> tuple[Terms, Terms]:
+    """The campaign's terms as of now, and those that the lease carries."""
+    now = lease_terms.terms_from(values[:-2])
+    return now, lease_terms.under(now, values[-2:])
 
 
 def _terms(cursor: Any, held: Held) -> tuple[Terms, Holder]:

@@ -131,7 +131,7 @@ def _suspended_at(row: Standing, settings: TrustSettings) -> int | None:
     from annotation.protocol.trust import Standing as Pure
 
     standing = after(Pure(row.kind), Entered(), settings)
-    for _, event in sorted(replay.events_of(row), key=lambda numbered: numbered[0]):
+    for _, _, event in sorted(replay.events_of(row), key=lambda numbered: numbered[0]):
         standing = standings.passed_through(standing, event, settings)
         if standing.state == SUSPENDED:
             assert row.state == SUSPENDED

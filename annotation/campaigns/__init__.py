@@ -2,6 +2,7 @@
 
 create, open_images, begin, open_campaign   from a corpus to questions that people can answer
 open_pairs                                  from pairs of images and captions to questions
+change_settings, differences, begun         other settings, and what they change from when on
 pause, resume, close, set_stop_rules        acts of staff
 set_open_to_all                             who may work on it
 duplicate                                   one like another
@@ -10,6 +11,14 @@ reached                                     whether a stop rule holds
 """
 
 from annotation.campaign_settings import CampaignError
+from annotation.campaigns.changing import (
+    Change,
+    Difference,
+    StaleSettings,
+    begun,
+    change_settings,
+    differences,
+)
 from annotation.campaigns.counted import OF_PAIRS, OpenedPairs, open_pairs
 from annotation.campaigns.deleting import delete, why_kept
 from annotation.campaigns.duplicating import duplicate
@@ -44,14 +53,20 @@ __all__ = [
     "SMALLEST_CROWD",
     "TASKS",
     "CampaignError",
+    "Change",
+    "Difference",
     "Opened",
     "OpenedPairs",
+    "StaleSettings",
     "StopRule",
     "begin",
+    "begun",
     "campaign_named",
+    "change_settings",
     "close",
     "create",
     "delete",
+    "differences",
     "duplicate",
     "gold_layer",
     "mentions_of",

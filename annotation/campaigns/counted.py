@@ -104,6 +104,10 @@ def open_pairs(
         asked, lacking, filled = _graded(wanted, found, settings), 0, 0
     with sql.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        if row.settings_version != campaign.settings_version:
+            raise CampaignError(
+                f"the settings of campaign {campaign.name!r} were changed meanwhile; ask for its pairs again"
+            )
         if row.state == Campaign.CLOSED:
             raise CampaignError(f"campaign {campaign.name!r} is closed; open another under a new name")
         if wave == 1 and row.images.exists():

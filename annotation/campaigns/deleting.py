@@ -1,16 +1,15 @@
 """A campaign that nobody has worked on, taken away again.
 
-Settings are frozen when images open, so that a campaign opened wrongly is best deleted and opened anew.
 Its lines in the audit stay, with its name.
 """
 
 from __future__ import annotations
 
-from django.db import IntegrityError, connection
+from django.db import IntegrityError
 from django.db.models import ProtectedError
 from django.utils.translation import gettext as _
 
-from annotation import sql
+from annotation import image_rows, sql
 from annotation.audit import record
 from annotation.campaign_settings import CampaignError
 from annotation.jobs.rows import LIVE
@@ -19,7 +18,6 @@ from annotation.models import (
     Assignment,
     Campaign,
     Invitation,
-    Item,
     Judgment,
     OpenImage,
     Payout,
@@ -62,10 +60,7 @@ def delete(*, campaign: Campaign, actor: Account | None = None) -> None:
                 )
             images = OpenImage.objects.filter(campaign=row).count()
             record(actor=actor, act="delete_campaign", campaign=row, corpus=row.corpus.name, images=images)
-            # By statements: read one by one, the questions about 30,000 images would fill the memory.
-            Item.objects.filter(task__campaign=row).delete()
-            with connection.cursor() as cursor:
-                cursor.execute("DELETE FROM annotation_task WHERE campaign_id = %s", [row.pk])
+            image_rows.remove_questions(row)
             row.delete()
     except ProtectedError as error:
         what = sorted({str(each._meta.verbose_name) for each in error.protected_objects})

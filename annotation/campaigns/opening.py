@@ -20,7 +20,7 @@ from annotation.campaign_settings import CampaignError, settings_of
 from annotation.campaigns import counted
 from annotation.controls.authoring import raise_revision
 from annotation.controls.spelling import install as install_spelling
-from annotation.models import Account, Campaign, Corpus, Image, Layer, OpenImage
+from annotation.models import Account, Campaign, Corpus, Image, Layer, OpenImage, SettingsVersion
 from annotation.portions import chunks
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.questions import ASKED_BY, CAPTION_WRITING
@@ -65,7 +65,7 @@ def open_campaign(
     actor: Account | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Campaign:
-    """Open a campaign over a published corpus, so that people can work; its settings are frozen as given.
+    """Open a campaign over a published corpus, so that people can work, under settings as given.
 
     A `draft` is written down and not opened. Running it again with the same arguments changes
     nothing, or finishes what was left half-way; with more `images`, or another `split`, it opens
@@ -116,12 +116,14 @@ def create(
             },
         )
         if created:
+            SettingsVersion.objects.create(campaign=campaign, number=1, settings=frozen, created_by=actor)
             record(actor=actor, act="create_campaign", campaign=campaign, corpus=corpus, tasks=tasks)
     # Settings that a newer version brings are at their defaults in what an older one wrote down.
     same = (campaign.corpus_id, campaign.tasks) == (target.pk, tasks)
     if not same or settings_of(campaign.settings) != wanted:
         raise CampaignError(
-            f"campaign {name!r} is open already with another corpus or other settings; choose another name"
+            f"campaign {name!r} is there already with another corpus or other settings; choose another name, "
+            f"or change its settings (change_settings {name})"
         )
     return campaign
 
@@ -148,7 +150,6 @@ def open_images(
         raise CampaignError(f"{images} images: expected 1 or more")
     if campaign.tasks != ENTITIES:
         return _open_counted(campaign, split, images, actor, progress)
-    settings = settings_of(campaign.settings).protocol
     layer = gold_layer(campaign.corpus)
     there = OpenImage.objects.filter(campaign=campaign).count()
     missing = Image.objects.filter(corpus=campaign.corpus).exclude(
@@ -166,12 +167,12 @@ def open_images(
         found = {record.id: mentions_of(record) for record in islice(covered, left)}
         with sql.writing():
             # The campaign's row: of two who open it at once, the second finds the first one's images.
-            if Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk).state == Campaign.CLOSED:
-                raise CampaignError(f"campaign {campaign.name!r} is closed; open another under a new name")
+            now = _still_open(campaign)
+            settings = settings_of(now.settings).protocol
             rows = list(Image.objects.filter(corpus=campaign.corpus, key__in=found).order_by("position"))
             for pictured in sorted({bool(row.picture) for row in rows}):
                 opened += image_rows.open_images(
-                    campaign=campaign,
+                    campaign=now,
                     images=[(row, found[row.key]) for row in rows if bool(row.picture) == pictured],
                     settings=settings.of_image(pictured=pictured),
                 )
@@ -205,14 +206,22 @@ def _open_counted(
     total, opened = left.count(), 0
     for chunk in chunks(list(left), counted.CHUNK):
         with sql.writing():
-            if Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk).state == Campaign.CLOSED:
-                raise CampaignError(f"campaign {campaign.name!r} is closed; open another under a new name")
-            opened += image_rows.open_counted(campaign=campaign, images=counted.per_image(campaign, chunk))
+            now = _still_open(campaign)
+            opened += image_rows.open_counted(campaign=now, images=counted.per_image(now, chunk))
         progress(opened, total)
     if opened:
         image_rows.analyse(campaign)
         record(actor=actor, act="open_images", campaign=campaign, images=opened)
     return Opened(opened, there, 0)
+
+
+def _still_open(campaign: Campaign) -> Campaign:
+    """The campaign as it is now, its row locked: its settings may have changed since. Raises CampaignError
+    where it is closed."""
+    now = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+    if now.state == Campaign.CLOSED:
+        raise CampaignError(f"campaign {campaign.name!r} is closed; open another under a new name")
+    return now
 
 
 def begin(*, campaign: Campaign, actor: Account | None = None) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from annotation import sql
 from annotation.audit import record
 from annotation.campaign_settings import CampaignError, settings_of
+from annotation.campaigns.changing import change_settings
 from annotation.controls.authoring import raise_revision
 from annotation.models import Account, Campaign
 from annotation.protocol.work import MICROS
@@ -80,23 +81,18 @@ def close(*, campaign: Campaign, reason: str = "", actor: Account | None = None)
     campaign.refresh_from_db()
 
 
-def set_stop_rules(*, campaign: Campaign, rules: Mapping[str, Any], actor: Account | None = None) -> None:
-    """Set some of budget, until and images anew, the one setting that a running campaign may change.
+def set_stop_rules(
+    *, campaign: Campaign, rules: Mapping[str, Any], seen: int | None = None, actor: Account | None = None
+) -> None:
+    """Set some of budget, until and images anew, as the next version of the settings.
 
-    None takes a rule away; rules that are not named stay. Raises CampaignError on one that cannot be.
+    None takes a rule away; rules that are not named stay. `seen`, and what is raised: as `change_settings`.
     """
     with sql.writing():
         row = _locked(campaign)
-        if row.state == Campaign.CLOSED:
-            raise CampaignError(f"campaign {row.name!r} is closed; its stop rules do not matter any more")
         stop = {**row.settings.get("stop", {}), **rules}
-        settings = settings_of({**row.settings, "stop": stop})
-        if settings.as_dict() != row.settings:
-            row.settings = settings.as_dict()
-            row.save(update_fields=["settings"])
-            raise_revision(row)
-            record(actor=actor, act="set_stop_rules", campaign=row, **rules)
-    campaign.refresh_from_db()
+        wanted = {**row.settings, "stop": stop}
+        change_settings(campaign=campaign, settings=wanted, seen=seen, actor=actor, act="set_stop_rules")
 
 
 def reached(campaign: Campaign) -> StopRule | None:

@@ -8,8 +8,7 @@ from typing import Any
 
 from django.db import connection
 
-from annotation import sql
-from annotation.campaign_settings import settings_from
+from annotation import lease_terms, sql
 from annotation.models import Assignment
 
 
@@ -17,7 +16,7 @@ def renew(*, worker: int, assignment: int) -> datetime | None:
     """Sign of life: the lease's new end, or None where it is no longer this worker's."""
     with sql.writing(), connection.cursor() as cursor:
         cursor.execute(
-            """SELECT c.settings FROM annotation_assignment a
+            f"""SELECT {lease_terms.COLUMNS}, {lease_terms.CARRIED} FROM annotation_assignment a
                JOIN annotation_campaign c ON c.id = a.campaign_id
                WHERE a.id = %s AND a.worker_id = %s AND a.state = 'leased'""",
             [assignment, worker],
@@ -25,7 +24,8 @@ def renew(*, worker: int, assignment: int) -> datetime | None:
         row = cursor.fetchone()
         if row is None:
             return None
-        expires = sql.now() + timedelta(minutes=settings_from(row[0]).lease.minutes)
+        terms = lease_terms.under(lease_terms.terms_from(row[:-2]), row[-2:])
+        expires = sql.now() + timedelta(minutes=terms.settings.lease.minutes)
         cursor.execute(
             "UPDATE annotation_assignment SET expires_at = %s WHERE id = %s AND state = 'leased'",
             [sql.moment(expires), assignment],

@@ -13,7 +13,16 @@ from django.utils.translation import gettext as _
 
 from annotation import controls, hand_out, qualification, relevance_pages, sql, standings
 from annotation.hand_out import Holder, Nothing
-from annotation.lease_terms import HOLDER, Terms, holder_from, refused_to, rules_of, terms_of
+from annotation.lease_terms import (
+    CARRIED,
+    HOLDER,
+    Terms,
+    holder_from,
+    refused_to,
+    rules_of,
+    terms_of,
+    under,
+)
 from annotation.models import Assignment, Campaign
 from annotation.models import Standing as StandingRow
 from annotation.protocol import trust
@@ -85,7 +94,14 @@ def following(
     expires = at + timedelta(minutes=terms.settings.lease.minutes)
     if sql.in_one_trip() and _is_plain(terms, holder, kind, len(holding)):
         found = hand_out.claim_and_lease(
-            cursor, holder, kind, after=after, holding=list(holding), at=at, expires=expires
+            cursor,
+            holder,
+            kind,
+            version=terms.version,
+            after=after,
+            holding=list(holding),
+            at=at,
+            expires=expires,
         )
         if found is not None:
             return _lease(*found, kind, expires)
@@ -93,7 +109,8 @@ def following(
         sql.send(cursor, after)
     sql.execute(
         cursor,
-        """SELECT a.id, a.role, a.task_id, a.control_id, a.expires_at FROM annotation_assignment a
+        f"""SELECT a.id, a.role, a.task_id, a.control_id, a.expires_at, {CARRIED}
+           FROM annotation_assignment a JOIN annotation_campaign c ON c.id = a.campaign_id
            WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.state = 'leased'
            ORDER BY a.id""",
         [holder.worker, terms.id, kind],
@@ -127,9 +144,9 @@ def following(
             return hand_out.why_none(cursor, holder, kind, at)
         assignment, claim = revived
         cursor.execute(
-            """UPDATE annotation_assignment SET state = 'leased', role = %s, leased_at = %s, expires_at = %s,
-                   ended_at = NULL WHERE id = %s""",
-            [claim.role, sql.moment(at), sql.moment(expires), assignment],
+            """UPDATE annotation_assignment SET state = 'leased', role = %s, settings_version = %s,
+                   leased_at = %s, expires_at = %s, ended_at = NULL WHERE id = %s""",
+            [claim.role, terms.version, sql.moment(at), sql.moment(expires), assignment],
         )
     else:
         assignment = _insert(cursor, terms, holder, kind, claim.role, at, expires, task=claim.task)
@@ -213,18 +230,21 @@ def _insert(
     sql.execute(
         cursor,
         """INSERT INTO annotation_assignment
-               (campaign_id, worker_id, kind, task_id, control_id, attempt, role, state,
+               (campaign_id, worker_id, kind, task_id, control_id, attempt, role, settings_version, state,
                 leased_at, expires_at, ended_at, token, seconds, pay, "right")
-           VALUES (%s, %s, %s, %s, %s, 0, %s, 'leased', %s, %s, NULL, '', 0, 0, NULL) RETURNING id""",
-        [terms.id, holder.worker, kind, task, control, role, sql.moment(at), sql.moment(expires)],
+           VALUES (%s, %s, %s, %s, %s, 0, %s, %s, 'leased', %s, %s, NULL, '', 0, 0, NULL) RETURNING id""",
+        [
+            *[terms.id, holder.worker, kind, task, control, role, terms.version],
+            *[sql.moment(at), sql.moment(expires)],
+        ],
     )
     return int(cursor.fetchone()[0])
 
 
 def _held(cursor: Any, terms: Terms, kind: str, row: Sequence[Any], at: datetime) -> Lease:
     """A lease that is still in hand, renewed where its time has run out and nobody has taken it back."""
-    assignment, role, task, control, expires_at = row
-    expires = sql.moment_from(expires_at)
+    assignment, role, task, control, expires_at, *carried = row
+    expires, terms = sql.moment_from(expires_at), under(terms, carried)
     if expires <= at:
         expires = at + timedelta(minutes=terms.settings.lease.minutes)
         cursor.execute(
@@ -258,12 +278,13 @@ def _test(
     if refused.code not in qualification.NEED_A_TEST:
         return refused
     row = StandingRow.objects.get(pk=holder.id)
-    assignment = qualification.hold(row, settings=terms.settings, holding=holding, at=at)
+    assignment = qualification.hold(
+        row, settings=terms.settings, version=terms.version, holding=holding, at=at
+    )
     if assignment is not None:
-        held = Assignment.objects.values_list("id", "role", "task_id", "control_id", "expires_at").get(
-            pk=assignment
-        )
-        return _held(cursor, terms, kind, held, at)
+        columns = ("id", "role", "task_id", "control_id", "expires_at", "settings_version")
+        held = Assignment.objects.values_list(*columns).get(pk=assignment)
+        return _held(cursor, terms, kind, (*held, None), at)
     if qualification.progress(row) is None:
         campaign = Campaign.objects.get(pk=terms.id)
         obstacle = qualification.obstacle(row, campaign=campaign, settings=terms.settings)

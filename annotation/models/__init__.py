@@ -7,7 +7,15 @@ from annotation.models.entry import Attempts, Invitation, StaffInvitation, Study
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
 from annotation.models.queue import Assignment, Item, OpenImage, PageControl, Task
 from annotation.models.trust import Control, Standing
-from annotation.models.work import AuditEntry, Campaign, Consent, Instructions, Job, Payout
+from annotation.models.work import (
+    AuditEntry,
+    Campaign,
+    Consent,
+    Instructions,
+    Job,
+    Payout,
+    SettingsVersion,
+)
 
 __all__ = [
     "Account",
@@ -39,6 +47,7 @@ __all__ = [
     "Payout",
     "RoleGrant",
     "Ruling",
+    "SettingsVersion",
     "StaffInvitation",
     "Standing",
     "Study",

@@ -38,6 +38,9 @@ class OpenImage(models.Model):
     mentions = models.JSONField(default=list)
     questions = models.JSONField(default=list, blank=True)
     settings = models.JSONField(default=dict, help_text="The protocol's settings when it was opened")
+    settings_version = models.PositiveSmallIntegerField(
+        default=1, db_default=1, help_text="Of the campaign, when it was opened"
+    )
     state = models.JSONField(default=dict, blank=True)
     version = models.PositiveIntegerField(default=0, db_default=0)
     rulings_version = models.PositiveIntegerField(default=0, db_default=0)
@@ -157,6 +160,9 @@ class Assignment(models.Model):
     )
     attempt = models.PositiveSmallIntegerField(default=0, db_default=0, help_text="Of a test, from 0")
     role = models.CharField(max_length=20)
+    settings_version = models.PositiveSmallIntegerField(
+        default=1, db_default=1, help_text="Of the campaign, when it was leased"
+    )
     state = models.CharField(max_length=10, default=LEASED)
     leased_at = models.DateTimeField()
     expires_at = models.DateTimeField()

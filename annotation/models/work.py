@@ -27,7 +27,10 @@ class Campaign(models.Model):
     name = models.SlugField(max_length=100, unique=True)
     corpus = models.ForeignKey(Corpus, on_delete=models.PROTECT, related_name="campaigns")
     tasks = models.CharField(max_length=40, help_text="entities, relevance, graded, captions, regions")
-    settings = models.JSONField(default=dict, blank=True)
+    settings = models.JSONField(default=dict, blank=True, help_text="Those in force")
+    settings_version = models.PositiveSmallIntegerField(
+        default=1, db_default=1, help_text="Which of its SettingsVersions they are"
+    )
     state = models.CharField(max_length=20, default=DRAFT, db_default=DRAFT)
     reason = models.CharField(
         max_length=200, blank=True, db_default="", help_text="Why it is paused or closed"
@@ -63,6 +66,33 @@ class Campaign(models.Model):
     def kinds(self) -> tuple[str, ...]:
         """The kinds of question that it asks, in the order in which an image meets them."""
         return ASKED_BY.get(self.tasks, ())
+
+
+class SettingsVersion(models.Model):
+    """Settings that a campaign has, or had until a newer version. Never changed.
+
+    `Campaign.settings` repeats the newest, which is in force. Each lease carries the number of the version
+    under which it was given, and each open image that of the version under which it was opened.
+    """
+
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, related_name="settings_versions", db_index=False
+    )
+    number = models.PositiveSmallIntegerField(help_text="From 1")
+    settings = models.JSONField()
+    created_by = models.ForeignKey(
+        Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["campaign", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "number"], name="settings_version_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"settings of campaign {self.campaign_id}, version {self.number}"
 
 
 class Job(models.Model):

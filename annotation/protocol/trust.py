@@ -176,9 +176,14 @@ def _passed(test: Examined, kind: str, settings: TrustSettings) -> bool:
 
 
 def _admit(standing: Standing, settings: TrustSettings) -> Standing:
-    """Out of qualification once nothing is missing; a kind without known answers needs no probation."""
+    """Out of qualification once nothing is missing."""
     if standing.state != QUALIFICATION or why_not(standing, settings) is not None:
         return standing
+    return admitted(standing)
+
+
+def admitted(standing: Standing) -> Standing:
+    """The standing of somebody who is let in; a kind without known answers needs no probation."""
     return replace(standing, state=TRUSTED if known_from(standing.kind) == NOTHING else PROBATION)
 
 

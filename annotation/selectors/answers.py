@@ -20,7 +20,8 @@ PAGE = 500
 _COLUMNS = (
     *("id", "kind", "key", "role", "answer", "content", "flag", "void", "way", "schema", "instructions"),
     *("xmin", "ymin", "xmax", "ymax", "created_at"),
-    *("worker__pseudonym", "image__image__key", "assignment__seconds", "assignment__control__image__key"),
+    *("worker__pseudonym", "image__image__key", "assignment__seconds", "assignment__settings_version"),
+    "assignment__control__image__key",
 )
 
 
@@ -28,7 +29,7 @@ def answers(campaign: Campaign, *, known: bool = False) -> Iterator[dict[str, An
     """Answers in the order in which they came; those on known items only with `known`.
 
     Each has: kind, image, key, worker, role, answer, box or None, flag, void (withdrawn), way,
-    seconds, schema, instructions (versions), at; and what else the kind's answer says: `text` of a
+    seconds, schema, instructions, settings (versions), at; and what else the kind's answer says: `text` of a
     caption, `regions`, `caption` of a graded pair, `pairs` of a page.
     """
     rows = Judgment.objects.filter(campaign=campaign).order_by("id")
@@ -57,6 +58,7 @@ def _record(row: Mapping[str, Any]) -> dict[str, Any]:
         "seconds": row["assignment__seconds"],
         "schema": row["schema"],
         "instructions": row["instructions"],
+        "settings": row["assignment__settings_version"],
         "at": at.isoformat(),
         **told(row["kind"], row["key"], row["content"] or {}),
     }

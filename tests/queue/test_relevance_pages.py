@@ -144,7 +144,7 @@ def test_in_probation_some_pages_hold_known_images_only_and_careful_people_becom
     assert PageControl.objects.filter(assignment__in=only_known).count() == 12
     controls_met = list(PageControl.objects.values_list("control", flat=True))
     assert len(set(controls_met)) == len(controls_met) == 15
-    assert replayed(standing, settings_of(made.settings).trust).known == 15
+    assert replayed(standing).known == 15
 
 
 @pytest.mark.parametrize("all_of_them", [True, False])
@@ -161,7 +161,7 @@ def test_who_ticks_everything_or_nothing_is_suspended(all_of_them: bool):
     assert standing.state == SUSPENDED and standing.right == 0
     graded = PageControl.objects.filter(assignment__state="submitted")
     assert set(graded.values_list("right", flat=True)) == {False}
-    assert replayed(standing, settings_of(made.settings).trust).state == SUSPENDED
+    assert replayed(standing).state == SUSPENDED
 
 
 def test_when_all_known_images_are_used_up_work_goes_on_without():

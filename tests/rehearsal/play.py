@@ -87,6 +87,8 @@ class Play:
         self.past: dict[int, list[tuple[Lease, Answer, str]]] = {}
         self.acknowledged: set[int] = set()
         self.tokens = count()
+        #: Votes that settled a question may be gone, and the question with them.
+        self.withdrawn = False
 
     def time(self) -> mock._patch[Callable[[], Any]]:
         """The queue goes by this play's clock, for a `with` block."""
@@ -290,6 +292,8 @@ class Play:
                 assert tuple(content["mentions"]) == asked[key].mentions
             elif task.state == Task.OPEN:
                 assert task.role == q.DOUBLE_CHECK and key in row.state["checks"]
+            elif self.withdrawn:
+                assert task.state in (Task.SETTLED, Task.VOID)
             else:
                 assert task.state == (Task.SETTLED if votes else Task.VOID)
 

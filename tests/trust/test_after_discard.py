@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from annotation import controls, discard, replay, standings
-from annotation.campaign_settings import settings_of
 from annotation.leases import Lease, Nothing
-from annotation.models import Assignment, Control, Standing
+from annotation.models import Assignment, Control, Standing, Task
 from annotation.protocol import questions as q
 from annotation.protocol.trust import PROBATION, SUSPENDED
+from annotation.rehearsal.soundness import violations
 from annotation.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
@@ -55,7 +55,7 @@ def test_a_verdict_given_anew_after_discard_counts_once():
         world.submit(2, lease, Answer("good"), then=False)
     row = drawer(world)
     assert row.known == row.right > 0
-    assert standings.pure(row) == replay.replayed(row, settings_of(world.campaign.settings).trust)
+    assert standings.pure(row) == replay.replayed(row)
 
 
 def test_known_items_promoted_with_a_discarded_vote_are_retired():
@@ -87,3 +87,21 @@ def test_whom_a_wrong_known_item_had_pushed_below_the_bar_is_back_without_it():
     assert row.state != SUSPENDED and row.items == before.items
     assert (row.known, row.right) == (before.known - wrong, before.right)
     assert Control.objects.filter(active=False).count() == wrong
+
+
+def test_a_double_check_ends_with_the_vote_that_was_to_be_checked():
+    trust = {**TRUSTING["trust"], "double_check_share": 1.0}
+    world = World(settings={**TRUSTING, "trust": trust})
+    checked = Task.objects.filter(kind=q.CHAIN_VERIFICATION, role=q.DOUBLE_CHECK, state=Task.OPEN)
+    while not checked.exists():
+        if isinstance(lease := world.take(0), Lease):
+            world.submit(0, lease, then=False)
+        if isinstance(lease := world.take(1, q.CHAIN_VERIFICATION), Lease):
+            world.submit(1, lease, then=False)
+    task = checked.get()
+    # Without the links there is no chain to verify, and its verification is not asked any more.
+    for worker in world.workers[:2]:
+        discard.discard(campaign=world.campaign, worker=worker)
+    task.refresh_from_db()
+    assert task.state == Task.VOID
+    assert {what: number for what, number in violations(world.campaign).items() if number} == {}

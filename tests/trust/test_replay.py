@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from annotation import controls, replay, standings
-from annotation.campaign_settings import settings_of
 from annotation.models import Standing
 from annotation.protocol.trust import SUSPENDED
 from tests.trust.scenes import crowd_works, gold, scenes
@@ -14,8 +13,7 @@ pytestmark = pytest.mark.django_db
 
 
 def told(row: Standing):
-    campaign = row.campaign
-    return replay.replayed(row, settings_of(campaign.settings).trust)
+    return replay.replayed(row)
 
 
 def test_every_standing_of_a_crowd_is_told_again_as_it_is():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from annotation import controls, discard, replay, standings
-from annotation.campaign_settings import settings_of
 from annotation.discard import CannotDo
 from annotation.leases import Nothing
 from annotation.models import AuditEntry, Standing
@@ -50,7 +49,7 @@ def test_whom_the_rules_suspended_begins_anew_when_reinstated():
     crowd_works(world, ["perfect"], items=20)
     row.refresh_from_db()
     assert row.items > 0 and row.known == row.right
-    assert standings.pure(row) == replay.replayed(row, settings_of(world.campaign.settings).trust)
+    assert standings.pure(row) == replay.replayed(row)
 
 
 def test_a_reason_that_is_too_long_to_keep_is_refused():

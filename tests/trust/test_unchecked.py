@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from annotation import campaigns, controls, leases, rebuild, replay, standings
-from annotation.campaign_settings import settings_of
 from annotation.export import notes_on
 from annotation.leases import Lease
 from annotation.models import Judgment, Standing, Worker
@@ -24,8 +23,7 @@ pytestmark = pytest.mark.django_db
 
 def told_again(world: World) -> bool:
     """Whether every standing is what the stored answers lead to."""
-    trust = settings_of(world.campaign.settings).trust
-    return all(replay.replayed(row, trust) == standings.pure(row) for row in Standing.objects.all())
+    return all(replay.replayed(row) == standings.pure(row) for row in Standing.objects.all())
 
 
 def reads(world: World) -> set[str]:

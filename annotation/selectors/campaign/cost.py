@@ -17,6 +17,7 @@ from annotation.models import Campaign, Payout
 from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
 from annotation.protocol.work import MICROS, PaySettings
 from annotation.selectors.campaign.sums import Earned, earned, held
+from annotation.selectors.settings_versions import settings_by_version
 
 #: The role of a test's items, which are not paid.
 QUALIFICATION = "qualification"
@@ -68,20 +69,27 @@ def paid(campaign: Campaign, *, worker: int | None = None) -> dict[int, int]:
 
 
 def in_hand(campaign: Campaign, pay: PaySettings, lines: Iterable[Earned] = ()) -> int:
-    """What the tasks in workers' hands will earn: by the hour, for as long as their kind took on average."""
+    """What the tasks in workers' hands will earn, each under the version of the settings that it carries.
+
+    By the hour, for as long as their kind took on average. `pay` is what the campaign's settings say now.
+    """
     leases = held(campaign)
     if not leases:
         return 0
+    older = any(version != campaign.settings_version for _, _, version in leases)
+    pays = {number: each.pay for number, each in settings_by_version(campaign).items()} if older else {}
     answers: dict[str, int] = {}
     seconds: dict[str, float] = {}
     for line in lines:
         answers[line.kind] = answers.get(line.kind, 0) + line.answers
         seconds[line.kind] = seconds.get(line.kind, 0.0) + line.seconds
-    return sum(
-        count * pay.amount(kind, seconds[kind] / answers[kind] if answers.get(kind) else pay.idle_after)
-        for (kind, role), count in leases.items()
-        if role != QUALIFICATION
-    )
+    total = 0
+    for (kind, role, version), count in leases.items():
+        if role != QUALIFICATION:
+            under = pays.get(version, pay)
+            took = seconds[kind] / answers[kind] if answers.get(kind) else under.idle_after
+            total += count * under.amount(kind, took)
+    return total
 
 
 def spent(campaign: Campaign, pay: PaySettings) -> int:

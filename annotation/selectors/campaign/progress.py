@@ -132,7 +132,7 @@ def _tasks(campaign: Campaign) -> dict[str, TaskCounts]:
             of.open += number
             of.wanting += wanting
             of.double_checks += number if role == DOUBLE_CHECK else 0
-    for (kind, role), number in held(campaign).items():
+    for (kind, role, _version), number in held(campaign).items():
         if role not in (CONTROL, QUALIFICATION):
             counts.setdefault(kind, TaskCounts()).in_hand += number
     return counts

@@ -103,13 +103,15 @@ def _newer(campaign: Campaign, after: datetime, until: datetime | None = None) -
         return {(worker, kind, role): tuple(sums) for worker, kind, role, *sums in cursor.fetchall()}
 
 
-def held(campaign: Campaign) -> dict[tuple[str, str], int]:
-    """(kind, role) -> how many leases are in workers' hands."""
+def held(campaign: Campaign) -> dict[tuple[str, str, int], int]:
+    """(kind, role, version of the settings) -> how many leases are in workers' hands."""
     with connection.cursor() as cursor:
         # Written out, as the condition of the index of leases is.
         cursor.execute(
-            f"""SELECT a.kind, a.role, count(*) FROM annotation_standing s CROSS JOIN annotation_assignment a
-                WHERE s.campaign_id = %s AND {_ITS_OWN} AND a.state = 'leased' GROUP BY a.kind, a.role""",
+            f"""SELECT a.kind, a.role, a.settings_version, count(*)
+                FROM annotation_standing s CROSS JOIN annotation_assignment a
+                WHERE s.campaign_id = %s AND {_ITS_OWN} AND a.state = 'leased'
+                GROUP BY a.kind, a.role, a.settings_version""",
             [campaign.pk],
         )
-        return {(kind, role): count for kind, role, count in cursor.fetchall()}
+        return {(kind, role, version): count for kind, role, version, count in cursor.fetchall()}

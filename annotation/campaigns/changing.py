@@ -1,0 +1,272 @@
+"""A campaign's settings changed after it was written down.
+
+Every change is a version of its own. Each lease carries the version under which it was given, and is taken,
+graded and paid under it; each open image keeps the version under which it was opened, and is asked about and
+folded under that one.
+
+    before the first lease   anything; where it matters to them, the images are opened anew, all or none
+    after it                 trust, lease, pay and stop from the next lease on; what images are asked under
+                             for images that are not open yet; what cannot be mixed stays (`FIXED`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from annotation import image_rows, sql
+from annotation.audit import record
+from annotation.campaign_settings import TABLES, CampaignError, CampaignSettings, settings_of
+from annotation.campaigns import counted
+from annotation.controls.authoring import raise_revision
+from annotation.models import (
+    Account,
+    Assignment,
+    Campaign,
+    Image,
+    Item,
+    Judgment,
+    Layer,
+    OpenImage,
+    SettingsVersion,
+    Task,
+)
+from annotation.portions import chunks
+from annotation.protocol.paging import FILLER, ROLES, WANTED, Pair
+
+#: When a change begins to count.
+AT_ONCE, NEXT_LEASE, NEW_IMAGES, ALL_IMAGES = "at_once", "next_lease", "new_images", "all_images"
+#: Tables that leases carry; all other settings belong to images.
+OF_LEASES = ("trust", "lease", "pay")
+#: Settings that stay once somebody has worked: sums of two currencies are none, and pages and forms of two
+#: measures would be graded by one.
+FIXED = ("pay.currency", "page.images", "page.captions", "page.controls", "answers.regions")
+#: Images opened anew at a time, within the one transaction.
+CHUNK = 200
+#: Versions that a campaign can have: its column's largest number.
+MOST_VERSIONS = 32767
+
+
+class StaleSettings(CampaignError):
+    """Somebody else has changed the settings since they were read; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One setting that changes: its name ("pay.hourly"), both values, and when it begins to count."""
+
+    name: str
+    before: Any
+    after: Any
+    when: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of a change: the version in force, what differs from the one before, images opened anew."""
+
+    version: int
+    differences: tuple[Difference, ...]
+    reopened: int = 0
+
+
+def begun(campaign: Campaign) -> bool:
+    """Whether anybody has worked on it: a task or a known item was leased, or answers were brought in."""
+    rows = Assignment.objects.filter(campaign=campaign), Judgment.objects.filter(campaign=campaign)
+    return any(each.exists() for each in rows)
+
+
+def differences(campaign: Campaign, settings: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """What a change to `settings` would change, and from when on. Raises CampaignError where it cannot be."""
+    return _differences(campaign, settings_of(settings), begun(campaign))
+
+
+def change_settings(
+    *,
+    campaign: Campaign,
+    settings: Mapping[str, Any],
+    seen: int | None = None,
+    actor: Account | None = None,
+    act: str = "change_settings",
+) -> Change:
+    """Put `settings` in force as the next version; the same again changes nothing. Absent ones are defaults.
+
+    `seen` is the version that whoever asks has read: raises StaleSettings where it is no longer in force.
+    Raises CampaignError, changing nothing, for a setting that cannot be or cannot change any more.
+    """
+    wanted = settings_of(settings)
+    with sql.writing():
+        row = Campaign.objects.select_for_update(no_key=True).select_related("corpus").get(pk=campaign.pk)
+        if seen is not None and seen != row.settings_version:
+            raise StaleSettings(
+                _(
+                    "The settings were changed while you were looking at them: you saw version %(seen)d, and "
+                    "version %(now)d is in force. Look at them again; nothing was changed."
+                )
+                % {"seen": seen, "now": row.settings_version}
+            )
+        if row.state == Campaign.CLOSED:
+            raise CampaignError(
+                _("Campaign “%(name)s” is closed; its settings do not matter any more.") % {"name": row.name}
+            )
+        anew = not begun(row) and not _lease_given_meanwhile(row)
+        found = _differences(row, wanted, not anew)
+        reopened = 0
+        if found:
+            _store(row, wanted, actor)
+            if any(each.when == ALL_IMAGES for each in found):
+                reopened = _reopen(row, actor)
+            raise_revision(row)
+            record(
+                actor=actor,
+                act=act,
+                campaign=row,
+                version=row.settings_version,
+                changed={each.name: [each.before, each.after] for each in found},
+                **({"reopened": reopened} if reopened else {}),
+            )
+    campaign.refresh_from_db()
+    return Change(campaign.settings_version, found, reopened)
+
+
+def _differences(campaign: Campaign, wanted: CampaignSettings, worked_on: bool) -> tuple[Difference, ...]:
+    before, after = _flat(settings_of(campaign.settings)), _flat(wanted)
+    changed = [name for name in before if before[name] != after[name]]
+    images = [name for name in changed if _of_images(name)]
+    if worked_on:
+        if fixed := [name for name in changed if name in FIXED]:
+            raise CampaignError(
+                _(
+                    "%(names)s cannot change any more: somebody has worked on this campaign. Duplicate it to "
+                    "work under other ones."
+                )
+                % {"names": ", ".join(fixed)}
+            )
+    if images and (what := _counted_on_by(campaign)):
+        raise CampaignError(
+            _("%(names)s cannot change: %(what)s of this campaign counts on it. Make another one.")
+            % {"names": ", ".join(images), "what": what}
+        )
+    later = NEW_IMAGES if worked_on else ALL_IMAGES
+    return tuple(
+        Difference(
+            name,
+            before[name],
+            after[name],
+            later if _of_images(name) else NEXT_LEASE if name.split(".")[0] in OF_LEASES else AT_ONCE,
+        )
+        for name in changed
+    )
+
+
+def _of_images(name: str) -> bool:
+    """Whether images are asked about under this setting, which they keep once they are open."""
+    table = name.split(".")[0]
+    return table not in (*OF_LEASES, "stop")
+
+
+def _flat(settings: CampaignSettings) -> dict[str, Any]:
+    """Every setting by its name: "link_votes", "pay.hourly"."""
+    flat: dict[str, Any] = {}
+    for name, value in settings.as_dict().items():
+        if name in TABLES or name in ("limits", "merging"):
+            flat.update({f"{name}.{key}": each for key, each in value.items()})
+        else:
+            flat[name] = value
+    return flat
+
+
+def _counted_on_by(campaign: Campaign) -> str:
+    """What outside of annotation hangs on a campaign (a batch, for one), "" where nothing does."""
+    for relation in Campaign._meta.related_objects:
+        kind = relation.related_model
+        if kind._meta.app_label != Campaign._meta.app_label:
+            if kind._default_manager.filter(**{relation.field.name: campaign}).exists():
+                return str(kind._meta.verbose_name)
+    return ""
+
+
+def _lease_given_meanwhile(row: Campaign) -> bool:
+    """Hold all questions of a campaign, so that none is handed out until we are done; whether one was just
+    before. Image first, then task: the order in which an answer locks them."""
+    for rows in (OpenImage.objects.filter(campaign=row), Task.objects.filter(campaign=row)):
+        for _id in rows.order_by("id").select_for_update().values_list("id", flat=True).iterator():
+            pass
+    return begun(row)
+
+
+def _store(row: Campaign, wanted: CampaignSettings, actor: Account | None) -> None:
+    if row.settings_version >= MOST_VERSIONS:
+        raise CampaignError(f"campaign {row.name!r} has had as many versions of its settings as there can be")
+    # Campaigns made by a version without versions of settings have their first here.
+    SettingsVersion.objects.get_or_create(
+        campaign=row, number=row.settings_version, defaults={"settings": row.settings}
+    )
+    row.settings, row.settings_version = wanted.as_dict(), row.settings_version + 1
+    row.save(update_fields=["settings", "settings_version"])
+    SettingsVersion.objects.create(
+        campaign=row, number=row.settings_version, settings=row.settings, created_by=actor
+    )
+    own_layer = Layer.objects.filter(corpus=row.corpus_id, name=row.name, source="campaign")
+    own_layer.update(settings=row.settings)
+
+
+def _reopen(row: Campaign, actor: Account | None) -> int:
+    """Open the images of a campaign anew under its settings, in the caller's transaction; their number."""
+    images = OpenImage.objects.filter(campaign=row)
+    total = images.count()
+    if row.tasks in counted.PER_IMAGE or row.tasks in counted.OF_PAIRS:
+        _count_anew(row, actor)
+        return total
+    image_rows.remove_questions(row)
+    for ids in chunks(images.order_by("id").values_list("id", flat=True).iterator(), CHUNK):
+        image_rows.ask_anew(campaign=row, images=ids)
+    return total
+
+
+def _count_anew(row: Campaign, actor: Account | None) -> None:
+    """The same images, or pairs, with as many answers wanted, on pages as large, as the settings now say."""
+    opened = OpenImage.objects.filter(campaign=row).order_by("id")
+    first = {image: priority for image, priority in opened.values_list("image", "priority") if priority}
+    images = list(Image.objects.filter(pk__in=opened.values("image")).order_by("position"))
+    pairs, fillers = _asked_pairs(row) if row.tasks in counted.OF_PAIRS else ([], {})
+    image_rows.remove_questions(row)
+    opened.delete()
+    if row.tasks in counted.OF_PAIRS:
+        if images:
+            counted.open_pairs(campaign=row, pairs=pairs, fillers=fillers, actor=actor)
+    else:
+        for chunk in chunks(images, CHUNK):
+            image_rows.open_counted(campaign=row, images=counted.per_image(row, chunk))
+    for priority in sorted(set(first.values())):
+        image_rows.prioritise(
+            campaign=row, images=[image for image, own in first.items() if own == priority], priority=priority
+        )
+
+
+def _asked_pairs(row: Campaign) -> tuple[list[Pair], dict[str, list[str]]]:
+    """The pairs that a campaign asks about, in the order of its questions, and the fillers of its pages."""
+    keys = dict(Image.objects.filter(corpus=row.corpus_id).values_list("pk", "key"))
+    pairs: list[Pair] = []
+    fillers: dict[str, list[str]] = {}
+    items = Item.objects.filter(task__campaign=row).order_by("task", "position")
+    for image, content in items.values_list("task__image__image", "content").iterator():
+        for role, (pictured, (of, place)) in _entries(image, content):
+            caption = counted.caption_name(keys[of], place)
+            if role == WANTED:
+                pairs.append(Pair(keys[pictured], caption))
+            elif role == FILLER:
+                fillers.setdefault(keys[pictured], []).append(caption)
+    return pairs, fillers
+
+
+def _entries(image: int, content: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, tuple[int, int]]]]:
+    """The pairs of one item, each with its role: of a page's block, or the one that is graded."""
+    if "caption" in content:
+        yield WANTED, (image, content["caption"])
+        return
+    for role, caption in zip(content["roles"], content["captions"], strict=True):
+        yield ROLES[role], (content["image"], caption)

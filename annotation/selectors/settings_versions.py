@@ -1,0 +1,19 @@
+"""The versions of a campaign's settings: which there are, and what they say."""
+
+from __future__ import annotations
+
+from annotation.campaign_settings import CampaignSettings, settings_of
+from annotation.models import Campaign, SettingsVersion
+
+
+def settings_by_version(campaign: Campaign) -> dict[int, CampaignSettings]:
+    """Version -> the settings, of every version that the campaign has had."""
+    stored = SettingsVersion.objects.filter(campaign=campaign.pk).values_list("number", "settings")
+    found = {number: settings_of(plain) for number, plain in stored}
+    return {**found, campaign.settings_version: settings_of(campaign.settings)}
+
+
+def settings_versions(campaign: Campaign) -> list[SettingsVersion]:
+    """The versions as rows, the newest first, each with who made it."""
+    rows = SettingsVersion.objects.filter(campaign=campaign).select_related("created_by")
+    return list(rows.order_by("-number"))

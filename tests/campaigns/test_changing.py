@@ -1,0 +1,269 @@
+"""Settings changed after a campaign was opened: what changes from when on, and what cannot change."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from annotation import campaigns, controls, leases, replay, sql, standings
+from annotation.campaign_settings import CampaignError
+from annotation.campaigns import StaleSettings, change_settings
+from annotation.models import (
+    Assignment,
+    AuditEntry,
+    Campaign,
+    Item,
+    Judgment,
+    Layer,
+    OpenImage,
+    SettingsVersion,
+    Standing,
+    Task,
+    Worker,
+)
+from annotation.protocol import questions as q
+from annotation.protocol.contents import plain_ruling
+from annotation.protocol.rulings import KeepApart
+from annotation.protocol.trust import SUSPENDED
+from annotation.protocol.work import MICROS
+from annotation.selectors.campaign import in_hand
+from annotation.selectors.settings_versions import settings_by_version
+from tests.factories import a_corpus, some_images
+from tests.queue.world import TRUSTING, World
+from tests.trust.scenes import gold, scenes
+
+pytestmark = pytest.mark.django_db
+
+
+def change(campaign: Campaign, **settings: Any) -> campaigns.Change:
+    """Change some settings of a campaign, tables as wholes."""
+    campaign.refresh_from_db()
+    return change_settings(campaign=campaign, settings={**campaign.settings, **settings})
+
+
+def paid(micros_an_item: float) -> dict[str, Any]:
+    return {"basis": "item", "per_item": dict.fromkeys(q.QUESTIONS, micros_an_item)}
+
+
+def opened(tasks: str, images: int = 3, **settings: Any) -> Campaign:
+    a_corpus("few", some_images(images))
+    return campaigns.open_campaign(
+        name="few", corpus="few", tasks=tasks, settings={**TRUSTING, **settings}, open_to_all=True
+    )
+
+
+def test_before_anybody_works_images_are_opened_anew():
+    world = World()
+    before = list(OpenImage.objects.order_by("place").values_list("image", "mentions"))
+    tasks = set(Task.objects.values_list("pk", flat=True))
+    done = change(world.campaign, link_votes=3)
+    assert (done.version, done.reopened) == (2, 2)
+    assert [(each.name, each.before, each.after, each.when) for each in done.differences] == [
+        ("link_votes", 1, 3, "all_images")
+    ]
+    rows = OpenImage.objects.order_by("place")
+    assert list(rows.values_list("image", "mentions")) == before
+    assert {(row.settings["link_votes"], row.settings_version) for row in rows} == {(3, 2)}
+    links = Task.objects.filter(kind=q.COREF_LINK, state=Task.OPEN)
+    assert links and not tasks & set(Task.objects.values_list("pk", flat=True))
+    # The fewest votes that can decide: two of three.
+    assert set(links.values_list("wanted", flat=True)) == {2}
+    assert Item.objects.count() == Task.objects.count()
+    world.work()
+    assert not OpenImage.objects.filter(complete=False).exists()
+
+
+def test_rulings_and_priorities_outlive_a_change_before_anybody_works():
+    world = World()
+    row = OpenImage.objects.order_by("place").last()
+    state = row.state
+    one, other = (chain["m"][0] for chain in state["chains"][:2])
+    row.rulings.create(content=plain_ruling(KeepApart(one, other)))
+    OpenImage.objects.filter(pk=row.pk).update(rulings_version=1, priority=5)
+    change(world.campaign, link_votes=3)
+    again = OpenImage.objects.get(pk=row.pk)
+    assert (again.rulings.count(), again.priority, again.rulings_version) == (1, 5, 1)
+    asked = Task.objects.filter(image=row, kind=q.COREF_LINK).values_list("key", flat=True)
+    assert not any({one, other} <= set(key.split("|")) for key in asked)
+    first = Task.objects.order_by("rank").first()
+    assert first.image_id == row.pk
+
+
+@pytest.mark.parametrize("tasks", ["captions", "regions", "graded", "relevance"])
+def test_counted_questions_are_asked_anew_of_the_same_pairs(tasks: str):
+    campaign = opened(tasks)
+    kind = campaign.kinds[0]
+    pairs = _pairs(campaign)
+    done = change(campaign, answers={kind: 7})
+    # A page stands with its first image.
+    assert done.reopened == (1 if tasks == "relevance" else 3) and _pairs(campaign) == pairs
+    assert set(Task.objects.filter(campaign=campaign).values_list("wanted", flat=True)) == {7}
+    assert {asked[2] for row in OpenImage.objects.all() for asked in row.questions} == {7}
+
+
+def test_pages_are_laid_out_anew_with_the_pairs_and_fillers_that_they_had():
+    a_corpus("few", some_images(4))
+    campaign = campaigns.create(name="few", corpus="few", tasks="relevance", settings=TRUSTING)
+    keys = list(campaign.corpus.images.order_by("position").values_list("key", flat=True))
+    wanted = [campaigns.counted.Pair(key, f"{key}#0") for key in keys]
+    fillers = {key: [f"{other}#1" for other in keys if other != key] for key in keys}
+    campaigns.open_pairs(campaign=campaign, pairs=wanted, fillers=fillers)
+    before = _pairs(campaign)
+    assert any(role == 1 for _, _, role in before)
+    campaigns.begin(campaign=campaign)
+    change(campaign, page={"images": 3, "captions": 2, "controls": 1})
+    blocks = [item.content for item in Item.objects.filter(task__campaign=campaign)]
+    assert {len(block["captions"]) for block in blocks} == {2}
+    after = _pairs(campaign)
+    assert [pair for pair in after if pair[2] == 0] == [pair for pair in before if pair[2] == 0]
+    assert {pair for pair in after if pair[2] == 1} <= {pair for pair in before if pair[2] == 1}
+
+
+def _pairs(campaign: Campaign) -> list[tuple[int, tuple[int, ...], int]]:
+    """(image, caption, role) of every entry, sorted."""
+    found = []
+    for item in Item.objects.filter(task__campaign=campaign).select_related("task__image"):
+        content = item.content
+        if "captions" in content:
+            for caption, role in zip(content["captions"], content["roles"], strict=True):
+                found.append((content["image"], tuple(caption), role))
+        else:
+            found.append((item.task.image.image_id, tuple(content.get("caption", ())), 0))
+    return sorted(found)
+
+
+def test_once_somebody_works_votes_hold_for_images_that_are_not_open_yet():
+    a_corpus("quay", some_images(3))
+    campaign = campaigns.open_campaign(
+        name="some", corpus="quay", tasks="entities", settings={**TRUSTING, "boxes": "always"}, images=2
+    )
+    worker = Worker.objects.create(pseudonym="one")
+    held = leases.take(worker=worker.pk, campaign=campaign, kind=campaign.kinds[0])
+    assert isinstance(held, leases.Lease)
+    done = change(campaign, link_votes=3, limits={"fruitless": 2})
+    assert done.reopened == 0 and {each.when for each in done.differences} == {"new_images"}
+    campaigns.open_images(campaign=campaign)
+    rows = OpenImage.objects.filter(campaign=campaign).order_by("place")
+    assert [(row.settings["link_votes"], row.settings_version) for row in rows] == [(1, 1), (1, 1), (3, 2)]
+    assert Assignment.objects.get(pk=held.id).settings_version == 1
+
+
+def test_what_is_in_hand_is_paid_and_held_as_it_was_handed_out():
+    world = World(settings={**TRUSTING, "pay": paid(0.25), "lease": {"minutes": 10.0}})
+    early = world.held(0)
+    done = change(world.campaign, pay=paid(0.5), lease={"minutes": 60.0})
+    assert {each.when for each in done.differences} == {"next_lease"}
+    late = world.held(1)
+    settings = settings_by_version(world.campaign)
+    assert in_hand(world.campaign, settings[2].pay) == 0.75 * MICROS
+    assert _minutes(leases.renew(worker=world.workers[0], assignment=early.id)) == 10
+    assert _minutes(leases.renew(worker=world.workers[1], assignment=late.id)) == 60
+    world.submit(0, early)
+    world.submit(1, late)
+    rows = {row.pk: row for row in Assignment.objects.all()}
+    assert (rows[early.id].settings_version, rows[early.id].pay) == (1, 0.25 * MICROS)
+    assert (rows[late.id].settings_version, rows[late.id].pay) == (2, 0.5 * MICROS)
+    world.work()
+    later = Assignment.objects.exclude(pk__in=(early.id, late.id))
+    assert set(later.values_list("settings_version", "pay")) == {(2, 0.5 * MICROS)}
+
+
+def test_a_task_taken_again_after_it_ran_out_is_a_new_lease():
+    world = World(workers=1)
+    held = world.held(0)
+    change(world.campaign, pay=paid(0.5))
+    Assignment.objects.filter(pk=held.id).update(expires_at=sql.now() - timedelta(minutes=1))
+    leases.expire()
+    taken = [held.id]
+    while held.id not in taken[1:]:
+        found = world.held(0, holding=taken[1:])
+        taken.append(found.id)
+        assert len(taken) < 50
+        if found.id != held.id:
+            world.submit(0, found, then=False)
+    assert Assignment.objects.get(pk=held.id).settings_version == 2
+
+
+def _minutes(until: Any) -> int:
+    assert until is not None
+    return round((until - sql.now()).total_seconds() / 60)
+
+
+def test_answers_count_for_trust_under_the_rules_of_their_leases():
+    trust = {**TRUSTING["trust"], "verdict_known": 2, "window": 4, "bar": 0.9}
+    trust |= {"probation_known": 30, "probation_items": 30}
+    world = scenes(5, settings={"trust": trust}, workers=1)
+    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    world.campaign.refresh_from_db()
+
+    def fail(times: int) -> None:
+        for _ in range(times):
+            lease = world.held(0)
+            assert lease.control is not None
+            world.submit(0, lease, world.wrong(lease), then=False)
+
+    fail(1)
+    change(world.campaign, trust={**trust, "bar": 0.0})
+    fail(2)
+    row = Standing.objects.get(kind=q.COREF_LINK)
+    assert row.state != SUSPENDED and replay.replayed(row) == standings.pure(row)
+    change(world.campaign, trust=trust)
+    fail(1)
+    row.refresh_from_db()
+    assert row.state == SUSPENDED and replay.replayed(row) == standings.pure(row)
+    assert replay.retell([row.pk]) == []
+
+
+def test_a_stale_edit_changes_nothing_and_is_told_so():
+    world = World()
+    change(world.campaign, pay=paid(0.5))
+    with pytest.raises(StaleSettings, match="you saw version 1, and version 2 is in force"):
+        change_settings(campaign=world.campaign, settings=TRUSTING, seen=1)
+    with pytest.raises(StaleSettings):
+        campaigns.set_stop_rules(campaign=world.campaign, rules={"images": 3}, seen=1)
+    world.campaign.refresh_from_db()
+    assert world.campaign.settings_version == 2 and SettingsVersion.objects.count() == 2
+
+
+def test_every_change_is_a_version_and_a_line_of_the_audit():
+    campaign = opened("entities")
+    change(campaign, pay=paid(0.5))
+    assert change(campaign, pay=paid(0.5)).differences == ()
+    campaigns.set_stop_rules(campaign=campaign, rules={"images": 3}, seen=2)
+    stored = SettingsVersion.objects.filter(campaign=campaign).order_by("number")
+    assert [row.number for row in stored] == [1, 2, 3]
+    assert stored[0].settings["pay"]["basis"] == "none" and stored[2].settings == campaign.settings
+    told = AuditEntry.objects.filter(act__in=("change_settings", "set_stop_rules")).order_by("pk")
+    assert [(line.act, line.about["version"]) for line in told] == [
+        ("change_settings", 2),
+        ("set_stop_rules", 3),
+    ]
+    assert told[0].about["changed"]["pay.basis"] == ["none", "item"]
+
+
+def test_some_settings_stay_once_somebody_has_worked():
+    world = World()
+    change(world.campaign, pay={**paid(0.5), "currency": "EUR"}, page={"images": 5})
+    world.held(0)
+    for settings, name in (
+        ({"pay": {**paid(0.5), "currency": "GBP"}}, "pay.currency"),
+        ({"page": {"images": 4}}, "page.images"),
+        ({"answers": {"regions": 2}}, "answers.regions"),
+    ):
+        with pytest.raises(CampaignError, match=f"{name} cannot change any more"):
+            change(world.campaign, **settings)
+    campaigns.close(campaign=world.campaign)
+    with pytest.raises(CampaignError, match="is closed"):
+        change(world.campaign, lease={"minutes": 5.0})
+    assert SettingsVersion.objects.count() == 2
+
+
+def test_the_layer_says_what_is_in_force():
+    world = World()
+    world.work()
+    Layer.objects.create(corpus=world.corpus, name=world.campaign.name, source="campaign", settings={})
+    change(world.campaign, lease={"minutes": 5.0})
+    assert Layer.objects.get(name=world.campaign.name).settings["lease"]["minutes"] == 5.0
+    assert Judgment.objects.exists()

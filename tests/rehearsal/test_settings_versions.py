@@ -1,0 +1,161 @@
+"""Whatever order settings change, answers come and judgments are withdrawn in: each image is folded under the
+version that it was opened with, each answer paid and counted under the version that its lease carries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pytest
+from django.db.models import F
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from annotation import discard, image_rows, replay, standings
+from annotation.campaign_settings import CampaignSettings, settings_of
+from annotation.campaigns import change_settings
+from annotation.models import Assignment, Item, Judgment, OpenImage, Standing, Task
+from annotation.protocol.contents import mention_from
+from tests.queue.world import TRUSTING
+from tests.rehearsal.play import Play, by_first_mention, check_database
+from tests.rehearsal.script import Script, pictured
+from tests.sizes import sized
+
+pytestmark = pytest.mark.django_db
+
+PEOPLE = 4
+ACTS = ("answer", "answer", "answer", "answer", "take", "change", "withdraw", "open", "wait", "sweep")
+#: One setting each: of images and of leases.
+CHANGES: tuple[dict[str, Any], ...] = (
+    {"link_votes": 3},
+    {"link_votes": 1},
+    {"verification_votes": 3},
+    {"order": "as_printed"},
+    {"limits": {"fruitless": 1}},
+    {"merging": {"iou": 0.5}},
+    {"flags_to_review": 1},
+    {"pay": {"basis": "item", "per_item": {"coref_link": 0.25, "box_drawing": 0.5}}},
+    {"pay": {"basis": "hour", "hourly": 36.0}},
+    {"lease": {"minutes": 5.0}},
+    {"trust": {**TRUSTING["trust"], "double_check_share": 0.0}},
+)
+
+#: Plays looked at; the slow run has time for more.
+EXAMPLES = sized(8, 64)
+
+steps = st.lists(
+    st.tuples(st.sampled_from(ACTS), st.integers(0, PEOPLE - 1), st.integers(0, 40)), max_size=60
+)
+
+
+class Changing(Play):
+    """A play whose last image is opened late, and whose settings change; it remembers what should hold."""
+
+    def __init__(self, seed: int) -> None:
+        records = [pictured(seed % 50 + i) for i in range(3)]
+        super().__init__(
+            records, Script(seed=seed), {"trust": {**TRUSTING["trust"], "double_check_share": 0.5}}
+        )
+        late = OpenImage.objects.filter(campaign=self.campaign).order_by("place").last()
+        assert late is not None
+        self.late = late.image, [mention_from(plain) for plain in late.mentions]
+        Item.objects.filter(task__image=late).delete()
+        Task.objects.filter(image=late).delete()
+        late.delete()
+        self.versions: dict[int, CampaignSettings] = {1: settings_of(self.campaign.settings)}
+        self.opened_under = dict.fromkeys(self._images(), 1)
+        self.leased_under: dict[int, tuple[Any, int]] = {}
+
+    def _images(self) -> list[int]:
+        return list(OpenImage.objects.filter(campaign=self.campaign).values_list("image", flat=True))
+
+    @property
+    def version(self) -> int:
+        return max(self.versions)
+
+    def change(self, number: int, turn: int) -> None:
+        anew = not Assignment.objects.filter(campaign=self.campaign).exists()
+        plain = {**self.campaign.settings, **CHANGES[turn % len(CHANGES)]}
+        done = change_settings(campaign=self.campaign, settings=plain, seen=self.version)
+        if not done.differences:
+            assert done.version == self.version
+            return
+        assert done.version == self.version + 1
+        self.versions[done.version] = settings_of(plain)
+        of_images = any(each.when in ("all_images", "new_images") for each in done.differences)
+        if anew and of_images:
+            self.opened_under = dict.fromkeys(self.opened_under, done.version)
+
+    def open(self, number: int, turn: int) -> None:
+        image, mentions = self.late
+        if image.pk not in self.opened_under:
+            protocol = settings_of(self.campaign.settings).protocol
+            image_rows.open_images(campaign=self.campaign, images=[(image, mentions)], settings=protocol)
+            self.opened_under[image.pk] = self.version
+
+    def withdraw(self, number: int, turn: int) -> None:
+        if number in self.people:
+            self.withdrawn = True
+            discard.discard(campaign=self.campaign, worker=self.people[number], reason="tried")
+
+    def check(self) -> None:
+        """What stands is what the versions say that were in force when it came."""
+        for row in Assignment.objects.filter(campaign=self.campaign):
+            if self.leased_under.get(row.pk, (None, 0))[0] != row.leased_at:
+                self.leased_under[row.pk] = row.leased_at, self.version
+            assert row.settings_version == self.leased_under[row.pk][1]
+            if row.state == Assignment.SUBMITTED:
+                pay = self.versions[row.settings_version].pay
+                assert row.pay == pay.amount(row.kind, row.seconds)
+        for image in OpenImage.objects.filter(campaign=self.campaign):
+            expected = self.versions[self.opened_under[image.image_id]]
+            assert image.settings_version == self.opened_under[image.image_id]
+            assert settings_of(image.settings).protocol == expected.protocol
+
+
+def played(seed: int, acts: list[tuple[str, int, int]]) -> Changing:
+    """A play through `acts`, looked at after each."""
+    play = Changing(seed)
+    with play.time():
+        for what, number, turn in acts:
+            getattr(play, what)(number, turn)
+            play.check()
+        check_database()
+        play.open(0, 0)
+        # `check_fold` folds the judgments purely, under the settings that `check` has just compared.
+        states = play.check_fold()
+        # The layer covers those that nobody has answered about, too.
+        opened = OpenImage.objects.filter(campaign=play.campaign)
+        opened.update(layer_behind=True, version=F("version") + 1)
+        assert play.layer() == [by_first_mention(state.layer) for state in states]
+    for row in Standing.objects.filter(campaign=play.campaign):
+        assert replay.replayed(row) == standings.pure(row)
+    return play
+
+
+@given(seed=st.integers(0, 10_000), acts=steps)
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+def test_images_and_leases_go_by_the_versions_that_they_carry(
+    seed: int, acts: list[tuple[str, int, int]]
+) -> None:
+    played(seed, acts)
+
+
+def test_plays_meet_all_that_versions_can_do() -> None:
+    """What the property above says of any play would say nothing if versions never mixed."""
+    met: Counter[str] = Counter()
+    for seed in range(6):
+        chance = Random(seed)
+        acts = [(chance.choice(ACTS), chance.randrange(PEOPLE), chance.randrange(40)) for _ in range(80)]
+        play = played(seed, [("change", 0, seed), *acts] if seed % 2 else acts)
+        leases = Assignment.objects.filter(campaign=play.campaign)
+        versions = set(leases.values_list("settings_version", flat=True))
+        met["leases of several versions"] += len(versions) > 1
+        met["images of several versions"] += len(set(play.opened_under.values())) > 1
+        met["opened anew"] += min(play.opened_under.values()) > 1
+        met["paid"] += leases.filter(pay__gt=0).exists()
+        met["withdrawn"] += Judgment.objects.filter(campaign=play.campaign, void=True).exists()
+        met["late"] += leases.filter(state=Assignment.SUBMITTED, ended_at__gt=F("expires_at")).exists()
+        met["double checks"] += leases.filter(role="double_check").exists()
+    assert [what for what, times in met.items() if not times] == []
