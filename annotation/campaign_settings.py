@@ -54,6 +54,16 @@ class CampaignSettings:
         plain: dict[str, Any] = json.loads(json.dumps({**asdict(self.protocol), **tables}))
         return plain
 
+    def flat(self) -> dict[str, Any]:
+        """Every setting by its name, plain: "link_votes", "pay.hourly"."""
+        found: dict[str, Any] = {}
+        for name, value in self.as_dict().items():
+            if name in TABLES or is_dataclass(getattr(self.protocol, name, None)):
+                found.update({f"{name}.{key}": each for key, each in value.items()})
+            else:
+                found[name] = value
+        return found
+
 
 def as_toml(settings: CampaignSettings) -> str:
     """The settings that differ from the defaults, as a TOML text from which the same are read."""

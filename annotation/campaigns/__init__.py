@@ -12,6 +12,10 @@ reached                                     whether a stop rule holds
 
 from annotation.campaign_settings import CampaignError
 from annotation.campaigns.changing import (
+    ALL_IMAGES,
+    AT_ONCE,
+    NEW_IMAGES,
+    NEXT_LEASE,
     Change,
     Difference,
     StaleSettings,
@@ -47,8 +51,12 @@ from annotation.campaigns.states import (
 )
 
 __all__ = [
+    "ALL_IMAGES",
+    "AT_ONCE",
     "ENTITIES",
     "GOLD_LAYERS",
+    "NEW_IMAGES",
+    "NEXT_LEASE",
     "OF_PAIRS",
     "SMALLEST_CROWD",
     "TASKS",

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from annotation import image_rows, sql
 from annotation.audit import record
-from annotation.campaign_settings import TABLES, CampaignError, CampaignSettings, settings_of
+from annotation.campaign_settings import CampaignError, CampaignSettings, settings_of
 from annotation.campaigns import counted
 from annotation.controls.authoring import raise_revision
 from annotation.models import (
@@ -133,7 +133,7 @@ def change_settings(
 
 
 def _differences(campaign: Campaign, wanted: CampaignSettings, worked_on: bool) -> tuple[Difference, ...]:
-    before, after = _flat(settings_of(campaign.settings)), _flat(wanted)
+    before, after = settings_of(campaign.settings).flat(), wanted.flat()
     changed = [name for name in before if before[name] != after[name]]
     images = [name for name in changed if _of_images(name)]
     if worked_on:
@@ -166,17 +166,6 @@ def _of_images(name: str) -> bool:
     """Whether images are asked about under this setting, which they keep once they are open."""
     table = name.split(".")[0]
     return table not in (*OF_LEASES, "stop")
-
-
-def _flat(settings: CampaignSettings) -> dict[str, Any]:
-    """Every setting by its name: "link_votes", "pay.hourly"."""
-    flat: dict[str, Any] = {}
-    for name, value in settings.as_dict().items():
-        if name in TABLES or name in ("limits", "merging"):
-            flat.update({f"{name}.{key}": each for key, each in value.items()})
-        else:
-            flat[name] = value
-    return flat
 
 
 def _counted_on_by(campaign: Campaign) -> str:

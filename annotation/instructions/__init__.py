@@ -88,11 +88,14 @@ def in_language(text: Text, language: str | None) -> Text:
     return replace(text, text=translated) if translated and text.text == _built_in(text.kind) else text
 
 
-def publish(*, campaign: Campaign, kind: str, text: str, actor: Account | None = None) -> Text:
+def publish(
+    *, campaign: Campaign, kind: str, text: str, seen: int | None = None, actor: Account | None = None
+) -> Text:
     """Make `text` the newest version; where it is that already, nothing changes.
 
-    A new consent text is asked of everybody anew; an empty one asks nobody. Raises CampaignError on
-    an unknown kind, empty instructions, or a text that is too long.
+    A new consent text is asked of everybody anew; an empty one asks nobody. `seen` is the version that was
+    read before: raises StaleText where there is a newer one. Raises CampaignError on an unknown kind, empty
+    instructions, or a text that is too long.
     """
     _known(kind)
     text = "\n\n".join(_parts(text))
@@ -103,6 +106,13 @@ def publish(*, campaign: Campaign, kind: str, text: str, actor: Account | None =
     with sql.writing():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         newest = _newest(campaign, kind)
+        if seen is not None and seen != (newest.version if newest is not None else 0):
+            raise StaleText(
+                _(
+                    "Somebody has published another version since you opened this page: read it, then "
+                    "publish yours."
+                )
+            )
         if newest is None or newest.text != text:
             version = newest.version + 1 if newest is not None else 1
             newest = _write(campaign, kind, version, text, actor)

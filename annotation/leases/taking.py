@@ -37,7 +37,7 @@ class Lease:
     """Something in a worker's hands: what it shows, of which image, until when.
 
     `image` is the id of the corpus's image. Either `task` or `control` is set; workers are told
-    neither, nor the role: a known item looks like any other.
+    neither, nor the role: a known item looks like any other. `version`: of the settings that it carries.
     """
 
     id: int
@@ -49,6 +49,7 @@ class Lease:
     expires_at: datetime
     task: int | None
     control: int | None
+    version: int = 1
 
 
 def take(*, worker: int, campaign: Campaign, kind: str, holding: Collection[int] = ()) -> Lease | Nothing:
@@ -104,7 +105,7 @@ def following(
             expires=expires,
         )
         if found is not None:
-            return _lease(*found, kind, expires)
+            return _lease(*found, kind, expires, terms)
     else:
         sql.send(cursor, after)
     sql.execute(
@@ -159,7 +160,7 @@ def following(
                 assignment=assignment,
                 count=known,
             )
-    return _shown(_lease(assignment, claim, kind, expires), terms)
+    return _shown(_lease(assignment, claim, kind, expires, terms), terms)
 
 
 def _shown(lease: Lease, terms: Terms) -> Lease:
@@ -191,11 +192,7 @@ def _known_page(
     first = chosen[0].control
     assignment = _insert(cursor, terms, holder, RELEVANCE, _ROLE_CONTROL, at, expires, control=first)
     relevance_pages.put(assignment, chosen)
-    shown = controls.shown(first)
-    lease = Lease(
-        assignment, RELEVANCE, _ROLE_CONTROL, shown.image, shown.content, shown.key, expires, None, first
-    )
-    return _shown(lease, terms)
+    return _shown(_known_lease(assignment, RELEVANCE, _ROLE_CONTROL, first, expires, terms.version), terms)
 
 
 def _is_plain(terms: Terms, holder: Holder, kind: str, held: int) -> bool:
@@ -210,9 +207,30 @@ def _is_plain(terms: Terms, holder: Holder, kind: str, held: int) -> bool:
     )
 
 
-def _lease(assignment: int, claim: hand_out.Claim, kind: str, expires: datetime) -> Lease:
+def _lease(assignment: int, claim: hand_out.Claim, kind: str, expires: datetime, terms: Terms) -> Lease:
     content = json.loads(claim.content)
-    return Lease(assignment, kind, claim.role, claim.image, content, claim.key, expires, claim.task, None)
+    return Lease(
+        assignment,
+        kind,
+        claim.role,
+        claim.image,
+        content,
+        claim.key,
+        expires,
+        claim.task,
+        None,
+        terms.version,
+    )
+
+
+def _known_lease(
+    assignment: int, kind: str, role: str, control: int, expires: datetime, version: int
+) -> Lease:
+    """A lease of a known item."""
+    shown = controls.shown(control)
+    return Lease(
+        assignment, kind, role, shown.image, shown.content, shown.key, expires, None, control, version
+    )
 
 
 def _insert(
@@ -252,9 +270,7 @@ def _held(cursor: Any, terms: Terms, kind: str, row: Sequence[Any], at: datetime
             [sql.moment(expires), assignment],
         )
     if control is not None:
-        shown = controls.shown(control)
-        lease = Lease(assignment, kind, role, shown.image, shown.content, shown.key, expires, None, control)
-        return _shown(lease, terms)
+        return _shown(_known_lease(assignment, kind, role, control, expires, carried[0]), terms)
     cursor.execute(
         """SELECT o.image_id, i.content, t.key FROM annotation_task t
            JOIN annotation_item i ON i.task_id = t.id AND i.position = 0
@@ -262,7 +278,8 @@ def _held(cursor: Any, terms: Terms, kind: str, row: Sequence[Any], at: datetime
         [task],
     )
     image, content, key = cursor.fetchone()
-    return _shown(Lease(assignment, kind, role, image, json.loads(content), key, expires, task, None), terms)
+    lease = Lease(assignment, kind, role, image, json.loads(content), key, expires, task, None, carried[0])
+    return _shown(lease, terms)
 
 
 def _test(
@@ -325,10 +342,7 @@ def _control(
         return None
     control = int(chosen.id)
     assignment = _insert(cursor, terms, holder, kind, _ROLE_CONTROL, at, expires, control=control)
-    shown = controls.shown(control)
-    return Lease(
-        assignment, kind, _ROLE_CONTROL, shown.image, shown.content, shown.key, expires, None, control
-    )
+    return _known_lease(assignment, kind, _ROLE_CONTROL, control, expires, terms.version)
 
 
 def _control_due(terms: Terms, holder: Holder, kind: str, number: int) -> bool:

@@ -21,6 +21,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/move/", campaigns.move, name="move_campaign"),
     path("campaigns/<slug:name>/delete/", campaigns.delete, name="delete_campaign"),
     path("campaigns/<slug:name>/settings/", staff_settings.settings_page, name="campaign_settings"),
+    path("campaigns/<slug:name>/settings/change/", staff_settings.change, name="change_settings"),
     path("campaigns/<slug:name>/review/", review.queue, name="review"),
     path("campaigns/<slug:name>/images/<str:key>/", review.image, name="review_image"),
     path("campaigns/<slug:name>/images/<str:key>/rule/", review.rule, name="rule"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import Any
 
 from django.contrib import messages
@@ -27,6 +26,7 @@ from annotation.selectors.scopes import campaigns_of, corpora_of
 from annotation.web.access import BROWSING, account_of, for_roles, for_roles_on
 from annotation.web.campaign_shapes import acts_next, facts, funnel_rows, kind_rows, told_acts
 from annotation.web.staff import CAMPAIGN, framed, said
+from annotation.web.staff_settings import settings_in
 from annotation.web.staff_words import KINDS, WAYS
 
 #: Acts of the audit on the first page.
@@ -190,7 +190,7 @@ def _draft(given: Any, like: Campaign | None, actor: Account) -> Campaign:
         "name": given.get("name", "").strip(),
         "corpus": given.get("corpus", ""),
         "tasks": given.get("tasks", ""),
-        "settings": _settings_in(given.get("settings", "")),
+        "settings": settings_in(given.get("settings", "")),
     }
     unpaid = settings_of(asked["settings"]).pay.unpaid(ASKED_BY.get(asked["tasks"], ()))
     if unpaid and given.get("unpaid") != "yes":
@@ -204,14 +204,6 @@ def _draft(given: Any, like: Campaign | None, actor: Account) -> Campaign:
     if like is not None:
         return campaigns.duplicate(campaign=like, actor=actor, **asked)
     return campaigns.create(actor=actor, **asked)
-
-
-def _settings_in(text: str) -> dict[str, Any]:
-    """The settings of a TOML text. Raises CampaignError."""
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # numbers of no end and depth too
-        raise CampaignError(_("The settings are no TOML: %(error)s") % {"error": error}) from error
 
 
 def _images_in(data: Any) -> dict[str, Any]:

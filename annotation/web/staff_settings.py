@@ -1,24 +1,29 @@
-"""A campaign's settings: each with its value, its default and where that is from; and its stop rules."""
+"""A campaign's settings: value, default and where that is from; their versions, and how they change."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
-from annotation import campaigns
-from annotation.campaign_settings import CampaignError, CampaignSettings, settings_of
-from annotation.models import Campaign
+from annotation import campaigns, jobs
+from annotation.campaign_settings import CampaignError, CampaignSettings, as_toml, settings_of
+from annotation.models import Campaign, OpenImage, SettingsVersion
 from annotation.roles import RESEARCHER
+from annotation.selectors.settings_versions import settings_versions
 from annotation.web.access import BROWSING, account_of, for_roles_on, role_missing
+from annotation.web.filters import number_in
 from annotation.web.staff import CAMPAIGN, framed
+from annotation.web.staff_words import KINDS
 
 #: The tables of settings, in the order of the page, and what each is about.
 TITLES = {
@@ -30,6 +35,16 @@ TITLES = {
     "pay": gettext_lazy("What an answer earns"),
     "stop": gettext_lazy("When it stops by itself"),
 }
+#: From when on a change counts, in words.
+WHEN = {
+    campaigns.AT_ONCE: gettext_lazy("at once"),
+    campaigns.NEXT_LEASE: gettext_lazy("from the next task handed out"),
+    campaigns.NEW_IMAGES: gettext_lazy("for images that are not open yet"),
+    campaigns.ALL_IMAGES: gettext_lazy("at once: all images are opened anew"),
+}
+#: Images that a page opens anew while somebody waits for it; more are left to a job.
+AT_ONCE = 300
+PRECONDITION_FAILED = 412
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +69,7 @@ class SettingTable:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles_on(CAMPAIGN, *BROWSING)
 def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """All settings of a campaign. A POST by a researcher sets the stop rules, which alone may change."""
+    """All settings of a campaign and their versions. A POST by a researcher sets the stop rules."""
     wrong, status = "", 200
     given: Mapping[str, str] = {}
     if request.method == "POST":
@@ -62,11 +77,13 @@ def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             return role_missing(request, RESEARCHER)
         try:
             rules = stop_rules_in(request.POST)
-            campaigns.set_stop_rules(campaign=campaign, rules=rules, actor=account_of(request))
+            seen = seen_version(request.POST)
+            campaigns.set_stop_rules(campaign=campaign, rules=rules, seen=seen, actor=account_of(request))
             messages.success(request, _("The stop rules are set."))
             return redirect("campaign_settings", campaign.name)
         except CampaignError as error:
-            wrong, given, status = str(error), request.POST, 409
+            wrong, given, status = str(error), request.POST, status_of(error)
+            campaign.refresh_from_db()
     settings = settings_of(campaign.settings)
     return render(
         request,
@@ -78,11 +95,152 @@ def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             tables=tables_of(settings),
             stop=settings.stop,
             currency=settings.pay.currency,
+            versions=versions_of(campaign),
+            opened=images_by_version(campaign),
             wrong=wrong,
             given=given,
         ),
         status=status,
     )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Change a campaign's settings: as TOML, first looked at, then put in force as the next version."""
+    wrong, status = "", 200
+    found: tuple[campaigns.Difference, ...] | None = None
+    text = request.POST.get("settings", as_toml(settings_of(campaign.settings)))
+    if request.method == "POST":
+        try:
+            wanted = settings_in(text)
+            seen = seen_version(request.POST)
+            found = campaigns.differences(campaign, wanted)
+            if request.POST.get("act") == "change":
+                _check_unpaid(campaign, wanted, request.POST.get("unpaid") == "yes")
+                if _many_to_reopen(campaign, found):
+                    arguments = {"settings": wanted, "seen": seen}
+                    jobs.enqueue(
+                        kind="change_settings",
+                        arguments=arguments,
+                        campaign=campaign,
+                        actor=account_of(request),
+                    )
+                    messages.success(request, _("The settings change when the images are opened anew."))
+                    return redirect("jobs", campaign.name)
+                done = campaigns.change_settings(
+                    campaign=campaign, settings=wanted, seen=seen, actor=account_of(request)
+                )
+                messages.success(request, _told_change(done))
+                return redirect("campaign_settings", campaign.name)
+        except (CampaignError, jobs.JobError) as error:
+            wrong, status, found = str(error), status_of(error), None
+            campaign.refresh_from_db()
+    about = {
+        "text": text,
+        "found": [(each, told(each.before), told(each.after), str(WHEN[each.when])) for each in found or ()],
+        "same": found == (),
+        "unpaid": bool(found) and _newly_unpaid(campaign, settings_in(text)),
+        "anew": OpenImage.objects.filter(campaign=campaign).count()
+        if any(each.when == campaigns.ALL_IMAGES for each in found or ())
+        else 0,
+        "in_force": as_toml(settings_of(campaign.settings)) if status == PRECONDITION_FAILED else None,
+        "begun": campaigns.begun(campaign),
+        "wrong": wrong,
+    }
+    return render(
+        request,
+        "annotation/staff/change_settings.html",
+        framed(request, campaign, "settings", **about),
+        status=status,
+    )
+
+
+def settings_in(text: str) -> dict[str, Any]:
+    """The settings of a TOML text. Raises CampaignError."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # numbers of no end and depth too
+        raise CampaignError(_("The settings are no TOML: %(error)s") % {"error": error}) from error
+
+
+def seen_version(data: Mapping[str, str]) -> int:
+    """The version of the settings that a form was made from. Raises StaleSettings where it names none."""
+    number = number_in(data, "version")
+    if number is None:
+        raise campaigns.StaleSettings(
+            _("The form does not say which version of the settings it was made from: open the page again.")
+        )
+    return number
+
+
+def status_of(error: Exception) -> int:
+    """The status of a refused change: a stale one is told from one that cannot be."""
+    return PRECONDITION_FAILED if isinstance(error, campaigns.StaleSettings) else 409
+
+
+def _newly_unpaid(campaign: Campaign, wanted: Mapping[str, Any]) -> list[str]:
+    """The kinds of question that would earn nothing any more, in words."""
+    before = settings_of(campaign.settings).pay.unpaid(campaign.kinds)
+    after = settings_of(wanted).pay.unpaid(campaign.kinds)
+    return [str(KINDS[kind]) for kind in after if kind not in before]
+
+
+def _check_unpaid(campaign: Campaign, wanted: Mapping[str, Any], meant: bool) -> None:
+    if not meant and (kinds := _newly_unpaid(campaign, wanted)):
+        raise CampaignError(
+            _("Nothing would be paid for %(kinds)s any more: tick the box to say that you mean it.")
+            % {"kinds": ", ".join(kinds)}
+        )
+
+
+def _many_to_reopen(campaign: Campaign, found: Sequence[campaigns.Difference]) -> bool:
+    """Whether a change opens more images anew than a page should wait for."""
+    anew = any(each.when == campaigns.ALL_IMAGES for each in found)
+    return anew and OpenImage.objects.filter(campaign=campaign).count() > AT_ONCE
+
+
+def _told_change(done: campaigns.Change) -> str:
+    if not done.differences:
+        return _("They are the same as before; nothing was changed.")
+    said = _("Version %(number)d of the settings is in force.") % {"number": done.version}
+    if done.reopened:
+        said += " " + ngettext(
+            "%(n)d image was opened anew.", "%(n)d images were opened anew.", done.reopened
+        ) % {"n": done.reopened}
+    return said
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVersion:
+    """One version of the settings: when it came, who made it, and what it changed."""
+
+    row: SettingsVersion
+    changed: list[tuple[str, str, str]]
+
+
+def versions_of(campaign: Campaign) -> list[ShownVersion]:
+    """The versions of a campaign's settings, the newest first."""
+    rows = settings_versions(campaign)
+    flat = [settings_of(row.settings).flat() for row in rows]
+    return [
+        ShownVersion(
+            row,
+            [
+                (name, told(before[name]), told(value))
+                for name, value in own.items()
+                if before is not None and before[name] != value
+            ],
+        )
+        for row, own, before in zip(rows, flat, [*flat[1:], None], strict=False)
+    ]
+
+
+def images_by_version(campaign: Campaign) -> list[tuple[int, int]]:
+    """(version, images opened under it), where there are several such versions."""
+    counts = OpenImage.objects.filter(campaign=campaign).values("settings_version").annotate(n=Count("id"))
+    found = sorted(counts.values_list("settings_version", "n"))
+    return found if len(found) > 1 else []
 
 
 def tables_of(settings: CampaignSettings) -> list[SettingTable]:
@@ -134,11 +292,11 @@ def _row(each: Field[Any], record: Any) -> SettingRow:
     default = each.default_factory() if each.default_factory is not MISSING else each.default
     changed = value != default
     return SettingRow(
-        each.name, _told(value), _told(default) if changed else "", each.metadata.get("source", "")
+        each.name, told(value), told(default) if changed else "", each.metadata.get("source", "")
     )
 
 
-def _told(value: Any) -> str:
+def told(value: Any) -> str:
     """A value as people read it."""
     if value is None:
         return _("never")

@@ -14,6 +14,7 @@ from annotation.campaign_settings import CampaignError
 from annotation.models import Campaign, Consent, Instructions
 from annotation.roles import RESEARCHER
 from annotation.web.access import account_of, for_roles_on
+from annotation.web.filters import number_in
 from annotation.web.staff import CAMPAIGN, framed
 from annotation.web.staff_words import KINDS
 
@@ -32,10 +33,18 @@ def texts(request: HttpRequest, campaign: Campaign, kind: str = instructions.CON
     if request.method == "POST":
         given = request.POST.get("text", "").replace("\0", "")
         try:
-            new = instructions.publish(campaign=campaign, kind=kind, text=given, actor=account_of(request))
+            new = instructions.publish(
+                campaign=campaign,
+                kind=kind,
+                text=given,
+                seen=number_in(request.POST, "version") or 0,
+                actor=account_of(request),
+            )
             said = _("Version %(number)d is what workers read now.") % {"number": new.version}
             messages.success(request, said if new != now else _("It says the same as before."))
             return redirect("text", campaign.name, kind)
+        except instructions.StaleText as error:
+            wrong, status = str(error), 412
         except CampaignError as error:
             wrong, status = str(error), 409
     agreed = Consent.objects.filter(text__campaign=campaign, text__version=now.version).count()

@@ -23,6 +23,7 @@ from annotation.models import Assignment, Campaign, Standing
 from annotation.offers import Offer, no_consent, offers, today
 from annotation.protocol.trust import Refusal
 from annotation.roles import ANNOTATOR
+from annotation.selectors.settings_versions import settings_by_version
 from annotation.tasktypes import BadAnswer, shown_image
 from annotation.web.access import for_roles
 from annotation.web.desk import Desk, desk
@@ -200,6 +201,8 @@ def _desk(
     error: ValueError | None = None,
 ) -> Desk:
     settings = settings_of(place.campaign.settings)
+    if lease.version != place.campaign.settings_version:
+        settings = settings_by_version(place.campaign).get(lease.version, settings)
     test, ahead = None, 0
     if lease.role == qualification.ROLE:
         test = qualification.progress(

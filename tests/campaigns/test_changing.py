@@ -77,9 +77,8 @@ def test_before_anybody_works_images_are_opened_anew():
 
 def test_rulings_and_priorities_outlive_a_change_before_anybody_works():
     world = World()
-    row = OpenImage.objects.order_by("place").last()
-    state = row.state
-    one, other = (chain["m"][0] for chain in state["chains"][:2])
+    row = OpenImage.objects.order_by("-place")[0]
+    one, other = (chain["m"][0] for chain in row.state["chains"][:2])
     row.rulings.create(content=plain_ruling(KeepApart(one, other)))
     OpenImage.objects.filter(pk=row.pk).update(rulings_version=1, priority=5)
     change(world.campaign, link_votes=3)
@@ -87,8 +86,7 @@ def test_rulings_and_priorities_outlive_a_change_before_anybody_works():
     assert (again.rulings.count(), again.priority, again.rulings_version) == (1, 5, 1)
     asked = Task.objects.filter(image=row, kind=q.COREF_LINK).values_list("key", flat=True)
     assert not any({one, other} <= set(key.split("|")) for key in asked)
-    first = Task.objects.order_by("rank").first()
-    assert first.image_id == row.pk
+    assert Task.objects.order_by("rank")[0].image_id == row.pk
 
 
 @pytest.mark.parametrize("tasks", ["captions", "regions", "graded", "relevance"])

@@ -20,7 +20,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from rest_framework.authtoken.models import Token
 
-from annotation import campaigns, invitations, leases, reviewing
+from annotation import campaigns, instructions, invitations, leases, reviewing
 from annotation.accounts import granting, inviting
 from annotation.crowd import mturk, prolific
 from annotation.leases import Lease
@@ -483,6 +483,16 @@ def _mine(model: Any) -> Callable[[At], int]:
     return find
 
 
+def _settings(at: At) -> int:
+    """The version of the settings that is in force."""
+    return Campaign.objects.values_list("settings_version", flat=True).get(name="quay")
+
+
+def _text(kind: str) -> Callable[[At], int]:
+    """The version of a text that workers read now."""
+    return lambda at: instructions.current(campaign=Campaign.objects.get(name="quay"), kind=kind).version
+
+
 def _chain(at: At) -> str:
     """The mentions of the chain that waits for a reviewer."""
     row = OpenImage.objects.get(campaign__name="review")
@@ -492,7 +502,17 @@ def _chain(at: At) -> str:
 get("campaigns", READERS)
 get("campaign", READERS, _campaign)
 get("campaign_settings", READERS, _campaign)
-post("campaign_settings", RUNNERS, "quay", budget="12.5", until="2031-01-01", images="5")
+post("campaign_settings", RUNNERS, "quay", budget="12.5", until="2031-01-01", images="5", version=_settings)
+get("change_settings", RUNNERS, _campaign)
+post(
+    "change_settings",
+    RUNNERS,
+    "quay",
+    settings="[lease]\nminutes = 5.0",
+    act="look",
+    version=_settings,
+    unpaid="yes",
+)
 get("review", READERS, "review", reason="", after="", reports="all", before=10**6)
 get("review_image", READERS, "review", "man", chain=1, draw=1)
 post("rule", READERS, "review", "man", act="keep", chain=_chain, comment="+1")
@@ -582,8 +602,8 @@ def retired(at: At) -> Call:
 
 get("texts", RUNNERS, _campaign)
 get("text", RUNNERS, "quay", lambda at: at.one("consent", q.COREF_LINK))
-post("texts", RUNNERS, "quay", text=lambda at: at.new("You agree."))
-post("text", RUNNERS, "quay", q.COREF_LINK, text=lambda at: at.new("Read this."))
+post("texts", RUNNERS, "quay", text=lambda at: at.new("You agree."), version=_text("consent"))
+post("text", RUNNERS, "quay", q.COREF_LINK, text=lambda at: at.new("Read this."), version=_text(q.COREF_LINK))
 get("jobs", RUNNERS, "quay")
 post("start_job", RUNNERS, "quay", act="export", format="jsonl", layer="import", unfinished="1", pictures="1")
 post("start_job", RUNNERS, "quay", act="refresh")

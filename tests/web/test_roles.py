@@ -148,6 +148,7 @@ def _built() -> dict[str, Any]:
                         *(
                             "campaign",
                             "campaign_settings",
+                            "change_settings",
                             "move_campaign",
                             "delete_campaign",
                             "review",

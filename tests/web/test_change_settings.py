@@ -1,0 +1,152 @@
+"""Settings changed by page and by command: looked at first, never over somebody else's change."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from annotation import campaigns, instructions, jobs
+from annotation.campaign_settings import as_toml, settings_of
+from annotation.models import Assignment, Campaign, Job, OpenImage
+from annotation.web import staff_settings
+from tests.queue.world import World
+from tests.review.world import the_world
+from tests.web import world as people
+from tests.web.staff import forms, press, said, words
+
+pytestmark = pytest.mark.django_db
+
+SETTINGS, CHANGE = ("/campaigns/review/settings/", "/campaigns/review/settings/change/")
+
+
+@pytest.fixture
+def world() -> World:
+    return the_world()
+
+
+@pytest.fixture
+def ada():
+    return people.signed_in("ada", "researcher")
+
+
+def in_force() -> str:
+    return as_toml(settings_of(Campaign.objects.get().settings))
+
+
+def test_what_a_change_would_do_is_seen_before_it_is_done(world, ada):
+    Assignment.objects.filter(campaign=world.campaign).delete()
+    wanted = in_force() + '\n[pay]\nbasis = "hour"\nhourly = 12.5\n'
+    page = press(ada, CHANGE, "See what changes", settings=wanted)
+    assert "pay.hourly 0 12.5 from the next task handed out" in words(page)
+    assert Campaign.objects.get().settings_version == 1
+    (form,) = [form for form in forms(page) if "Change them" in form.buttons]
+    page = ada.post(CHANGE, {**form.fields, "act": "change"}, follow=True)
+    assert said(page) == ["Version 2 of the settings is in force."]
+    told = words(page)
+    assert "Version 2 is in force." in told and "pay.hourly : 0 → 12.5" in told
+    assert Campaign.objects.get().settings["pay"]["hourly"] == 12.5
+
+
+def test_images_are_opened_anew_before_anybody_works_and_not_after(ada):
+    world = World(name="review", workers=1)
+    page = press(ada, CHANGE, "See what changes", settings=f"link_votes = 3\n{in_force()}")
+    assert "at once: all images are opened anew" in words(page) and "2 images are opened anew" in words(page)
+    page = ada.post(
+        CHANGE, {"settings": f"link_votes = 3\n{in_force()}", "version": "1", "act": "change"}, follow=True
+    )
+    assert said(page) == ["Version 2 of the settings is in force. 2 images were opened anew."]
+    world.held(0)
+    page = press(
+        ada, CHANGE, "See what changes", settings=in_force().replace("link_votes = 3", "link_votes = 5")
+    )
+    assert "for images that are not open yet" in words(page)
+
+
+def test_a_stale_edit_gets_412_and_is_kept_beside_what_is_in_force(world, ada):
+    campaigns.change_settings(
+        campaign=world.campaign, settings={**world.campaign.settings, "lease": {"minutes": 9.0}}
+    )
+    mine = "[lease]\nminutes = 5.0\n"
+    for act in ("look", "change"):
+        page = ada.post(CHANGE, {"settings": mine, "version": "1", "act": act})
+        if act == "change":
+            assert page.status_code == 412 and "you saw version 1, and version 2 is in force" in words(page)
+            assert "minutes = 9.0" in words(page) and "minutes = 5.0" in page.content.decode()
+    assert ada.post(CHANGE, {"settings": mine, "act": "change"}).status_code == 412
+    assert ada.post(SETTINGS, {"budget": "3", "version": "1"}).status_code == 412
+    assert Campaign.objects.get().settings_version == 2
+
+
+def test_a_stale_text_gets_412(world, ada):
+    address = reverse("text", args=["review", "consent"])
+    seen = instructions.current(campaign=world.campaign, kind="consent").version
+    instructions.publish(campaign=world.campaign, kind="consent", text="Theirs.")
+    page = ada.post(address, {"text": "Mine.", "version": str(seen)})
+    assert page.status_code == 412 and "Mine." in page.content.decode()
+    assert instructions.current(campaign=world.campaign, kind="consent").text == "Theirs."
+    assert said(press(ada, address, "Publish as a new version", text="Mine.")) == [
+        "Version 2 is what workers read now."
+    ]
+
+
+def test_work_for_nothing_is_meant(world, ada):
+    plain = {**world.campaign.settings, "pay": {"basis": "hour", "hourly": 5.0}}
+    campaigns.change_settings(campaign=world.campaign, settings=plain)
+    unpaid = in_force().replace("hourly = 5.0", "hourly = 0.0")
+    page = ada.post(CHANGE, {"settings": unpaid, "version": "2", "act": "change"})
+    assert page.status_code == 409 and "tick the box" in words(page)
+    meant = {"settings": unpaid, "version": "2", "act": "change", "unpaid": "yes"}
+    assert ada.post(CHANGE, meant).status_code == 302
+
+
+def test_what_cannot_be_is_told_and_kept_for_mending(world, ada):
+    for text, wrong in (
+        ("= 3", "no TOML"),
+        ("link_votes = 2", "odd"),
+        ("[pay]\nbases = 1", "unknown setting"),
+    ):
+        page = ada.post(CHANGE, {"settings": text, "version": "1", "act": "look"})
+        assert page.status_code == 409 and wrong in words(page)
+        assert text.splitlines()[-1] in page.content.decode()
+
+
+def test_many_images_are_opened_anew_by_a_job(ada, monkeypatch):
+    World(name="review", workers=0)
+    monkeypatch.setattr(staff_settings, "AT_ONCE", 1)
+    text = f"link_votes = 3\n{in_force()}"
+    page = ada.post(CHANGE, {"settings": text, "version": "1", "act": "change"}, follow=True)
+    assert "The settings change when the images are opened anew." in said(page)
+    job = Job.objects.get(kind="change_settings")
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.result) == (Job.DONE, {"version": 2, "reopened": 2})
+    assert {row.settings["link_votes"] for row in OpenImage.objects.all()} == {3}
+
+
+def test_the_command_changes_one_setting_or_all(world, tmp_path: Path):
+    def told(*arguments: str) -> dict:
+        out = StringIO()
+        call_command("change_settings", "review", *arguments, "--json", stdout=out)
+        return json.loads(out.getvalue().splitlines()[-1])
+
+    dry = told("--set", "lease.minutes=7.0", "--dry-run")
+    assert dry["version"] is None and dry["changed"][0]["name"] == "lease.minutes"
+    assert told("--set", "lease.minutes=7.0", "--set", "pay.idle_after=30.0")["version"] == 2
+    assert Campaign.objects.get().settings["lease"]["minutes"] == 7.0
+    config = tmp_path / "all.toml"
+    config.write_text(in_force().replace("minutes = 7.0", "minutes = 8.0"))
+    assert [each["name"] for each in told("--config", str(config), "--if-version", "2")["changed"]] == [
+        "lease.minutes"
+    ]
+    for arguments, wrong in (
+        (["--set", "lease.minutes"], "expected NAME=VALUE"),
+        ([], "nothing to change"),
+        (["--set", "link_votes=3", "--if-version", "1"], "version 3 is in force"),
+    ):
+        with pytest.raises(CommandError, match=wrong):
+            call_command("change_settings", "review", *arguments)
