@@ -19,6 +19,7 @@ from annotation.registry import UnknownName
 from annotation.selectors.controls import unchecked_answers, unchecked_kinds
 from annotation.selectors.corpora import corpus_named, layer_named
 from annotation.selectors.records import stream_records
+from annotation.selectors.settings_versions import images_by_version
 
 #: Where `with_pictures` puts the pictures, within the export.
 IMAGES = "images"
@@ -121,7 +122,8 @@ def check(
 
 
 def notes_on(corpus: Corpus, layer: Layer | None) -> list[str]:
-    """What is to be known of a layer that a campaign made: where nothing tells how right its workers were."""
+    """What is to be known of a layer that a campaign made: where nothing tells how right its workers were,
+    and where its images were opened under several versions of the settings."""
     made_by = Campaign.objects.filter(corpus=corpus, name=layer.name).first() if layer else None
     if made_by is None:
         return []
@@ -134,6 +136,9 @@ def notes_on(corpus: Corpus, layer: Layer | None) -> list[str]:
     if early := unchecked_answers(made_by):
         told = ", ".join(f"{count} to {kind}" for kind, count in early.items())
         notes.append(f"Unchecked in part: answers given before any were known: {told}.")
+    if len(opened := images_by_version(made_by)) > 1:
+        told = ", ".join(f"{count} under version {number}" for number, count in opened)
+        notes.append(f"Settings of the campaign changed while images were opened: {told}.")
     return notes
 
 

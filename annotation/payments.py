@@ -25,7 +25,7 @@ from annotation.spreadsheets import harmless
 
 #: Lines of the ledger read at once.
 PAGE = 2_000
-COLUMNS = ("at", "worker", "entry", "kind", "role", "seconds", "amount", "currency", "reference")
+COLUMNS = ("at", "worker", "entry", "kind", "role", "seconds", "amount", "currency", "reference", "settings")
 
 
 class PaymentError(ValueError):
@@ -186,12 +186,12 @@ def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
     lines = Assignment.objects.filter(campaign=campaign, state=Assignment.SUBMITTED).order_by("pk")
     after = 0
     while page := list(
-        lines.filter(pk__gt=after).values_list("pk", "ended_at", "worker", "kind", "role", "seconds", "pay")[
-            :PAGE
-        ]
+        lines.filter(pk__gt=after).values_list(
+            "pk", "ended_at", "worker", "kind", "role", "seconds", "pay", "settings_version"
+        )[:PAGE]
     ):
         after = page[-1][0]
-        for _, at, worker, kind, role, seconds, amount in page:
+        for _, at, worker, kind, role, seconds, amount, version in page:
             yield (
                 _at(at),
                 names[worker],
@@ -202,11 +202,12 @@ def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
                 _units(amount),
                 currency,
                 "",
+                version,
             )
     payouts = Payout.objects.filter(campaign=campaign).order_by("pk").select_related("worker")
     for paid_out in payouts.iterator(PAGE):
         who, sum_paid = paid_out.worker.pseudonym, _units(-paid_out.amount)
-        yield _at(paid_out.paid_at), who, "payout", "", "", "", sum_paid, currency, paid_out.reference
+        yield _at(paid_out.paid_at), who, "payout", "", "", "", sum_paid, currency, paid_out.reference, ""
 
 
 def write_ledger(campaign: Campaign, file: IO[str]) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from django.db.models import Count
+
 from annotation.campaign_settings import CampaignSettings, settings_of
-from annotation.models import Campaign, SettingsVersion
+from annotation.models import Campaign, OpenImage, SettingsVersion
 
 
 def settings_by_version(campaign: Campaign) -> dict[int, CampaignSettings]:
@@ -17,3 +19,9 @@ def settings_versions(campaign: Campaign) -> list[SettingsVersion]:
     """The versions as rows, the newest first, each with who made it."""
     rows = SettingsVersion.objects.filter(campaign=campaign).select_related("created_by")
     return list(rows.order_by("-number"))
+
+
+def images_by_version(campaign: Campaign) -> list[tuple[int, int]]:
+    """(version, how many images were opened under it), in the order of the versions."""
+    counts = OpenImage.objects.filter(campaign=campaign).values("settings_version").annotate(n=Count("id"))
+    return sorted(counts.values_list("settings_version", "n"))

@@ -8,7 +8,6 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -19,7 +18,7 @@ from annotation import campaigns, jobs
 from annotation.campaign_settings import CampaignError, CampaignSettings, as_toml, settings_of
 from annotation.models import Campaign, OpenImage, SettingsVersion
 from annotation.roles import RESEARCHER
-from annotation.selectors.settings_versions import settings_versions
+from annotation.selectors.settings_versions import images_by_version, settings_versions
 from annotation.web.access import BROWSING, account_of, for_roles_on, role_missing
 from annotation.web.filters import number_in
 from annotation.web.staff import CAMPAIGN, framed
@@ -84,7 +83,7 @@ def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         except CampaignError as error:
             wrong, given, status = str(error), request.POST, status_of(error)
             campaign.refresh_from_db()
-    settings = settings_of(campaign.settings)
+    settings, opened = settings_of(campaign.settings), images_by_version(campaign)
     return render(
         request,
         "annotation/staff/settings.html",
@@ -96,7 +95,7 @@ def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             stop=settings.stop,
             currency=settings.pay.currency,
             versions=versions_of(campaign),
-            opened=images_by_version(campaign),
+            opened=opened if len(opened) > 1 else [],
             wrong=wrong,
             given=given,
         ),
@@ -234,13 +233,6 @@ def versions_of(campaign: Campaign) -> list[ShownVersion]:
         )
         for row, own, before in zip(rows, flat, [*flat[1:], None], strict=False)
     ]
-
-
-def images_by_version(campaign: Campaign) -> list[tuple[int, int]]:
-    """(version, images opened under it), where there are several such versions."""
-    counts = OpenImage.objects.filter(campaign=campaign).values("settings_version").annotate(n=Count("id"))
-    found = sorted(counts.values_list("settings_version", "n"))
-    return found if len(found) > 1 else []
 
 
 def tables_of(settings: CampaignSettings) -> list[SettingTable]:

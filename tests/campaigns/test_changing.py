@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 
-from annotation import campaigns, controls, leases, replay, sql, standings
+from annotation import campaigns, controls, leases, payments, rebuild, replay, sql, standings, submission
 from annotation.campaign_settings import CampaignError
 from annotation.campaigns import StaleSettings, change_settings
+from annotation.export import notes_on
 from annotation.models import (
     Assignment,
     AuditEntry,
@@ -28,8 +31,10 @@ from annotation.protocol.contents import plain_ruling
 from annotation.protocol.rulings import KeepApart
 from annotation.protocol.trust import SUSPENDED
 from annotation.protocol.work import MICROS
+from annotation.selectors.answers import answers
 from annotation.selectors.campaign import in_hand
 from annotation.selectors.settings_versions import settings_by_version
+from annotation.submission import Answer
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 from tests.trust.scenes import gold, scenes
@@ -265,3 +270,53 @@ def test_the_layer_says_what_is_in_force():
     change(world.campaign, lease={"minutes": 5.0})
     assert Layer.objects.get(name=world.campaign.name).settings["lease"]["minutes"] == 5.0
     assert Judgment.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lease_that_is_just_being_given_comes_before_the_change():
+    world = World(workers=1)
+    given, done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        try:
+            with transaction.atomic():
+                world.held(0)
+                given.set()
+                done.wait(1.0)  # the change waits for us, or would not see this lease
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert given.wait(30)
+    found = change(world.campaign, link_votes=3)
+    done.set()
+    thread.join(30)
+    assert [each.when for each in found.differences] == ["new_images"] and found.reopened == 0
+    assert {row.settings["link_votes"] for row in OpenImage.objects.all()} == {1}
+    assert Assignment.objects.get().task is not None
+
+
+def test_the_ledger_the_answers_and_the_notes_of_an_export_name_the_version():
+    a_corpus("quay", some_images(3))
+    campaign = campaigns.open_campaign(
+        name="some", corpus="quay", tasks="entities", settings={**TRUSTING, "boxes": "never"}, images=2
+    )
+    worker = Worker.objects.create(pseudonym="one").pk
+
+    def answer() -> None:
+        held = leases.take(worker=worker, campaign=campaign, kind=q.COREF_LINK)
+        assert isinstance(held, leases.Lease)
+        submission.submit(
+            worker=worker, assignment=held.id, answer=Answer("no"), token=f"t{held.id}", then=False
+        )
+
+    answer()
+    change(campaign, link_votes=3, pay=paid(0.5))
+    campaigns.open_images(campaign=campaign)
+    answer()
+    assert [(line[6], line[-1]) for line in payments.ledger(campaign)] == [("0", 1), ("0.5", 2)]
+    assert [line["settings"] for line in answers(campaign)] == [1, 2]
+    rebuild.refresh(campaign)
+    notes = notes_on(campaign.corpus, campaign.corpus.layers.get(name="some"))
+    assert any("2 under version 1, 1 under version 2" in note for note in notes)

@@ -83,7 +83,7 @@ def test_the_same_act_again_is_no_act():
     [
         (lambda c: campaigns.pause(campaign=c, reason=""), "is closed; only an open one"),
         (lambda c: campaigns.resume(campaign=c), "is closed; only a paused one"),
-        (lambda c: campaigns.set_stop_rules(campaign=c, rules={"images": 1}), "is closed; its stop rules"),
+        (lambda c: campaigns.set_stop_rules(campaign=c, rules={"images": 1}), "is closed; its settings"),
     ],
 )
 def test_nothing_leads_out_of_closed(act, message):

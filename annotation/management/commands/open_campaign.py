@@ -23,7 +23,7 @@ from annotation.registry import UnknownName
 
 class Command(ReportCommand):
     help = (
-        "Open a campaign over a corpus, so that people can work; its settings are frozen from then on. "
+        "Open a campaign over a corpus, so that people can work. "
         "Running it again changes nothing, or finishes what was interrupted."
     )
     refusals = (
