@@ -3,7 +3,7 @@
 What speaks SQL of its own, takes locks, or relies on constraints and transactions runs on both. Everything
 else that uses the database runs on SQLite. What uses no database, and what is about browsers, runs where
 there is time, by what it was recorded to cost (`tests/cost.py`): the second lane on SQLite takes nothing
-else. Three lanes keep two cores busy, since tests of processes and browsers wait a third of their time. A
+else. Three lanes keep two cores busy for 95 % of a run, since tests of processes and browsers also wait. A
 thorough run (`make test-slow`) takes all on both databases, in two lanes.
 """
 
