@@ -12,7 +12,7 @@ image-caption pairs").
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from typing import NamedTuple
 
@@ -25,15 +25,16 @@ WANTED = "wanted"
 FILLER = "filler"
 CONTROL = "control"
 ROLES = (WANTED, FILLER, CONTROL)
+_HODOSH = "Hodosh et al. 2013, section 4.3.2"
 
 
 @dataclass(frozen=True, slots=True)
 class PagingSettings:
     """The measures of a page (section 4.3.2); raises ValueError where no image would be left for pairs."""
 
-    images: int = 6
-    captions: int = 10
-    controls: int = 1
+    images: int = field(default=6, metadata={"source": _HODOSH})
+    captions: int = field(default=10, metadata={"source": _HODOSH})
+    controls: int = field(default=1, metadata={"source": _HODOSH})
 
     def __post_init__(self) -> None:
         if self.captions < 1 or not 0 <= self.controls < self.images:

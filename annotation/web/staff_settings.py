@@ -29,6 +29,8 @@ TITLES = {
     "protocol": gettext_lazy("What is asked, and when it is settled"),
     "limits": gettext_lazy("When a chain stops cycling"),
     "merging": gettext_lazy("When boxes are taken for one"),
+    "answers": gettext_lazy("How many workers answer a question"),
+    "page": gettext_lazy("What is on a page"),
     "trust": gettext_lazy("Whom to trust with what"),
     "lease": gettext_lazy("How long a task is held"),
     "pay": gettext_lazy("What an answer earns"),
@@ -91,7 +93,7 @@ def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             request,
             campaign,
             "settings",
-            tables=tables_of(settings),
+            tables=tables_of(settings, campaign.tasks),
             stop=settings.stop,
             currency=settings.pay.currency,
             versions=versions_of(campaign),
@@ -235,13 +237,16 @@ def versions_of(campaign: Campaign) -> list[ShownVersion]:
     ]
 
 
-def tables_of(settings: CampaignSettings) -> list[SettingTable]:
-    """Every setting, table by table."""
+def tables_of(settings: CampaignSettings, tasks: str) -> list[SettingTable]:
+    """Every setting that matters to `tasks`, table by table."""
     protocol = settings.protocol
+    of_images: dict[str, Any] = {"limits": protocol.limits, "merging": protocol.merging}
+    if tasks != campaigns.ENTITIES:
+        of_images = {"answers": settings.answers}
+        of_images |= {"page": settings.page} if tasks == "relevance" else {}
     records: dict[str, Any] = {
         "protocol": protocol,
-        "limits": protocol.limits,
-        "merging": protocol.merging,
+        **of_images,
         "trust": settings.trust,
         "lease": settings.lease,
         "pay": settings.pay,

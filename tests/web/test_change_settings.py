@@ -14,6 +14,7 @@ from annotation import campaigns, instructions, jobs
 from annotation.campaign_settings import as_toml, settings_of
 from annotation.models import Assignment, Campaign, Job, OpenImage
 from annotation.web import staff_settings
+from tests.factories import a_corpus, some_images
 from tests.queue.world import World
 from tests.review.world import the_world
 from tests.web import world as people
@@ -150,3 +151,11 @@ def test_the_command_changes_one_setting_or_all(world, tmp_path: Path):
     ):
         with pytest.raises(CommandError, match=wrong):
             call_command("change_settings", "review", *arguments)
+
+
+def test_the_page_tells_the_settings_that_matter_to_what_is_asked(ada):
+    a_corpus("few", some_images(2))
+    campaigns.open_campaign(name="pages", corpus="few", tasks="relevance")
+    page = words(ada.get("/campaigns/pages/settings/"))
+    assert "captions 10 Hodosh et al. 2013, section 4.3.2" in page and "relevance 3 Hodosh" in page
+    assert "fruitless" not in page
