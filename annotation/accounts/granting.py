@@ -6,13 +6,12 @@ last admin of the whole server cannot be removed.
 
 from __future__ import annotations
 
-from django.db import IntegrityError
 from django.utils.translation import gettext as _
 
 from annotation import sessions, sql
 from annotation.audit import record
 from annotation.models import Account, Campaign, Corpus, RoleGrant
-from annotation.roles import ADMIN, EVERYTHING, ROLES, Scope
+from annotation.roles import ADMIN, EVERYTHING, ROLES
 
 
 class GrantError(ValueError):
@@ -37,17 +36,9 @@ def grant(
     if not account.is_active:
         raise GrantError(_("The account “%(name)s” is not active.") % {"name": account.get_username()})
     with sql.writing():
-        _admins()
-        try:
-            made = RoleGrant.objects.get_or_create(
-                account=account,
-                role=role,
-                corpus=corpus,
-                campaign=campaign,
-                defaults={"granted_by": actor},
-            )[1]
-        except IntegrityError:  # granted twice at once
-            return False
+        made = RoleGrant.objects.get_or_create(
+            account=account, role=role, corpus=corpus, campaign=campaign, defaults={"granted_by": actor}
+        )[1]
         if made:
             _tell(actor, "grant_role", account, role, corpus, campaign)
     return made
@@ -132,5 +123,4 @@ def _tell(
         account=account.get_username(),
         role=role,
         corpus=corpus.name if corpus is not None else None,
-        scope=list(Scope(corpus.pk if corpus else None, campaign.pk if campaign else None)),
     )

@@ -17,7 +17,7 @@ from annotation.models import Account, AuditEntry, Campaign
 from annotation.protocol.questions import ASKED_BY, RELEVANCE
 from annotation.rebuild import LayerError
 from annotation.registry import UnknownName
-from annotation.roles import EVERYTHING, RESEARCHER
+from annotation.roles import RESEARCHER
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaign.reasons import PAUSED, coded
 from annotation.selectors.campaigns import listed
@@ -47,7 +47,6 @@ def index(request: HttpRequest) -> HttpResponse:
     about = {
         "rows": listed(campaigns_of(account, *BROWSING)),
         "runs": account.has_role_somewhere(RESEARCHER, corpora=True),
-        "all": account.has_role(*BROWSING, on=EVERYTHING),
     }
     return render(request, "annotation/staff/campaigns.html", about)
 

@@ -18,6 +18,7 @@ from annotation.accounts.granting import GrantError
 from annotation.models import Account, Campaign, Corpus, RoleGrant, StaffInvitation
 from annotation.roles import ANNOTATOR, ROLES
 from annotation.web.access import account_of, for_admins
+from annotation.web.filters import number_in
 from annotation.web.staff import said
 
 #: Grants on the page. Whoever came by a link or a study is among the workers of its campaign.
@@ -60,7 +61,7 @@ def change(request: HttpRequest) -> HttpResponse:
                 made = granting.grant(account=account, role=role, actor=actor, **_scope(sent))
                 tell(_("The role is granted.") if made else _("They had this role already."))
             case "revoke":
-                _revoke(_plain(sent, "grant"), actor)
+                _revoke(number_in(sent, "grant") or 0, actor)
                 tell(_("The role is taken away."))
             case "invite":
                 invitation = inviting.invite(
@@ -69,7 +70,7 @@ def change(request: HttpRequest) -> HttpResponse:
                 _post(request, invitation)
                 tell(_("The invitation is made: it can be used once, within seven days."))
             case "take_back":
-                found = StaffInvitation.objects.filter(pk=_number(sent, "invitation")).first()
+                found = StaffInvitation.objects.filter(pk=number_in(sent, "invitation") or 0).first()
                 if found is None or not inviting.revoke(invitation=found, actor=actor):
                     raise GrantError(_("This invitation was over already."))
                 tell(_("The invitation is taken back."))
@@ -78,8 +79,8 @@ def change(request: HttpRequest) -> HttpResponse:
     return redirect("roles")
 
 
-def _revoke(number: str, actor: Account) -> None:
-    found = RoleGrant.objects.filter(pk=int(number) if number.isdecimal() and len(number) < 19 else 0)
+def _revoke(number: int, actor: Account) -> None:
+    found = RoleGrant.objects.filter(pk=number)
     row = found.select_related("account", "corpus", "campaign").first()
     if row is None:
         raise GrantError(_("This role was taken away already."))
@@ -99,12 +100,7 @@ def _scope(sent: QueryDict) -> dict[str, Any]:
 
 
 def _plain(sent: QueryDict, name: str) -> str:
-    return sent.get(name, "").replace("\0", "").strip()
-
-
-def _number(sent: QueryDict, name: str) -> int:
-    text = _plain(sent, name)
-    return int(text) if text.isdecimal() and len(text) < 19 else 0
+    return sent.get(name, "").strip()
 
 
 def _address(request: HttpRequest, row: StaffInvitation) -> str:
