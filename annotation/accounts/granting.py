@@ -1,4 +1,4 @@
-"""Roles given and taken away.
+"""Roles granted and revoked.
 
 Only admins of the whole server grant; the command line counts as one. Nobody grants to themselves, and the
 last admin of the whole server cannot be removed.
@@ -15,7 +15,7 @@ from annotation.roles import ADMIN, EVERYTHING, ROLES
 
 
 class GrantError(ValueError):
-    """A role that cannot be given or taken away; one line with the remedy."""
+    """A role that cannot be granted or revoked; one line with the remedy."""
 
 
 def grant(
@@ -26,7 +26,7 @@ def grant(
     campaign: Campaign | None = None,
     actor: Account | None = None,
 ) -> bool:
-    """Give `account` a role, for a corpus, a campaign, or the whole server. False where it has it already.
+    """Grant `account` a role, for a corpus, a campaign, or the whole server. False where it has it already.
 
     Raises GrantError.
     """
@@ -52,7 +52,7 @@ def revoke(
     campaign: Campaign | None = None,
     actor: Account | None = None,
 ) -> bool:
-    """Take a role away, for just what it was granted for. False where the account does not have it.
+    """Revoke a role, for just what it was granted for. False where the account does not have it.
 
     They are signed out everywhere, and their tokens are void: what they had open under the role ends at once.
 
@@ -92,7 +92,7 @@ def account_named(name: str) -> Account:
     found = Account.objects.filter(username=name).first()
     if found is None:
         raise GrantError(
-            _("There is no account “%(name)s”: invite whoever it is for, on the page of roles.")
+            _("There is no account “%(name)s”. If the person has none yet, invite them on the page of roles.")
             % {"name": name[:150]}
         )
     return found

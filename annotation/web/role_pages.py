@@ -1,4 +1,4 @@
-"""The page of roles: who holds what, for what; granting, taking away, inviting. For admins of everything."""
+"""The page of roles: who holds what, for what; granting, revoking, inviting. For admins of everything."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def roles(request: HttpRequest) -> HttpResponse:
 @require_POST
 @for_admins
 def change(request: HttpRequest) -> HttpResponse:
-    """Grant a role, take one away, invite somebody, or take an invitation back, as the button says."""
+    """Grant a role, revoke one, invite somebody, or take an invitation back, as the button says."""
     sent, actor = request.POST, account_of(request)
     with said(request, GrantError) as tell:
         match sent.get("act", ""):
@@ -62,7 +62,7 @@ def change(request: HttpRequest) -> HttpResponse:
                 tell(_("The role is granted.") if made else _("They had this role already."))
             case "revoke":
                 _revoke(number_in(sent, "grant") or 0, actor)
-                tell(_("The role is taken away."))
+                tell(_("The role is revoked."))
             case "invite":
                 invitation = inviting.invite(
                     email=_plain(sent, "email"), role=_plain(sent, "role"), actor=actor, **_scope(sent)
@@ -83,7 +83,7 @@ def _revoke(number: int, actor: Account) -> None:
     found = RoleGrant.objects.filter(pk=number)
     row = found.select_related("account", "corpus", "campaign").first()
     if row is None:
-        raise GrantError(_("This role was taken away already."))
+        raise GrantError(_("This role was revoked already."))
     granting.revoke(account=row.account, role=row.role, corpus=row.corpus, campaign=row.campaign, actor=actor)
 
 

@@ -1,4 +1,4 @@
-"""Letters to those who forgot their password, sent by a job: asking for one tells nobody whether it was sent.
+"""E-mail to people who forgot their password, sent by a job: asking for it tells nobody whether it was sent.
 
 What is asked for is kept as a digest of the address, so that no row holds whatever strangers typed.
 """
@@ -22,26 +22,27 @@ from django.utils.http import urlsafe_base64_encode
 from annotation import jobs, sql
 from annotation.models import Account, Job
 
+#: As rows of jobs have it.
 KIND = "send_letter"
 _SALT = "annotation.letters"
 _TEXT, _SUBJECT = "annotation/entry/reset_mail.txt", "annotation/entry/reset_subject.txt"
 
 
 class NotSent(RuntimeError):
-    """The server of mail took no letter; one line that names no address."""
+    """The mail server took no e-mail; one line that names no address."""
 
 
 def ask(*, address: str, domain: str, secure: bool, language: str) -> None:
-    """Have a letter sent to `address` by a job, if an account has it; the same work whether one has or not.
+    """Have an e-mail sent to `address` by a job, if an account has it; the same work whether one has or not.
 
-    `domain` is what its link leads to, by TLS where `secure`; `language` is that of the letter.
+    `domain` is what its link leads to, by TLS where `secure`; `language` is that of the e-mail.
     """
     arguments = {"digest": digest(address), "domain": domain, "secure": secure, "language": language}
     jobs.enqueue(kind=KIND, arguments=arguments)
 
 
 def send(*, digest: str, domain: str, secure: bool, language: str) -> int:
-    """Send each account whose address has this digest its letter; how many that were. Raises NotSent."""
+    """Send each account whose address has this digest its e-mail; how many that were. Raises NotSent."""
     found = list(_having(digest))
     for account in found:
         about = {
@@ -58,20 +59,20 @@ def send(*, digest: str, domain: str, secure: bool, language: str) -> int:
         except (smtplib.SMTPException, OSError) as error:
             # Its own words may hold the address.
             raise NotSent(
-                f"the server of mail at {settings.EMAIL_HOST} took no letter ({type(error).__name__}); "
-                "see to EMAIL_URL, then manage.py jobs --resume"
+                f"the mail server at {settings.EMAIL_HOST} took no e-mail ({type(error).__name__}); "
+                "check EMAIL_URL, then manage.py jobs --resume"
             ) from None
     return len(found)
 
 
 def digest(address: str) -> str:
-    """What stands for an address of mail; capitals and full-width letters make no other one."""
+    """What stands for an e-mail address; capitals and full-width letters make no other one."""
     plain = unicodedata.normalize("NFKC", address).strip().casefold()
     return salted_hmac(_SALT, plain, algorithm="sha256").hexdigest()
 
 
 def prune() -> None:
-    """Forget the letters that were sent: their rows are of no use to anybody."""
+    """Forget the e-mails that were sent: their rows are of no use to anybody."""
     with sql.writing():
         Job.objects.filter(kind=KIND, state=Job.DONE).delete()
 
