@@ -1,13 +1,15 @@
-"""E-mail to people who forgot their password, sent by a job: asking for it tells nobody whether it was sent.
+"""E-mail, sent by jobs: to people who forgot their password, and to people who are invited to be staff.
 
-What is asked for is kept as a digest of the address, so that no row holds whatever strangers typed.
+Asking for a new password tells nobody whether an e-mail was sent. What is asked for is kept as a digest of
+the address, so that no row holds whatever strangers typed. Jobs of invitations name them by number alone.
 """
 
 from __future__ import annotations
 
 import smtplib
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
@@ -20,12 +22,13 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from annotation import jobs, sql
-from annotation.models import Account, Job
+from annotation.accounts import inviting
+from annotation.models import Account, Job, StaffInvitation
 
 #: As rows of jobs have it.
 KIND = "send_letter"
+INVITATION = "send_staff_invitation"
 _SALT = "annotation.letters"
-_TEXT, _SUBJECT = "annotation/entry/reset_mail.txt", "annotation/entry/reset_subject.txt"
 
 
 class NotSent(RuntimeError):
@@ -52,17 +55,34 @@ def send(*, digest: str, domain: str, secure: bool, language: str) -> int:
             "uid": urlsafe_base64_encode(force_bytes(account.pk)),
             "token": default_token_generator.make_token(account),
         }
-        with translation.override(language):
-            subject, text = (render_to_string(template, about) for template in (_SUBJECT, _TEXT))
-        try:
-            send_mail(" ".join(subject.split()), text, settings.DEFAULT_FROM_EMAIL, [account.email])
-        except (smtplib.SMTPException, OSError) as error:
-            # Its own words may hold the address.
-            raise NotSent(
-                f"the mail server at {settings.EMAIL_HOST} took no e-mail ({type(error).__name__}); "
-                "check EMAIL_URL, then manage.py jobs --resume"
-            ) from None
+        _send("reset", account.email, language, about)
     return len(found)
+
+
+def ask_for_invitation(*, invitation: StaffInvitation, domain: str, secure: bool, language: str) -> None:
+    """Have an invitation sent by a job; as `ask`."""
+    arguments = {"invitation": invitation.pk, "domain": domain, "secure": secure, "language": language}
+    jobs.enqueue(kind=INVITATION, arguments=arguments)
+
+
+def send_invitation(*, invitation: int, domain: str, secure: bool, language: str) -> bool:
+    """Send an invitation, unless it is over: whether it was sent. Raises NotSent."""
+    found = StaffInvitation.objects.select_related("created_by").filter(pk=invitation).first()
+    if found is None or inviting.over(found):
+        return False
+    about = {
+        "domain": domain,
+        "protocol": "https" if secure else "http",
+        "token": inviting.token_of(found),
+    }
+    _send("staff_invite", found.email, language, about)
+    return True
+
+
+def invitation_jobs(invitations: Iterable[int]) -> dict[int, Job]:
+    """The newest job that sends each of these invitations, by its number."""
+    rows = Job.objects.filter(kind=INVITATION, arguments__invitation__in=list(invitations)).order_by("pk")
+    return {row.arguments["invitation"]: row for row in rows}
 
 
 def digest(address: str) -> str:
@@ -75,6 +95,22 @@ def prune() -> None:
     """Forget the e-mails that were sent: their rows are of no use to anybody."""
     with sql.writing():
         Job.objects.filter(kind=KIND, state=Job.DONE).delete()
+
+
+def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:
+    """Send the e-mail that two templates make, its subject and its text. Raises NotSent."""
+    with translation.override(language):
+        subject, text = (
+            render_to_string(f"annotation/entry/{name}_{part}.txt", about) for part in ("subject", "mail")
+        )
+    try:
+        send_mail(" ".join(subject.split()), text, settings.DEFAULT_FROM_EMAIL, [to])
+    except (smtplib.SMTPException, OSError) as error:
+        # Its own words may hold the address.
+        raise NotSent(
+            f"the mail server at {settings.EMAIL_HOST} took no e-mail ({type(error).__name__}); "
+            "check EMAIL_URL, then manage.py jobs --resume"
+        ) from None
 
 
 def _having(wanted: str) -> Iterator[Account]:
