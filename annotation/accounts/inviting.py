@@ -73,7 +73,7 @@ def opened(token: str) -> StaffInvitation:
         number = int(_SIGNER.unsign(token))
     except BadSignature:
         raise GrantError(
-            _("This link is not complete. Copy all of it, or ask whoever sent it to you to send it again.")
+            _("This link is not complete. Copy all of it, or ask the sender for a new one.")
         ) from None
     found = StaffInvitation.objects.select_related("corpus", "campaign", "created_by").filter(pk=number)
     invitation = found.first()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from annotation import emails
 from annotation.jobs import Progress, job_kind
 
 
-@job_kind(emails.KIND, title="Sending an e-mail", refusals=(emails.NotSent,))
+@job_kind(emails.KIND, title=gettext_lazy("Sending an e-mail"), refusals=(emails.NotSent,))
 def send_letter(
     progress: Progress, *, digest: str, domain: str, secure: bool, language: str
 ) -> dict[str, Any]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from annotation import emails
 from annotation.jobs import Progress, job_kind
 
 
-@job_kind(emails.INVITATION, title="Sending an invitation", refusals=(emails.NotSent,))
+@job_kind(emails.INVITATION, title=gettext_lazy("Sending an invitation"), refusals=(emails.NotSent,))
 def send_staff_invitation(
     progress: Progress, *, invitation: int, domain: str, secure: bool, language: str
 ) -> dict[str, Any]:

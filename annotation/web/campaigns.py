@@ -195,8 +195,8 @@ def _draft(given: Any, like: Campaign | None, actor: Account) -> Campaign:
     if unpaid and given.get("unpaid") != "yes":
         raise CampaignError(
             _(
-                "Nothing is paid for %(kinds)s: say in [pay] what they earn, or tick the box to say that you "
-                "mean it."
+                "Nothing is paid for %(kinds)s: name their pay in the settings, under [pay], or tick that "
+                "unpaid work is intended."
             )
             % {"kinds": ", ".join(str(KINDS[kind]) for kind in unpaid)}
         )
