@@ -121,7 +121,7 @@ def test_from_an_empty_database_staff_set_up_a_campaign_and_two_annotators_answe
     ada.get_by_role("link", name="Campaigns").click()
     ada.get_by_role("link", name="Open a campaign").click()
     expect(ada.get_by_label("Corpus").locator("option")).to_have_text(re.compile("^photos"))
-    ada.get_by_label("Name").fill("first")
+    ada.get_by_label("Name", exact=True).fill("first")
     ada.get_by_label("Unpaid work is intended").check()
     ada.get_by_role("button", name="Open it").click()
     expect(ada.get_by_role("heading", level=1)).to_have_text("first")
