@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from django.db.models import Count, Exists, OuterRef
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotation.formats import FORMATS, FormatError, Written
 from annotation.models import Campaign, Caption, Chain, Corpus, Image, Layer
@@ -107,14 +109,23 @@ def check(
         bare = images.filter(~Exists(Caption.objects.filter(image=OuterRef("pk"))))
         if (key := bare.values_list("key", flat=True).first()) is not None:
             raise ExportError(
-                f"image {key!r} has no caption, which {format} cannot say; expected the format jsonl"
+                _("Image “%(image)s” has no caption, which %(format)s cannot say. Choose the format jsonl.")
+                % {"image": key, "format": format}
             )
     if writer.splits is not None:
         other = images.exclude(split__in=("", *writer.splits)).values_list("key", "split").first()
         if other is not None:
             raise ExportError(
-                f"image {other[0]!r} is of the split {other[1]!r}, which {format} has no list for; expected "
-                f"{' or '.join(writer.splits)}, or the format jsonl"
+                _(
+                    "Image “%(image)s” is of the split “%(split)s”, for which %(format)s has no list (it has "
+                    "%(splits)s). Choose the format jsonl."
+                )
+                % {
+                    "image": other[0],
+                    "split": other[1],
+                    "format": format,
+                    "splits": ", ".join(writer.splits),
+                }
             )
     if with_pictures:
         _check_pictures(found)
@@ -146,22 +157,33 @@ def _check_pictures(corpus: Corpus) -> None:
     shown = Image.objects.filter(corpus=corpus).exclude(picture="")
     if not shown.exists():
         raise ExportError(
-            f"corpus {corpus.name!r} has no picture to go with it; export it without, or import it with "
-            "its pictures (import_corpus --images DIR)"
+            _(
+                "Corpus “%(name)s” has no picture to go with it. Export it without pictures, or import it "
+                "with them (import_corpus --images DIR)."
+            )
+            % {"name": corpus.name}
         )
     twice = shown.values("filename").annotate(n=Count("id")).filter(n__gt=1)
     if (again := twice.values_list("filename", flat=True).order_by("filename").first()) is not None:
-        raise ExportError(f"two images have the file name {again!r}; expected one")
+        raise ExportError(_twice(again))
+
+
+def _twice(filename: str) -> str:
+    return _("Two images have the file name “%(name)s”: export without pictures.") % {"name": filename}
 
 
 def _refuse_unfinished(layer: Layer) -> None:
     unfinished = Chain.objects.filter(layer=layer).exclude(stage__in=("", *CLOSED))
     if chains := unfinished.count():
         images = unfinished.values("image").distinct().count()
-        raise ExportError(
-            f"layer {layer.name!r}: {chains} chains of {images} images are unfinished; finish them, or "
-            "export them as they stand with --include-unfinished"
+        told = ngettext(
+            "Layer “%(name)s” is unfinished: %(chains)d chain is open, in %(images)d of its images. Finish "
+            "it, or export with what is unfinished (in a command: --include-unfinished).",
+            "Layer “%(name)s” is unfinished: %(chains)d chains are open, in %(images)d of its images. Finish "
+            "them, or export with what is unfinished (in a command: --include-unfinished).",
+            chains,
         )
+        raise ExportError(told % {"name": layer.name, "chains": chains, "images": images})
 
 
 def _link_pictures(corpus: Corpus, folder: Path) -> int:
@@ -174,7 +196,7 @@ def _link_pictures(corpus: Corpus, folder: Path) -> int:
         try:
             os.link(picture_path(picture), target)
         except FileExistsError:
-            raise ExportError(f"two images have the file name {filename!r}; expected one") from None
+            raise ExportError(_twice(filename)) from None
         except OSError:
             shutil.copyfile(picture_path(picture), target)
         linked += 1

@@ -85,11 +85,11 @@ def opened(token: str) -> Invitation:
         number = int(_SIGNER.unsign(token))
     except BadSignature:
         raise InvitationError(
-            _("This link is not complete. Copy all of it, or ask whoever sent it to you to send it again.")
+            _("This link is not complete. Copy all of it, or ask the sender for a new one.")
         ) from None
     found = Invitation.objects.select_related("campaign").filter(pk=number).first()
     if found is None:
-        raise InvitationError(_("What this link led to was deleted. Ask whoever sent it to you."))
+        raise InvitationError(_("What this link led to was deleted. Ask the sender."))
     if why := why_over(found):
         raise InvitationError(why)
     return found
@@ -98,13 +98,13 @@ def opened(token: str) -> Invitation:
 def why_over(invitation: Invitation) -> str:
     """Why an invitation lets nobody in any more, and whom to ask; "" where it does."""
     if invitation.revoked_at is not None:
-        return _("This invitation was taken back. Ask whoever sent it to you for a new one.")
+        return _("This invitation was taken back. Ask the sender for a new one.")
     if invitation.expires_at is not None and invitation.expires_at <= sql.now():
-        return _("This invitation has expired. Ask whoever sent it to you for a new one.")
+        return _("This invitation has expired. Ask the sender for a new one.")
     if invitation.uses is not None and invitation.used >= invitation.uses:
-        return _("This invitation is used up. Ask whoever sent it to you for a new one.")
+        return _("This invitation is used up. Ask the sender for a new one.")
     if invitation.campaign.state == Campaign.CLOSED:
-        return _("The work that this invitation led to is over. Ask whoever sent it to you for other work.")
+        return _("The work that this invitation led to is over. Ask the sender for other work.")
     return ""
 
 

@@ -30,6 +30,9 @@ from django.utils import timezone
 
 Statement = tuple[str, Sequence[Any]]
 
+#: The largest id that a row can have; to ask for a larger one is an error to a database.
+LARGEST_ID = 2**63 - 1
+
 
 def now() -> datetime:
     """The time by which the queue goes."""

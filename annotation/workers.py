@@ -156,7 +156,7 @@ def worker_called(name: str) -> Worker:
 
 
 def erase(*, worker: Worker, actor: Account | None = None, texts: bool = False) -> Erased:
-    """Forget who a worker is. Refused while payment is due, and for accounts with a role of staff.
+    """Forget who a worker is. Refused while payment is due, and for accounts with a staff role.
 
     With `texts` the captions and descriptions that they wrote go too; the answers stay, without words. What
     they hold is returned first. Once erased, doing it again finds nothing to do.
@@ -176,8 +176,8 @@ def erase(*, worker: Worker, actor: Account | None = None, texts: bool = False) 
     identity = Identity.objects.filter(worker=worker).select_related("account").first()
     if identity is not None and identity.account is not None and identity.account.has_staff_role:
         raise CannotErase(
-            f"the account of worker {worker.pseudonym!r} has a role of staff, and what it did is on record; "
-            "take its roles away first"
+            f"the account of worker {worker.pseudonym!r} has a staff role, and what it did is on record; "
+            "revoke its roles first"
         )
     return _erase(worker, actor, texts, note=True)
 

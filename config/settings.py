@@ -227,7 +227,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_NAME = "__Host-session" if HTTPS else "session"
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True
-# Lax: a link in a letter or on a crowd platform may lead in; a foreign form may not.
+# Lax: a link in an e-mail or on a crowd platform may lead in; a foreign form may not.
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_NAME = "__Host-csrf" if HTTPS else "csrf"
 CSRF_COOKIE_SECURE = HTTPS
@@ -258,7 +258,7 @@ REST_FRAMEWORK = {
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 
-# Letters and platforms -------------------------------------------------------------------------
+# E-mail and platforms --------------------------------------------------------------------------
 
 #: How EMAIL_URL may begin, and the port where it names none.
 MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
@@ -278,7 +278,7 @@ def _mail(address: str) -> SplitResult:
 
 
 _MAIL = _mail(os.environ.get("EMAIL_URL", ""))
-#: Whether whoever forgot a password can be sent a letter. In development letters appear in the terminal.
+#: Whether e-mail can be sent. In development it appears in the terminal.
 SENDS_MAIL = bool(_MAIL.scheme) or not PRODUCTION
 EMAIL_BACKEND = "django.core.mail.backends." + (
     "smtp.EmailBackend" if _MAIL.scheme else "console.EmailBackend" if SENDS_MAIL else "dummy.EmailBackend"
@@ -289,7 +289,7 @@ EMAIL_HOST_USER = unquote(_MAIL.username or "")
 EMAIL_HOST_PASSWORD = unquote(_MAIL.password or "")
 EMAIL_USE_TLS = _MAIL.scheme == "smtp+tls"
 EMAIL_USE_SSL = _MAIL.scheme == "smtps"
-#: Seconds. A server of mail that is away must not hold up whoever asked for a letter.
+#: Seconds. A mail server that is away must not hold up the jobs that send e-mail.
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = os.environ.get("EMAIL_FROM") or "phrasebox@localhost"
 #: What Prolific signs its webhooks with.

@@ -1,4 +1,4 @@
-"""Roles given and taken away.
+"""Roles granted and revoked.
 
 Only admins of the whole server grant; the command line counts as one. Nobody grants to themselves, and the
 last admin of the whole server cannot be removed.
@@ -6,17 +6,16 @@ last admin of the whole server cannot be removed.
 
 from __future__ import annotations
 
-from django.db import IntegrityError
 from django.utils.translation import gettext as _
 
 from annotation import sessions, sql
 from annotation.audit import record
 from annotation.models import Account, Campaign, Corpus, RoleGrant
-from annotation.roles import ADMIN, EVERYTHING, ROLES, Scope
+from annotation.roles import ADMIN, EVERYTHING, ROLES
 
 
 class GrantError(ValueError):
-    """A role that cannot be given or taken away; one line with the remedy."""
+    """A role that cannot be granted or revoked; one line with the remedy."""
 
 
 def grant(
@@ -27,7 +26,7 @@ def grant(
     campaign: Campaign | None = None,
     actor: Account | None = None,
 ) -> bool:
-    """Give `account` a role, for a corpus, a campaign, or the whole server. False where it has it already.
+    """Grant `account` a role, for a corpus, a campaign, or the whole server. False where it has it already.
 
     Raises GrantError.
     """
@@ -37,17 +36,9 @@ def grant(
     if not account.is_active:
         raise GrantError(_("The account “%(name)s” is not active.") % {"name": account.get_username()})
     with sql.writing():
-        _admins()
-        try:
-            made = RoleGrant.objects.get_or_create(
-                account=account,
-                role=role,
-                corpus=corpus,
-                campaign=campaign,
-                defaults={"granted_by": actor},
-            )[1]
-        except IntegrityError:  # granted twice at once
-            return False
+        made = RoleGrant.objects.get_or_create(
+            account=account, role=role, corpus=corpus, campaign=campaign, defaults={"granted_by": actor}
+        )[1]
         if made:
             _tell(actor, "grant_role", account, role, corpus, campaign)
     return made
@@ -61,7 +52,7 @@ def revoke(
     campaign: Campaign | None = None,
     actor: Account | None = None,
 ) -> bool:
-    """Take a role away, for just what it was granted for. False where the account does not have it.
+    """Revoke a role, for just what it was granted for. False where the account does not have it.
 
     They are signed out everywhere, and their tokens are void: what they had open under the role ends at once.
 
@@ -101,7 +92,7 @@ def account_named(name: str) -> Account:
     found = Account.objects.filter(username=name).first()
     if found is None:
         raise GrantError(
-            _("There is no account “%(name)s”: invite whoever it is for, on the page of roles.")
+            _("There is no account “%(name)s”. If the person has none yet, invite them on the page of roles.")
             % {"name": name[:150]}
         )
     return found
@@ -132,5 +123,4 @@ def _tell(
         account=account.get_username(),
         role=role,
         corpus=corpus.name if corpus is not None else None,
-        scope=list(Scope(corpus.pk if corpus else None, campaign.pk if campaign else None)),
     )

@@ -1,4 +1,4 @@
-"""Links by which people become staff: one use, one address of mail, seven days."""
+"""Links by which people become staff: one use, one e-mail address, seven days."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from annotation.models import Account, Campaign, Corpus, StaffInvitation
 from annotation.roles import ADMIN, ANNOTATOR, EVERYTHING
 
 DAYS = 7
-#: Characters of an address of mail.
+#: Characters of an e-mail address.
 LONGEST_EMAIL = 254
 _SIGNER = Signer(salt="annotation.staff_invitation")
 
@@ -29,7 +29,7 @@ def invite(
     campaign: Campaign | None = None,
     actor: Account | None = None,
 ) -> StaffInvitation:
-    """A link for whoever reads letters at `email`. Raises GrantError."""
+    """A link for the person whose e-mail address is `email`. Raises GrantError."""
     check(role=role, corpus=corpus, campaign=campaign, actor=actor)
     if role == ANNOTATOR:
         raise GrantError(_("Annotators come by a link of their campaign: make one on its page."))
@@ -38,7 +38,7 @@ def invite(
             raise ValidationError(email)
         validate_email(email)
     except ValidationError:
-        raise GrantError(_("“%(given)s” is no address of mail.") % {"given": email[:100]}) from None
+        raise GrantError(_("“%(given)s” is not an e-mail address.") % {"given": email[:100]}) from None
     with sql.writing():
         made = StaffInvitation.objects.create(
             email=email,
@@ -73,7 +73,7 @@ def opened(token: str) -> StaffInvitation:
         number = int(_SIGNER.unsign(token))
     except BadSignature:
         raise GrantError(
-            _("This link is not complete. Copy all of it, or ask whoever sent it to you to send it again.")
+            _("This link is not complete. Copy all of it, or ask the sender for a new one.")
         ) from None
     found = StaffInvitation.objects.select_related("corpus", "campaign", "created_by").filter(pk=number)
     invitation = found.first()

@@ -32,7 +32,6 @@ SCHEME = "Token "
 LONGEST_TOKEN = 128
 #: Sessions whose account a process remembers, and whose data it has decoded.
 OWNERS_KEPT = 4096
-LARGEST_ID = 2**63 - 1
 #: The account's id by session key, as it was found last: a guess, checked by every call.
 _owners: dict[str, int] = {}
 
@@ -63,7 +62,7 @@ def worker_calling(request: HttpRequest, assignment: int | None = None) -> int:
 
     Raises Problem: signed out, no role, or no CSRF token.
     """
-    about = assignment if assignment is not None and assignment <= LARGEST_ID else None
+    about = assignment if assignment is not None and assignment <= sql.LARGEST_ID else None
     header = request.headers.get("Authorization", "")
     row = _by_token(header, about) if header.startswith(SCHEME) else _by_session(request, about)
     caller: Any = request

@@ -26,7 +26,6 @@ View = Callable[..., dict[str, Any]]
 
 #: Ids that one request may name as in hand; nobody has that many.
 MOST_HELD = 100
-LARGEST_ID = 2**63 - 1
 
 
 def for_workers(*methods: str) -> Callable[[View], Callable[..., HttpResponse]]:

@@ -8,11 +8,10 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from annotation import instructions, leases, qualification, submission
+from annotation import instructions, leases, qualification, sql, submission
 from annotation.api.contents import done_today, moment, offer, task_or_nothing
 from annotation.api.problems import Problem
 from annotation.api.requests import (
-    LARGEST_ID,
     for_workers,
     holding_in,
     not_yours,
@@ -144,7 +143,7 @@ def _given(data: dict[str, Any]) -> tuple[Answer, int]:
 
 def _real(assignment: int) -> int:
     """`assignment`, if a row can have it as its id."""
-    if assignment > LARGEST_ID:
+    if assignment > sql.LARGEST_ID:
         raise not_yours(_("There is no such task in your hands."))
     return assignment
 

@@ -18,12 +18,12 @@ BROKEN: dict[str, str] = {
     "annotation.invitation": "invitation links: those that were sent let nobody in; send new ones (invite)",
     "annotation.staff_invitation": "invitations of staff: those that were sent make no account; invite again",
     "annotation.known_browser": "browsers that are known: a wrong password of theirs waits as anybody's does",
-    "annotation.letters": "letters that wait to be sent: whoever wanted one asks again",
+    "annotation.letters": "links to a new password that wait to be sent: those who wanted one ask again",
     "annotation.image": "names of images on task pages: boxes half drawn there are gone",
     "annotation.mturk": "the way from a HIT of Mechanical Turk to its tasks: workers look at the HIT again",
     "annotation.picture": "addresses of pictures, good for an hour: open pages are loaded again",
     "annotation.throttle": "limits to guessing: they count from nothing",
-    "django.contrib.auth.tokens": "letters for a forgotten password: ask for another",
+    "django.contrib.auth.tokens": "links to a new password that were sent: ask for another",
 }
 
 

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import letters, payments, throttle, workers
+from annotation import emails, payments, throttle, workers
 from annotation.models import Account
 from annotation.roles import ANNOTATOR
 from annotation.selectors import own_data
@@ -29,14 +29,14 @@ from annotation.web.staff import account_of, said
 
 
 class MailForm(forms.Form):
-    """An address of mail, or none."""
+    """An e-mail address, or none."""
 
     email = forms.EmailField(label=gettext_lazy("Email"), max_length=254, required=False)
 
 
 @method_decorator([login_not_required, never_cache], name="dispatch")
 class Reset(views.PasswordResetView):
-    """Asks for an address of mail, and has a link sent there if an account has it: which, is not told, nor
+    """Asks for an e-mail address, and has a link sent there if an account has it: which, is not told, nor
     can it be told from the time that this takes."""
 
     template_name = "annotation/entry/reset.html"
@@ -44,7 +44,7 @@ class Reset(views.PasswordResetView):
     extra_context = {"sends": settings.SENDS_MAIL}
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Every letter counts: to whom, and who asked for it."""
+        """Every e-mail counts: to whom, and who asked for it."""
         mail = request.POST.get("email", "")
         if seconds := throttle.attempt(*limits.reset_tries(request, mail)):
             again = self.get_form_class()(initial={"email": mail})
@@ -53,7 +53,7 @@ class Reset(views.PasswordResetView):
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: PasswordResetForm) -> HttpResponse:
-        letters.ask(
+        emails.ask(
             address=form.cleaned_data["email"],
             domain=self.request.get_host(),
             secure=self.request.is_secure(),
@@ -64,23 +64,23 @@ class Reset(views.PasswordResetView):
 
 @method_decorator(login_not_required, name="dispatch")
 class ResetSent(views.PasswordResetDoneView):
-    """Says where to look for the letter."""
+    """Says where to look for the e-mail."""
 
     template_name = "annotation/entry/reset_sent.html"
 
 
 @method_decorator(login_not_required, name="dispatch")
 class ResetConfirm(views.PasswordResetConfirmView):
-    """Where the letter's link leads: a new password, or word that the link is used or too old."""
+    """Where the e-mail's link leads: a new password, or word that the link is used or too old."""
 
     template_name = "annotation/entry/reset_confirm.html"
     success_url = reverse_lazy("sign_in")
 
     def form_valid(self, form: SetPasswordForm[Account]) -> HttpResponse:
-        """Whoever has read the letter need not wait for what others tried."""
+        """Whoever has read the e-mail need not wait for what others tried."""
         pair, name, *_address = limits.sign_in_tries(self.request, form.user.get_username())
         throttle.forget(pair, name)
-        messages.success(self.request, _("Your new password holds. Sign in with it."))
+        messages.success(self.request, _("Password changed. Sign in with the new one."))
         return super().form_valid(form)
 
 
@@ -91,7 +91,7 @@ class Change(views.PasswordChangeView):
     success_url = reverse_lazy("account")
 
     def form_valid(self, form: Any) -> HttpResponse:
-        messages.success(self.request, _("Your new password holds from now on."))
+        messages.success(self.request, _("Password changed."))
         return super().form_valid(form)
 
 
@@ -104,7 +104,7 @@ def account(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def mail(request: HttpRequest) -> HttpResponse:
-    """Keep an address of mail for a forgotten password, or forget it."""
+    """Keep an e-mail address for a forgotten password, or forget it."""
     form = MailForm(request.POST)
     if not form.is_valid():
         return _account(request, form, status=422)
@@ -144,9 +144,7 @@ def erase_me(request: HttpRequest) -> HttpResponse:
                 _("You have not been paid for everything yet: ask again when you have.")
             )
         if found.has_staff_role:
-            raise workers.CannotErase(
-                _("Your account has a role of staff: ask an admin to take it away first.")
-            )
+            raise workers.CannotErase(_("Your account has a staff role: ask an admin to revoke it first."))
         workers.erase(worker=worker, actor=None, texts=request.POST.get("texts") == "yes")
         gone = True
     if not gone:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from annotation import discard as service
 from annotation.jobs import JobError, Progress, job_kind
 from annotation.models import Campaign
@@ -13,7 +15,7 @@ from annotation.models import Campaign
 REFUSALS = (JobError, service.CannotDo)
 
 
-@job_kind("discard", title="Withdrawing a worker's judgments", refusals=REFUSALS)
+@job_kind("discard", title=gettext_lazy("Withdrawing a worker's judgments"), refusals=REFUSALS)
 def discard(progress: Progress, *, worker: int, kind: str | None = None, reason: str = "") -> dict[str, Any]:
     """Withdraw what `worker` (the row's id) answered to `kind`, or all; the result is `discard.Done`.
 
@@ -30,7 +32,7 @@ def discard(progress: Progress, *, worker: int, kind: str | None = None, reason:
     return asdict(done)
 
 
-@job_kind("restore", title="Restoring a worker's judgments", refusals=REFUSALS)
+@job_kind("restore", title=gettext_lazy("Restoring a worker's judgments"), refusals=REFUSALS)
 def restore(progress: Progress, *, worker: int, kind: str | None = None) -> dict[str, Any]:
     """Undo `discard`; the result is `discard.Done`."""
     done = service.restore(

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from annotation.downloads import pack
 from annotation.exclusive import exclusive_folder
 from annotation.export import ExportError, notes_on
@@ -24,7 +26,7 @@ WRITTEN_BEFORE_PICTURES = 0.2
 
 @job_kind(
     "export_dataset",
-    title="Export of a dataset",
+    title=gettext_lazy("Export of a dataset"),
     refusals=(UnknownName, AmbiguousLayer, ExportError, OSError),
 )
 def export_dataset(

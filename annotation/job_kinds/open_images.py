@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from annotation import campaigns
 from annotation.jobs import JobError, Progress, job_kind
 from annotation.registry import UnknownName
@@ -12,7 +14,7 @@ from annotation.registry import UnknownName
 
 @job_kind(
     "open_images",
-    title="Opening a campaign's images",
+    title=gettext_lazy("Opening a campaign's images"),
     refusals=(JobError, campaigns.CampaignError, UnknownName),
 )
 def open_images(

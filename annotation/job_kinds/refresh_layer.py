@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from django.utils.translation import gettext_lazy
+
 from annotation import portions, rebuild
 from annotation.jobs import JobError, Progress, job_kind
 from annotation.models import Campaign, OpenImage
@@ -28,7 +30,11 @@ def refreshing(campaign: Campaign, *, at_most: int) -> Iterator[int]:
     yield rebuild.refresh(campaign, limit=len(last))
 
 
-@job_kind("refresh_layer", title="Refreshing a campaign's layer", refusals=(JobError, rebuild.LayerError))
+@job_kind(
+    "refresh_layer",
+    title=gettext_lazy("Refreshing a campaign's layer"),
+    refusals=(JobError, rebuild.LayerError),
+)
 def refresh_layer(progress: Progress) -> dict[str, int]:
     """Write all images that are behind; the result says how many. What is written is not behind any more."""
     if progress.campaign is None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from django.utils.functional import Promise
 from django.utils.module_loading import autodiscover_modules
 
 from annotation.registry import Registry
@@ -26,7 +27,7 @@ class Kind:
     """One kind of job. `refusals` are what its work raises where the arguments are at fault, not we."""
 
     key: str
-    title: str
+    title: str | Promise
     work: Work
     refusals: tuple[type[Exception], ...] = ()
 
@@ -42,7 +43,9 @@ class Kind:
 KINDS: Registry[Kind] = Registry("job kind")
 
 
-def job_kind(key: str, *, title: str, refusals: tuple[type[Exception], ...] = ()) -> Callable[[F], F]:
+def job_kind(
+    key: str, *, title: str | Promise, refusals: tuple[type[Exception], ...] = ()
+) -> Callable[[F], F]:
     """Register the decorated function as the work of jobs of kind `key`."""
 
     def register(work: F) -> F:

@@ -42,7 +42,7 @@ class Invitation(models.Model):
 
 
 class StaffInvitation(models.Model):
-    """A link by which one person, at one address of mail, becomes staff. It is signed, not stored."""
+    """A link by which one person, at one e-mail address, becomes staff. It is signed, not stored."""
 
     email = models.EmailField(max_length=254)
     role = models.CharField(max_length=40, choices=[(role, role) for role in ROLES])

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from annotation import visits
 from annotation.selectors.campaign.reasons import in_words
 from annotation.web.parts import PARTS
+from annotation.web.staff_words import ROLE_NAMES
 
 register = template.Library()
 register.filter(in_words)
@@ -39,6 +40,12 @@ def places(context: dict[str, Any]) -> list[Place]:
         if len(found) > 1
         else []
     )
+
+
+@register.filter
+def role_name(role: str) -> str:
+    """A role in words; what is none, as it is."""
+    return str(ROLE_NAMES.get(role, role))
 
 
 @register.filter

@@ -16,7 +16,7 @@ from annotation.models import Account, AuditEntry, Campaign
 from annotation.protocol.questions import ASKED_BY, RELEVANCE
 from annotation.rebuild import LayerError
 from annotation.registry import UnknownName
-from annotation.roles import EVERYTHING, RESEARCHER
+from annotation.roles import RESEARCHER
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaign.reasons import PAUSED, coded
 from annotation.selectors.campaigns import listed
@@ -47,7 +47,6 @@ def index(request: HttpRequest) -> HttpResponse:
     about = {
         "rows": listed(campaigns_of(account, *BROWSING)),
         "runs": account.has_role_somewhere(RESEARCHER, corpora=True),
-        "all": account.has_role(*BROWSING, on=EVERYTHING),
     }
     return render(request, "annotation/staff/campaigns.html", about)
 
@@ -196,8 +195,8 @@ def _draft(given: Any, like: Campaign | None, actor: Account) -> Campaign:
     if unpaid and given.get("unpaid") != "yes":
         raise CampaignError(
             _(
-                "Nothing is paid for %(kinds)s: say in [pay] what they earn, or tick the box to say that you "
-                "mean it."
+                "Nothing is paid for %(kinds)s: name their pay in the settings, under [pay], or tick that "
+                "unpaid work is intended."
             )
             % {"kinds": ", ".join(str(KINDS[kind]) for kind in unpaid)}
         )

@@ -65,7 +65,7 @@ def shown(
 ) -> ShownJob:
     """`job` as a line, with what its page knows of it."""
     try:
-        title = jobs.kind_named(job.kind).title
+        title = str(jobs.kind_named(job.kind).title)
     except UnknownName:
         title = job.kind
     left = jobs.remaining(job)

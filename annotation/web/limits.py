@@ -41,7 +41,7 @@ def sign_in_tries(request: HttpRequest, name: str) -> tuple[Try, ...]:
 
 
 def reset_tries(request: HttpRequest, mail: str) -> tuple[Try, Try]:
-    """A letter asked for to the address `mail`."""
+    """An e-mail asked for to the address `mail`."""
     return Try(RESET_NAME, folded(mail)), Try(RESET_ADDRESS, address_of(request))
 
 

@@ -1,23 +1,24 @@
-"""The page of roles: who holds what, for what; granting, taking away, inviting. For admins of everything."""
+"""The page of roles: who holds what, for what; granting, revoking, inviting. For admins of everything."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.conf import settings
-from django.contrib import messages
-from django.core.mail import send_mail
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from annotation import emails
 from annotation.accounts import granting, inviting
 from annotation.accounts.granting import GrantError
-from annotation.models import Account, Campaign, Corpus, RoleGrant, StaffInvitation
+from annotation.models import Account, Campaign, Corpus, Job, RoleGrant, StaffInvitation
 from annotation.roles import ANNOTATOR, ROLES
 from annotation.web.access import account_of, for_admins
+from annotation.web.filters import number_in
 from annotation.web.staff import said
 
 #: Grants on the page. Whoever came by a link or a study is among the workers of its campaign.
@@ -32,12 +33,14 @@ def roles(request: HttpRequest) -> HttpResponse:
     rows = shown.select_related("account", "granted_by", "corpus", "campaign").order_by(
         "account__username", "pk"
     )
-    waiting = StaffInvitation.objects.select_related("corpus", "campaign", "created_by").filter(
+    unused = StaffInvitation.objects.select_related("corpus", "campaign", "created_by").filter(
         used_at=None, revoked_at=None
     )
+    waiting = [row for row in unused if not inviting.over(row)]
+    sending = emails.invitation_jobs(row.pk for row in waiting)
     about: dict[str, Any] = {
         "grants": rows[:MOST],
-        "invitations": [(row, _address(request, row)) for row in waiting if not inviting.over(row)],
+        "invitations": [(row, _address(request, row), _delivery(sending.get(row.pk))) for row in waiting],
         "roles": ROLES,
         "staff_roles": [role for role in ROLES if role != ANNOTATOR],
         "corpora": Corpus.objects.filter(published=True),
@@ -50,7 +53,7 @@ def roles(request: HttpRequest) -> HttpResponse:
 @require_POST
 @for_admins
 def change(request: HttpRequest) -> HttpResponse:
-    """Grant a role, take one away, invite somebody, or take an invitation back, as the button says."""
+    """Grant a role, revoke one, invite somebody, or take an invitation back, as the button says."""
     sent, actor = request.POST, account_of(request)
     with said(request, GrantError) as tell:
         match sent.get("act", ""):
@@ -60,16 +63,15 @@ def change(request: HttpRequest) -> HttpResponse:
                 made = granting.grant(account=account, role=role, actor=actor, **_scope(sent))
                 tell(_("The role is granted.") if made else _("They had this role already."))
             case "revoke":
-                _revoke(_plain(sent, "grant"), actor)
-                tell(_("The role is taken away."))
+                _revoke(number_in(sent, "grant") or 0, actor)
+                tell(_("The role is revoked."))
             case "invite":
                 invitation = inviting.invite(
                     email=_plain(sent, "email"), role=_plain(sent, "role"), actor=actor, **_scope(sent)
                 )
-                _post(request, invitation)
-                tell(_("The invitation is made: it can be used once, within seven days."))
+                tell(_post(request, invitation))
             case "take_back":
-                found = StaffInvitation.objects.filter(pk=_number(sent, "invitation")).first()
+                found = StaffInvitation.objects.filter(pk=number_in(sent, "invitation") or 0).first()
                 if found is None or not inviting.revoke(invitation=found, actor=actor):
                     raise GrantError(_("This invitation was over already."))
                 tell(_("The invitation is taken back."))
@@ -78,11 +80,11 @@ def change(request: HttpRequest) -> HttpResponse:
     return redirect("roles")
 
 
-def _revoke(number: str, actor: Account) -> None:
-    found = RoleGrant.objects.filter(pk=int(number) if number.isdecimal() and len(number) < 19 else 0)
+def _revoke(number: int, actor: Account) -> None:
+    found = RoleGrant.objects.filter(pk=number)
     row = found.select_related("account", "corpus", "campaign").first()
     if row is None:
-        raise GrantError(_("This role was taken away already."))
+        raise GrantError(_("This role was revoked already."))
     granting.revoke(account=row.account, role=row.role, corpus=row.corpus, campaign=row.campaign, actor=actor)
 
 
@@ -99,30 +101,35 @@ def _scope(sent: QueryDict) -> dict[str, Any]:
 
 
 def _plain(sent: QueryDict, name: str) -> str:
-    return sent.get(name, "").replace("\0", "").strip()
-
-
-def _number(sent: QueryDict, name: str) -> int:
-    text = _plain(sent, name)
-    return int(text) if text.isdecimal() and len(text) < 19 else 0
+    return sent.get(name, "").strip()
 
 
 def _address(request: HttpRequest, row: StaffInvitation) -> str:
     return request.build_absolute_uri(reverse("staff_invite", args=[inviting.token_of(row)]))
 
 
-def _post(request: HttpRequest, row: StaffInvitation) -> None:
-    """Send the link by mail, where the server sends any; where that fails, it stands on the page."""
+def _post(request: HttpRequest, row: StaffInvitation) -> str:
+    """Have the link sent by e-mail, where the server sends any; what is to be said of it."""
     if not settings.SENDS_MAIL:
-        return
-    subject = _("You are invited to Phrasebox")
-    text = _("By this link you make your account. It can be used once, within seven days:")
-    try:
-        send_mail(subject, f"{text}\n\n{_address(request, row)}\n", None, [row.email])
-    except OSError as error:
-        messages.warning(
-            request, _("The letter was not sent (%(error)s): send the link yourself.") % {"error": error}
-        )
+        return _("The invitation is made: copy its link from the list and send it yourself.")
+    emails.ask_for_invitation(
+        invitation=row,
+        domain=request.get_host(),
+        secure=request.is_secure(),
+        language=get_language() or settings.LANGUAGE_CODE,
+    )
+    return _("The invitation is made, and its e-mail is on its way. Its link stands in the list, too.")
+
+
+def _delivery(job: Job | None) -> str:
+    """What became of an invitation's e-mail."""
+    if job is None:
+        return ""
+    if job.state == Job.DONE:
+        return _("E-mail sent")
+    if job.state in (Job.QUEUED, Job.RUNNING):
+        return _("E-mail on its way")
+    return _("E-mail not sent: send the link yourself (%(error)s)") % {"error": job.error or job.state}
 
 
 urlpatterns = [

@@ -9,6 +9,7 @@ from annotation.models import Campaign
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
 from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
+from annotation.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER
 
 #: Stages of a chain, in words.
 STAGES = {
@@ -122,6 +123,13 @@ ROLES = {
     q.DOUBLE_CHECK: gettext_lazy("second opinion"),
     q.SURPLUS: gettext_lazy("came late"),
 }
+#: What people may be, by the role that they were granted.
+ROLE_NAMES = {
+    ANNOTATOR: gettext_lazy("annotator"),
+    REVIEWER: gettext_lazy("reviewer"),
+    RESEARCHER: gettext_lazy("researcher"),
+    ADMIN: gettext_lazy("admin"),
+}
 #: What staff did, as the audit names it.
 ACTS = {
     "create_campaign": gettext_lazy("wrote it down"),
@@ -132,9 +140,9 @@ ACTS = {
     "save_study": gettext_lazy("set up a study on a platform"),
     "revoke_invitation": gettext_lazy("took back a link that invites"),
     "open_to_all": gettext_lazy("said whether every annotator may work on it"),
-    "grant_role": gettext_lazy("gave somebody a role"),
-    "revoke_role": gettext_lazy("took a role away"),
-    "invite_staff": gettext_lazy("invited somebody to be staff"),
+    "grant_role": gettext_lazy("granted a role"),
+    "revoke_role": gettext_lazy("revoked a role"),
+    "invite_staff": gettext_lazy("invited a member of staff"),
     "resume_campaign": gettext_lazy("resumed the campaign"),
     "close_campaign": gettext_lazy("closed the campaign"),
     "duplicate_campaign": gettext_lazy("duplicated another campaign"),

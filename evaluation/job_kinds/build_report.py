@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from annotation.jobs import Progress, job_kind
 from annotation.registry import UnknownName
 from evaluation.metrics.table import UnknownMeasure
@@ -18,7 +20,9 @@ COMPUTED = 0.8
 
 
 @job_kind(
-    "build_report", title="Building a report", refusals=(UnknownName, UnknownMeasure, OSError, ValueError)
+    "build_report",
+    title=gettext_lazy("Building a report"),
+    refusals=(UnknownName, UnknownMeasure, OSError, ValueError),
 )
 def build_report(
     progress: Progress,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from annotation.exclusive import Busy
 from annotation.jobs import Progress, job_kind
 from evaluation.job_progress import told_by
@@ -13,7 +15,11 @@ from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.writing import ImportRefused
 
 
-@job_kind("collect_judgments", title="Collecting judgments", refusals=(BatchRefused, ImportRefused, Busy))
+@job_kind(
+    "collect_judgments",
+    title=gettext_lazy("Collecting judgments"),
+    refusals=(BatchRefused, ImportRefused, Busy),
+)
 def collect_judgments(progress: Progress, *, batch: str) -> dict[str, Any]:
     """Keep the answers as judgments; the result is `collecting.Collected`. The same answers are kept once."""
     return asdict(collect(batch, tell=told_by(progress)))

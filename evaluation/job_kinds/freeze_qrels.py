@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from annotation.exclusive import Busy
 from annotation.jobs import Progress, job_kind
 from annotation.registry import UnknownName
@@ -13,7 +15,7 @@ from evaluation.services import qrels
 from evaluation.services.writing import ImportRefused
 
 
-@job_kind("freeze_qrels", title="Freezing qrels", refusals=(UnknownName, ImportRefused, Busy))
+@job_kind("freeze_qrels", title=gettext_lazy("Freezing qrels"), refusals=(UnknownName, ImportRefused, Busy))
 def freeze_qrels(
     progress: Progress,
     *,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from annotation.campaigns import CampaignError
 from annotation.exclusive import Busy
 from annotation.jobs import Progress, job_kind
@@ -14,7 +16,11 @@ from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.waves import advance
 
 
-@job_kind("next_wave", title="Asking the next wave", refusals=(BadPool, BatchRefused, Busy, CampaignError))
+@job_kind(
+    "next_wave",
+    title=gettext_lazy("Asking the next wave"),
+    refusals=(BadPool, BatchRefused, Busy, CampaignError),
+)
 def next_wave(progress: Progress, *, batch: str, wave: int | None = None) -> dict[str, Any]:
     """Ask, or end the batch; the result is `waves.Advanced`.
 

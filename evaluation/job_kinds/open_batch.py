@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from annotation.campaigns import CampaignError
 from annotation.controls import BadItem
 from annotation.exclusive import Busy
@@ -26,7 +28,7 @@ REFUSALS = (
 )
 
 
-@job_kind("open_batch", title="Opening a batch", refusals=REFUSALS)
+@job_kind("open_batch", title=gettext_lazy("Opening a batch"), refusals=REFUSALS)
 def open_batch(
     progress: Progress,
     *,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from annotation.jobs import Progress, job_kind
 from annotation.registry import UnknownName
 from evaluation.job_progress import Phases
@@ -12,7 +14,7 @@ from evaluation.services import rankings
 from evaluation.services.runs import DEPTH
 
 
-@job_kind("rank", title="Ranking by a system", refusals=(UnknownName, OSError, ValueError))
+@job_kind("rank", title=gettext_lazy("Ranking by a system"), refusals=(UnknownName, OSError, ValueError))
 def rank(
     progress: Progress,
     *,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from annotation.exclusive import Busy
 from annotation.jobs import Progress, job_kind
 from annotation.registry import UnknownName
@@ -16,7 +18,7 @@ from evaluation.services.writing import ImportRefused
 REFUSALS = (UnknownName, BatchRefused, ImportRefused, Busy)
 
 
-@job_kind("settle_batch", title="Collecting and freezing", refusals=REFUSALS)
+@job_kind("settle_batch", title=gettext_lazy("Collecting and freezing"), refusals=REFUSALS)
 def settle_batch(
     progress: Progress, *, batch: str, qrels: str, rule: str | None = None, originals: bool = True
 ) -> dict[str, Any]:

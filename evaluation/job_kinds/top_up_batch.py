@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from annotation.discard import CannotDo
 from annotation.jobs import Progress, job_kind
 from evaluation.job_progress import told_by
@@ -12,7 +14,7 @@ from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.topping_up import top_up
 
 
-@job_kind("top_up_batch", title="Asking again", refusals=(BatchRefused, CannotDo))
+@job_kind("top_up_batch", title=gettext_lazy("Asking again"), refusals=(BatchRefused, CannotDo))
 def top_up_batch(progress: Progress, *, batch: str) -> dict[str, Any]:
     """Discard the judges whose answers do not count; the result is `topping_up.TopUp`.
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from annotation.jobs import Progress, job_kind
 from annotation.registry import UnknownName
 from evaluation.job_progress import Phases, wanted_by
@@ -13,7 +15,9 @@ from evaluation.services import systems
 from models_core.device import CPU
 
 
-@job_kind("train_system", title="Training a system", refusals=(UnknownName, OSError, ValueError))
+@job_kind(
+    "train_system", title=gettext_lazy("Training a system"), refusals=(UnknownName, OSError, ValueError)
+)
 def train_system(
     progress: Progress,
     *,

@@ -60,10 +60,8 @@ def fits(page: Page) -> None:
         _fits(page, width)
 
 
-def for_everybody(
-    page: Page, frame: Frame | None = None, *, colours: bool = True, widths: Sequence[int] = WIDTHS
-) -> None:
-    """Fail where the page, as it stands, is not accessible in any look, or does not fit in one of `widths`.
+def for_everybody(page: Page, frame: Frame | None = None, *, colours: bool = True) -> None:
+    """Fail where the page, as it stands, is not accessible in any look, or does not fit at any width.
 
     It is looked at without another page being loaded, and has its own size again in the end. With a `frame`
     it is the page in that which is looked at; the frame is to be as wide as the page around it. Without
@@ -80,7 +78,7 @@ def for_everybody(
         elif colours:
             assert_accessible(shown, COLOURS)
         _fits(shown, width)
-    for width in widths:
+    for width in WIDTHS:
         if width not in (seen for seen, _ in LOOKS):
             page.set_viewport_size({"width": width, "height": HEIGHT})
             _fits(shown, width)

@@ -38,7 +38,7 @@ def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
     )
 
 
-def test_a_forgotten_password_is_replaced_by_a_letter(work: World, open_page: Open):
+def test_a_forgotten_password_is_replaced_by_e_mail(work: World, open_page: Open):
     account = people.Account.objects.get(username="ann")
     account.email = "ann@example.org"
     account.save()
@@ -49,7 +49,7 @@ def test_a_forgotten_password_is_replaced_by_a_letter(work: World, open_page: Op
     for_everybody(page)
     page.get_by_label("Email").fill("ann@example.org")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Look into your mail")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Check your e-mail")
     for_everybody(page)
     assert jobs.run(Job.objects.get(kind="send_letter").pk) == Job.DONE
     found = re.search(r"http://\S+", str(mail.outbox[-1].body))
@@ -63,7 +63,7 @@ def test_a_forgotten_password_is_replaced_by_a_letter(work: World, open_page: Op
     page.get_by_label("New password", exact=True).fill(PASSWORD)
     page.get_by_label("New password confirmation").fill(PASSWORD)
     page.get_by_role("button", name="Keep this password").click()
-    expect(page.get_by_role("status")).to_contain_text("Your new password holds")
+    expect(page.get_by_role("status")).to_contain_text("Password changed")
     for_everybody(page)
     page.goto(found[0])
     expect(page.get_by_role("heading", level=1)).to_have_text("This link does not work any more")

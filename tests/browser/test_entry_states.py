@@ -1,4 +1,4 @@
-"""Pages of coming in that one seldom meets: no letters, tried too often, nothing to do; all for everybody."""
+"""Pages of coming in that one seldom meets: no e-mail, tried too often, nothing to do; all for everybody."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def headed(page: Page, text: str) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(text)
 
 
-def test_a_server_that_sends_no_letters_says_whom_to_ask(
+def test_a_server_that_sends_no_e_mail_says_whom_to_ask(
     work: World, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(Reset, "extra_context", {"sends": False})
     page = open_page()
     page.goto("/forgotten/")
-    expect(page.get_by_text("This server sends no letters.")).to_be_visible()
+    expect(page.get_by_text("This server sends no e-mail.")).to_be_visible()
     expect(page.get_by_text("ask an admin of this server")).to_be_visible()
     for_everybody(page)
 

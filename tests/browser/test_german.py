@@ -25,7 +25,7 @@ from tests.browser.at_work import (
 )
 from tests.browser.box_editor import Fingers
 from tests.browser.conftest import Open, sign_in, sign_in_by_form
-from tests.browser.looks import WIDTHS, assert_accessible, for_everybody
+from tests.browser.looks import assert_accessible, for_everybody
 from tests.browser.test_staff import PAGES, walks  # noqa: F401
 from tests.queue.world import TRUSTING, World
 from tests.web import counted_desk, desk, world
@@ -176,8 +176,7 @@ def test_every_page_of_staff_fits_in_german(open_page: Open):
     for address in PAGES:
         page.goto(address)
         expect(page.locator("html")).to_have_attribute("lang", "de")
-        # At 320 pixels one of them is wider than its window, by six.
-        for_everybody(page, colours=False, widths=WIDTHS[1:])
+        for_everybody(page, colours=False)
 
 
 def test_german_is_chosen_at_the_foot_by_keys_and_stays(work: World, open_page: Open):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from annotation.models import Corpus
 from tests.browser.conftest import Open, sign_in, sign_in_by_form
 from tests.browser.looks import SCHEMES, fits, for_everybody
+from tests.lanes import REPOSITORY
 
 IMAGE = "/corpora/scenes/images/scene-1/"
 
@@ -120,3 +121,13 @@ def test_everything_but_the_lighting_works_without_scripts(scenes: Corpus, open_
     page.goto(IMAGE)
     page.get_by_role("link", name="Next").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("scene-2")
+
+
+def test_browsers_can_read_the_pattern_of_every_field(browser: Browser):
+    texts = [file.read_text() for file in (REPOSITORY / "templates").rglob("*.html")]
+    patterns = sorted({found for text in texts for found in re.findall(r'\bpattern="([^"]+)"', text)})
+    page = browser.new_page()
+    # As HTML has it; a pattern that is none checks nothing, without a word to whoever fills in the field.
+    unread = "all => all.filter(each => { try { new RegExp(`^(?:${each})$`, 'v') } catch { return true } })"
+    assert patterns and page.evaluate(unread, patterns) == []
+    page.close()

@@ -14,7 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotation import instructions, jobs, letters, payments
+from annotation import emails, instructions, jobs, payments
 from annotation.models import Account, Assignment, Identity, Job, Judgment, Worker
 from annotation.protocol import questions as q
 from annotation.web import known_browsers, limits
@@ -55,14 +55,14 @@ def ask(address: str = "ada@example.org", **headers: Any) -> Any:
 # A forgotten password
 
 
-def test_a_letter_leads_to_a_new_password(ada: Account):
+def test_an_e_mail_leads_to_a_new_password(ada: Account):
     assert ask()["Location"] == reverse("reset_sent")
     (letter,) = mail.outbox
     assert letter.to == ["ada@example.org"] and "ada" in letter.body
     client = Client()
     page = client.get(link(letter), follow=True)
     done = client.post(page.redirect_chain[-1][0], {"new_password1": NEW, "new_password2": NEW}, follow=True)
-    assert "Your new password holds" in words(done)
+    assert "Password changed" in words(done)
     assert sign_in("ada", people.PASSWORD).status_code == 200
     assert sign_in("ada", NEW)["Location"] == reverse("home")
 
@@ -87,7 +87,7 @@ def test_whether_an_account_has_an_address_is_not_told(ada: Account):
     assert len(mail.outbox) == 1
 
 
-def test_asking_for_a_letter_is_the_same_work_whether_an_account_has_the_address(ada: Account):
+def test_asking_for_an_e_mail_is_the_same_work_whether_an_account_has_the_address(ada: Account):
     said: list[list[str]] = []
     ask("somebody@example.org")  # what is counted of this machine is there from now on
     for address, letters_sent in (("nobody@example.org", 0), ("ada@example.org", 1)):
@@ -104,23 +104,23 @@ def test_asking_for_a_letter_is_the_same_work_whether_an_account_has_the_address
     assert said[0] == said[1] and not any("annotation_account" in query for query in said[0])
 
 
-def test_what_was_asked_for_goes_with_the_letter(ada: Account):
+def test_what_was_asked_for_goes_with_the_e_mail(ada: Account):
     ask()
-    letters.prune()
+    emails.prune()
     assert not Job.objects.exists()
 
 
-def test_a_letter_is_in_the_language_of_whoever_asked_for_it(ada: Account):
+def test_an_e_mail_is_in_the_language_of_whoever_asked_for_it(ada: Account):
     ask(" ADA@Example.org", headers={"Accept-Language": "de"})
     (letter,) = mail.outbox
     assert letter.to == ["ada@example.org"] and "neues Passwort" in letter.subject
 
 
-def test_a_letter_that_could_not_be_sent_names_no_address(ada: Account, monkeypatch: pytest.MonkeyPatch):
+def test_an_e_mail_that_could_not_be_sent_names_no_address(ada: Account, monkeypatch: pytest.MonkeyPatch):
     def refuse(*_letter: Any) -> int:
         raise smtplib.SMTPRecipientsRefused({"ada@example.org": (550, b"no")})
 
-    monkeypatch.setattr(letters, "send_mail", refuse)
+    monkeypatch.setattr(emails, "send_mail", refuse)
     Client().post(reverse("reset"), {"email": "ada@example.org"})
     job = Job.objects.get()
     assert jobs.run(job.pk) == Job.FAILED
@@ -128,14 +128,14 @@ def test_a_letter_that_could_not_be_sent_names_no_address(ada: Account, monkeypa
     assert "SMTPRecipientsRefused" in job.error and "example.org" not in job.error
 
 
-def test_who_came_by_a_platform_gets_no_letter(ada: Account):
+def test_who_came_by_a_platform_gets_no_e_mail(ada: Account):
     ada.set_unusable_password()
     ada.save()
     ask()
     assert mail.outbox == []
 
 
-def test_letters_are_not_sent_without_end(ada: Account):
+def test_e_mails_are_not_sent_without_end(ada: Account):
     for _ in range(limits.RESET_NAME.most):
         ask()
     refused = ask("ADA@example.org")
@@ -143,12 +143,12 @@ def test_letters_are_not_sent_without_end(ada: Account):
     assert len(mail.outbox) == limits.RESET_NAME.most
 
 
-def test_a_server_without_letters_says_so(ada: Account, monkeypatch: pytest.MonkeyPatch):
+def test_a_server_without_e_mail_says_so(ada: Account, monkeypatch: pytest.MonkeyPatch):
     from annotation.crowd.accounts import Reset
 
     monkeypatch.setattr(Reset, "extra_context", {"sends": False})
     page = Client().get(reverse("reset"))
-    assert "sends no letters" in words(page) and "<form" not in page.content.decode().partition("</main>")[0]
+    assert "sends no e-mail" in words(page) and "<form" not in page.content.decode().partition("</main>")[0]
 
 
 # Too many attempts
@@ -375,8 +375,8 @@ def test_erasing_gives_back_what_is_in_hand(work: World):
 def test_staff_are_not_erased_by_themselves(work: World):
     account = Account.objects.get(username="ann")
     account.roles.create(role="researcher")
-    assert "role of staff" in words(ann().get(reverse("account")))
-    assert "role of staff" in said(ann().post(reverse("erase_me"), {"sure": "yes"}, follow=True))[0]
+    assert "staff role" in words(ann().get(reverse("account")))
+    assert "staff role" in said(ann().post(reverse("erase_me"), {"sure": "yes"}, follow=True))[0]
 
 
 def test_one_keeps_an_address_and_takes_it_away(work: World):
@@ -404,7 +404,7 @@ def test_one_changes_ones_password(ada: Account):
         new_password1=NEW,
         new_password2=NEW,
     )
-    assert "holds from now on" in said(page)[0]
+    assert "Password changed" in said(page)[0]
     assert sign_in("ada", NEW).status_code == 302
 
 

@@ -133,7 +133,7 @@ def test_a_used_up_link_says_so_and_whom_to_ask(work: World):
     begin_at_once(address)
     answer = Client().get(address)
     assert answer.status_code == 410
-    assert "used up. Ask whoever sent it" in words(answer)
+    assert "used up. Ask the sender" in words(answer)
     assert Client().post(address, {"act": "once", "version": "1"}).status_code == 410
     assert Account.objects.count() == 1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import smtplib
 from datetime import timedelta
 from pathlib import Path
 from threading import Barrier, Thread
@@ -14,10 +16,10 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from annotation import sql
+from annotation import emails, jobs, sql
 from annotation.accounts import first, granting, inviting
 from annotation.accounts.granting import GrantError
-from annotation.models import Account, AuditEntry, Corpus, RoleGrant, StaffInvitation
+from annotation.models import Account, AuditEntry, Corpus, Job, RoleGrant, StaffInvitation
 from annotation.roles import ADMIN, ANNOTATOR, EVERYTHING, RESEARCHER, REVIEWER
 from tests.factories import a_corpus, some_images
 from tests.web import world as people
@@ -164,20 +166,28 @@ def test_only_admins_of_everything_grant_and_nobody_to_themselves(quay: Corpus):
 
 def test_an_admin_gives_and_takes_roles_by_page(admin: Client, quay: Corpus):
     people.account("bob")
-    page = press(admin, reverse("roles"), "Give the role", user="bob", role=REVIEWER, scope="corpus:quay")
+    page = press(admin, reverse("roles"), "Grant", user="bob", role=REVIEWER, scope="corpus:quay")
     assert said(page) == ["The role is granted."] and granted("bob") == {(REVIEWER, "quay", None)}
     assert "reviewer for the corpus quay" in words(page)
     assert Account.objects.get(username="bob").roles.get().granted_by == Account.objects.get(username="ada")
-    page = press(admin, reverse("roles"), "Give the role", user="eve")
+    page = press(admin, reverse("roles"), "Grant", user="eve")
     assert "There is no account “eve”" in said(page)[0]
     page = admin.post(reverse("change_role"), {"act": "grant", "user": "ada", "role": ADMIN}, follow=True)
     assert "to themselves" in said(page)[0]
     row = RoleGrant.objects.get(account__username="bob")
     page = admin.post(reverse("change_role"), {"act": "revoke", "grant": row.pk}, follow=True)
-    assert said(page) == ["The role is taken away."] and granted("bob") == set()
+    assert said(page) == ["The role is revoked."] and granted("bob") == set()
     own = RoleGrant.objects.get(account__username="ada")
     page = admin.post(reverse("change_role"), {"act": "revoke", "grant": own.pk}, follow=True)
     assert "the last admin" in said(page)[0] and granted("ada") == {(ADMIN, None, None)}
+
+
+def test_roles_are_named_in_the_language_of_the_page(admin: Client, quay: Corpus):
+    granting.grant(account=people.account("bob"), role=REVIEWER, corpus=quay)
+    inviting.invite(email="eve@example.org", role=RESEARCHER)
+    page = words(admin.get(reverse("roles"), headers={"Accept-Language": "de"}))
+    assert "Prüfung für das Korpus quay" in page and "Forschung für den ganzen Server" in page
+    assert not any(word in page for word in (ANNOTATOR, REVIEWER, RESEARCHER))
 
 
 # People who are invited
@@ -188,9 +198,13 @@ def test_an_invitation_is_for_one_person_once(admin: Client, quay: Corpus, setti
     page = press(
         admin, reverse("roles"), "Invite", email="bob@example.org", role=RESEARCHER, scope="corpus:quay"
     )
-    (letter,) = mail.outbox
-    address = "/" + letter.body.strip().rpartition("testserver/")[2]
-    assert letter.to == ["bob@example.org"] and address.strip("/") in words(page)
+    assert "e-mail is on its way" in said(page)[0] and mail.outbox == []
+    job = Job.objects.get()
+    assert "bob" not in str(job.arguments) and jobs.run(job.pk) == Job.DONE
+    (sent,) = mail.outbox
+    (address,) = re.findall(r"testserver(/\S+)", str(sent.body))
+    page = admin.get(reverse("roles"))
+    assert sent.to == ["bob@example.org"] and address in words(page) and "E-mail sent" in words(page)
     assert "You are signed in as ada" in words(admin.get(address))
     client = Client()
     assert "researcher for the corpus quay" in words(client.get(address))
@@ -200,6 +214,28 @@ def test_an_invitation_is_for_one_person_once(admin: Client, quay: Corpus, setti
     assert client.get(reverse("corpus", args=["quay"])).status_code == 200
     assert Client().get(address).status_code == 410
     assert Client().post(address, {"username": "eve", **CHOSEN}).status_code == 410
+
+
+def test_the_page_says_what_became_of_an_invitations_e_mail(
+    admin: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(*_e_mail: Any) -> int:
+        raise smtplib.SMTPRecipientsRefused({"bob@example.org": (550, b"no")})
+
+    page = press(admin, reverse("roles"), "Invite", email="eve@example.org", role=REVIEWER)
+    assert "on its way" in said(page)[0] and "E-mail on its way" in words(page)
+    StaffInvitation.objects.update(revoked_at=sql.now())
+    assert jobs.run(Job.objects.get().pk) == Job.DONE and mail.outbox == [], "it was over by then"
+    monkeypatch.setattr(emails, "send_mail", refuse)
+    press(admin, reverse("roles"), "Invite", email="bob@example.org", role=REVIEWER)
+    assert jobs.run(Job.objects.latest("pk").pk) == Job.FAILED
+    page = admin.get(reverse("roles"))
+    assert "E-mail not sent: send the link yourself" in words(page) and "(SMTPRecipientsRefused)" in words(
+        page
+    )
+    settings.SENDS_MAIL = False
+    page = press(admin, reverse("roles"), "Invite", email="amy@example.org", role=REVIEWER)
+    assert "send it yourself" in said(page)[0] and Job.objects.count() == 2
 
 
 @pytest.mark.parametrize(
@@ -231,5 +267,5 @@ def test_annotators_and_what_is_no_address_are_not_invited_as_staff():
     with pytest.raises(GrantError, match="by a link of their campaign"):
         inviting.invite(email="bob@example.org", role=ANNOTATOR)
     for email in ("bob", f"{'b' * 60}@{'x.' * 120}org"):
-        with pytest.raises(GrantError, match="no address of mail"):
+        with pytest.raises(GrantError, match="not an e-mail address"):
             inviting.invite(email=email, role=RESEARCHER)

@@ -106,7 +106,7 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         ({"EMAIL_URL": "smtps://me:pw@mail.example:2465"}, "smtp mail.example 2465 me pw False True"),
     ],
 )
-def test_letters_go_out_as_one_address_says(tmp_path: Path, given: dict[str, str], told: str) -> None:
+def test_e_mail_goes_out_as_one_address_says(tmp_path: Path, given: dict[str, str], told: str) -> None:
     ask = (
         "from django.conf import settings as s; print(s.EMAIL_BACKEND.split('.')[-2], s.EMAIL_HOST, "
         "s.EMAIL_PORT, s.EMAIL_HOST_USER, s.EMAIL_HOST_PASSWORD, s.EMAIL_USE_TLS, s.EMAIL_USE_SSL)"

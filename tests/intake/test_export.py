@@ -114,7 +114,8 @@ def test_unfinished_chains_are_counted_and_need_a_word(tmp_path: Path):
     corpus = a_corpus("c", some_images(2, layered=False))
     staged(corpus, c1=COVERAGE, c2=REVIEW, c3=BOXED)
     with pytest.raises(
-        ExportError, match="layer 'crowd': 2 chains of 1 images are unfinished; .*--include-unfinished"
+        ExportError,
+        match="Layer “crowd” is unfinished: 2 chains are open, in 1 of.*--include-unfinished",
     ):
         export_dataset(corpus="c", format="entities", out=tmp_path / "out")
     assert tree(tmp_path) == {}

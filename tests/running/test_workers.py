@@ -150,7 +150,7 @@ def test_an_account_of_staff_is_not_erased_as_a_worker(role):
         Account.objects.update(is_superuser=True)
     else:
         RoleGrant.objects.create(account=account, role=role)
-    with pytest.raises(CannotErase, match="a role of staff"):
+    with pytest.raises(CannotErase, match="a staff role"):
         workers.erase(worker=worker)
     RoleGrant.objects.exclude(role="annotator").delete()
     Account.objects.update(is_superuser=False)

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation import instructions, jobs, rebuild
 from annotation.intake import import_corpus
-from annotation.models import Campaign, Image, Instructions, Job, Layer
+from annotation.models import Campaign, Chain, Image, Instructions, Job, Layer
 from annotation.protocol import questions as q
 from tests.factories import some_images
 from tests.queue.world import World
@@ -113,7 +113,7 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     [
         ({"format": "jsonl", "pictures": "1"}, "has no picture to go with it"),
         ({"format": "csv"}, "has no caption, which csv cannot say"),
-        ({"format": "entities"}, "is of the split 'dev'"),
+        ({"format": "entities"}, "is of the split “dev”"),
     ],
     ids=str,
 )
@@ -125,6 +125,17 @@ def test_what_an_export_cannot_do_is_told_before_there_is_a_job(world, ada, aske
         Image.objects.filter(pk=second.pk).update(split="dev")
     page = press(ada, JOBS, "Export", layer="quay", **asked)
     assert why in said(page)[0] and not Job.objects.exists()
+
+
+def test_jobs_and_what_an_export_lacks_are_told_in_the_language_of_the_page(world, ada):
+    jobs.enqueue(kind="refresh_layer", campaign=world.campaign)
+    Chain.objects.update(stage="DRAWING")
+    asked = {"act": "export", "layer": "quay", "format": "jsonl"}
+    page = ada.post(
+        reverse("start_job", args=["quay"]), asked, follow=True, headers={"Accept-Language": "de"}
+    )
+    assert "Ebene „quay“ ist unfertig" in said(page)[0]
+    assert "Ebene einer Kampagne auffrischen" in words(page)
 
 
 def test_a_job_is_cancelled_by_page(world, ada):

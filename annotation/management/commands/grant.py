@@ -17,8 +17,8 @@ from annotation.selectors.corpora import corpus_named
 
 class Command(ReportCommand):
     help = (
-        "Give an account a role, for a corpus with all that hangs on it, for one campaign, or, with neither, "
-        "for the whole server; or take it away. docs/roles.md says what each role may do."
+        "Grant an account a role, or revoke it: for a corpus with all that hangs on it, for one campaign, "
+        "or, with neither, for the whole server. docs/roles.md says what each role may do."
     )
     refusals = (GrantError, UnknownName, CampaignError)
 
@@ -29,7 +29,7 @@ class Command(ReportCommand):
         scope = parser.add_mutually_exclusive_group()
         scope.add_argument("--corpus", help="For this corpus, its campaigns, runs, batches and reports")
         scope.add_argument("--campaign", help="For this campaign")
-        parser.add_argument("--revoke", action="store_true", help="Take it away")
+        parser.add_argument("--revoke", action="store_true", help="Revoke the role")
 
     def report(self, **options: Any) -> dict[str, Any]:
         account = account_named(options["user"])

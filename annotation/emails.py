@@ -1,0 +1,121 @@
+"""E-mail, sent by jobs: to people who forgot their password, and to people who are invited to be staff.
+
+Asking for a new password tells nobody whether an e-mail was sent. What is asked for is kept as a digest of
+the address, so that no row holds whatever strangers typed. Jobs of invitations name them by number alone.
+"""
+
+from __future__ import annotations
+
+import smtplib
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.tokens import default_token_generator
+from django.core.mail import send_mail
+from django.db.models import QuerySet
+from django.template.loader import render_to_string
+from django.utils import translation
+from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+
+from annotation import jobs, sql
+from annotation.accounts import inviting
+from annotation.models import Account, Job, StaffInvitation
+
+#: As rows of jobs have it.
+KIND = "send_letter"
+INVITATION = "send_staff_invitation"
+_SALT = "annotation.letters"
+
+
+class NotSent(RuntimeError):
+    """The mail server took no e-mail; one line that names no address."""
+
+
+def ask(*, address: str, domain: str, secure: bool, language: str) -> None:
+    """Have an e-mail sent to `address` by a job, if an account has it; the same work whether one has or not.
+
+    `domain` is what its link leads to, by TLS where `secure`; `language` is that of the e-mail.
+    """
+    arguments = {"digest": digest(address), "domain": domain, "secure": secure, "language": language}
+    jobs.enqueue(kind=KIND, arguments=arguments)
+
+
+def send(*, digest: str, domain: str, secure: bool, language: str) -> int:
+    """Send each account whose address has this digest its e-mail; how many that were. Raises NotSent."""
+    found = list(_having(digest))
+    for account in found:
+        about = {
+            "domain": domain,
+            "protocol": "https" if secure else "http",
+            "user": account,
+            "uid": urlsafe_base64_encode(force_bytes(account.pk)),
+            "token": default_token_generator.make_token(account),
+        }
+        _send("reset", account.email, language, about)
+    return len(found)
+
+
+def ask_for_invitation(*, invitation: StaffInvitation, domain: str, secure: bool, language: str) -> None:
+    """Have an invitation sent by a job; as `ask`."""
+    arguments = {"invitation": invitation.pk, "domain": domain, "secure": secure, "language": language}
+    jobs.enqueue(kind=INVITATION, arguments=arguments)
+
+
+def send_invitation(*, invitation: int, domain: str, secure: bool, language: str) -> bool:
+    """Send an invitation, unless it is over: whether it was sent. Raises NotSent."""
+    found = StaffInvitation.objects.select_related("created_by").filter(pk=invitation).first()
+    if found is None or inviting.over(found):
+        return False
+    about = {
+        "domain": domain,
+        "protocol": "https" if secure else "http",
+        "token": inviting.token_of(found),
+    }
+    _send("staff_invite", found.email, language, about)
+    return True
+
+
+def invitation_jobs(invitations: Iterable[int]) -> dict[int, Job]:
+    """The newest job that sends each of these invitations, by its number."""
+    rows = Job.objects.filter(kind=INVITATION, arguments__invitation__in=list(invitations)).order_by("pk")
+    return {row.arguments["invitation"]: row for row in rows}
+
+
+def digest(address: str) -> str:
+    """What stands for an e-mail address; capitals and full-width letters make no other one."""
+    plain = unicodedata.normalize("NFKC", address).strip().casefold()
+    return salted_hmac(_SALT, plain, algorithm="sha256").hexdigest()
+
+
+def prune() -> None:
+    """Forget the e-mails that were sent: their rows are of no use to anybody."""
+    with sql.writing():
+        Job.objects.filter(kind=KIND, state=Job.DONE).delete()
+
+
+def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:
+    """Send the e-mail that two templates make, its subject and its text. Raises NotSent."""
+    with translation.override(language):
+        subject, text = (
+            render_to_string(f"annotation/entry/{name}_{part}.txt", about) for part in ("subject", "mail")
+        )
+    try:
+        send_mail(" ".join(subject.split()), text, settings.DEFAULT_FROM_EMAIL, [to])
+    except (smtplib.SMTPException, OSError) as error:
+        # Its own words may hold the address.
+        raise NotSent(
+            f"the mail server at {settings.EMAIL_HOST} took no e-mail ({type(error).__name__}); "
+            "check EMAIL_URL, then manage.py jobs --resume"
+        ) from None
+
+
+def _having(wanted: str) -> Iterator[Account]:
+    """Active accounts with a password whose address has this digest. They are looked through one by one."""
+    accounts: QuerySet[Account] = Account.objects.filter(is_active=True).exclude(email="")
+    for account in accounts.iterator():
+        if constant_time_compare(digest(account.email), wanted) and account.has_usable_password():
+            yield account

@@ -1,0 +1,19 @@
+"""An e-mail with the link of an invitation to be staff."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from annotation import emails
+from annotation.jobs import Progress, job_kind
+
+
+@job_kind(emails.INVITATION, title=gettext_lazy("Sending an invitation"), refusals=(emails.NotSent,))
+def send_staff_invitation(
+    progress: Progress, *, invitation: int, domain: str, secure: bool, language: str
+) -> dict[str, Any]:
+    """Send it; `sent` is false where the invitation was over by then."""
+    sent = emails.send_invitation(invitation=invitation, domain=domain, secure=secure, language=language)
+    return {"sent": sent}
