@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from annotation import campaigns
 from annotation.jobs import JobError, Progress, job_kind
 
 
 @job_kind(
-    "change_settings", title="Changing a campaign's settings", refusals=(JobError, campaigns.CampaignError)
+    "change_settings",
+    title=gettext_lazy("Changing a campaign's settings"),
+    refusals=(JobError, campaigns.CampaignError),
 )
 def change_settings(progress: Progress, *, settings: dict[str, Any], seen: int) -> dict[str, Any]:
     """Put `settings` in force in place of version `seen`; the result says which version that is.
