@@ -19,6 +19,8 @@ from tests.soak.processes import Found
 
 #: What the end may be above minute ten.
 MOST = 0.10
+#: Minutes that a process must have lived by minute ten to be judged: before, it loads what it keeps.
+YOUNG = 3.0
 #: MiB that are no growth: less than what comes and goes with the number of those who share a page.
 NOISE = 1.0
 
@@ -48,8 +50,16 @@ class Row(NamedTuple):
         return self.after / self.before - 1 if self.before else 0.0
 
     @property
+    def young(self) -> bool:
+        return self.age_before < YOUNG
+
+    @property
     def too_much(self) -> bool:
-        return self.growth > MOST and self.after - self.before > NOISE
+        return not self.young and self.growth > MOST and self.after - self.before > NOISE
+
+    @property
+    def verdict(self) -> str:
+        return f"{self.growth:+.1%}{' TOO MUCH' if self.too_much else ' (young)' if self.young else ''}"
 
 
 def sample(at: float, processes: Sequence[Found]) -> list[Sample]:

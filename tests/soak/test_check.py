@@ -179,9 +179,11 @@ def test_a_process_that_grows_by_more_than_a_tenth_is_named() -> None:
     samples += [at(s, 40.0, "web", 2) for s in (600, 610, 2600, 2610)]
     samples += [at(s, 1.0 + s / 10_000, "small", 3) for s in (600, 610, 2600, 2610)]
     samples += [at(600, 9.0, "gone", 4)]
+    samples += [at(s, float(s), "young", 5)._replace(age=60.0) for s in (600, 610, 2600, 2610)]
     found = memory.rows(samples, (540, 660), (2400, 2700))
     assert [(row.name, row.too_much) for row in found] == [
         ("small", False),
         ("web, largest", True),
         ("web, 2.", False),
+        ("young", False),
     ]

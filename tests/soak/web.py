@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import threading
+import time
 from collections import Counter
 from collections.abc import Mapping
 from http.cookies import SimpleCookie
@@ -13,6 +14,8 @@ from urllib.parse import urlencode, urlsplit
 
 #: Seconds to wait for an answer: longer than any pause of a process that we make.
 TIMEOUT = 30.0
+#: Seconds after which a connection is not used again: the server closes it after two.
+IDLE = 1.5
 
 
 class Said(NamedTuple):
@@ -66,6 +69,7 @@ class Line:
         self._troubles, self._token = troubles, token
         self._cookies: dict[str, str] = {}
         self._line: http.client.HTTPConnection | None = None
+        self._used = 0.0
 
     def post(self, path: str, data: Mapping[str, Any]) -> Said:
         return self._send("POST", path, json.dumps(data).encode(), "application/json")
@@ -91,12 +95,15 @@ class Line:
         else:
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
             headers |= {"X-CSRFToken": self._cookies.get("csrf", ""), "Referer": f"{self.origin}/"}
+        if time.monotonic() - self._used > IDLE:
+            self.close()
         try:
             if self._line is None:
                 self._line = http.client.HTTPConnection(*self._place, timeout=TIMEOUT)
             self._line.request(method, path, body, headers)
             response = self._line.getresponse()
             read = response.read()
+            self._used = time.monotonic()
         except (OSError, http.client.HTTPException) as error:
             self.close()
             self._troubles.trouble(f"no answer: {type(error).__name__}")
