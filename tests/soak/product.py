@@ -172,13 +172,13 @@ def _clock_names(pid: int, first: bool, command: str, place: int) -> str:
 
 
 def _is_beat(pid: int) -> bool:
-    """Beat keeps its schedule in a file open; a pool's process has two pipes to its master instead."""
+    """Beat closes all that it was forked with; a pool's process keeps what its master waits by."""
     links = []
     with contextlib.suppress(OSError):
         for link in Path(f"/proc/{pid}/fd").iterdir():
             with contextlib.suppress(OSError):
                 links.append(os.readlink(link))
-    return any("celerybeat" in link for link in links)
+    return not any("eventpoll" in link for link in links)
 
 
 def _redis_names(pid: int, first: bool, command: str, place: int) -> str:
