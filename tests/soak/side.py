@@ -97,6 +97,7 @@ class Side:
         self.sampled: Counter[str] = Counter()
         self.opened: list[str] = []
         self.notes: list[str] = []
+        self.broken = ""
         self._opening: subprocess.Popen[bytes] | None = None
         self.product: Product | None = None
         self.crowd: Crowd | None = None
@@ -304,6 +305,7 @@ class Side:
         """Calm down, stop, compare."""
         assert self.product and self.crowd and self.staff and self.faults
         product = self.product
+        _deaf()
         self._calm_down()
         self.log("the crowd ends what it began", tell=True)
         waiting = threading.Thread(target=self._stop_crowd, daemon=True)
@@ -312,7 +314,7 @@ class Side:
             self._wait(0.5)
         if self._opening is not None:
             self._opening.wait(60)
-        product.until_ready()
+        self._until_ready()
         calm = CALM * max(0.7, min(1.0, self.scale * 4))
         self.log(f"calm for {calm:.0f} s", tell=True)
         self._wait(calm)
@@ -352,6 +354,15 @@ class Side:
         }
         self._keep_if_amiss(report)
         return report
+
+    def _until_ready(self) -> None:
+        """What does not come back is told in the table; the rows are compared all the same."""
+        assert self.product
+        try:
+            self.product.until_ready()
+        except Failed as error:
+            self.broken = f"the product was not ready after the faults: {error}"
+            self.log(self.broken, tell=True)
 
     def _stop_crowd(self) -> None:
         assert self.crowd and self.staff
@@ -513,6 +524,8 @@ class Side:
         if interrupted:
             text.append("note: the run was cut short")
         wrong = [f"{name}: {number}" for name, number in must.items() if number]
+        if self.broken:
+            wrong.append(self.broken.splitlines()[0])
         if not report["same exports"].startswith("yes"):
             wrong.append(f"exports: {report['same exports']}")
         if all(row.young for row in grown):
