@@ -1,6 +1,7 @@
 """The soak: a crowd on each database, side by side, while everything breaks that can.
 
-    python -m tests.soak [--minutes 45] [--workers 64] [--seed 1] [--database sqlite|postgresql] [--folder F]
+    python -m tests.soak [--minutes 45] [--workers 64] [--seed 1] [--every 18] [--database sqlite|postgresql]
+                         [--folder F]
 
 Prints a line a minute and a table at the end; logs, journals and tables stay in the folder. Exit status 0
 means that nothing was lost, doubled or over-assigned, and that no process grew by more than a tenth after
@@ -17,7 +18,7 @@ import time
 from pathlib import Path
 from types import FrameType
 
-from tests.soak import side
+from tests.soak import faults, side
 from tests.soak.product import POSTGRESQL, REPOSITORY, SQLITE
 
 
@@ -28,6 +29,12 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=45.0, help="How long the crowd works (default 45)")
     parser.add_argument("--workers", type=int, default=64, help="On each database (default 64)")
     parser.add_argument("--seed", type=int, default=1, help="Of faults and workers (default 1)")
+    parser.add_argument(
+        "--every",
+        type=float,
+        default=faults.EVERY,
+        help="Seconds from fault to fault, on average (default 18)",
+    )
     parser.add_argument("--database", choices=[SQLITE, POSTGRESQL], help="This one alone (default: both)")
     parser.add_argument("--folder", type=Path, help="Where logs and tables go (default: in var/soak)")
     given = parser.parse_args()
@@ -39,6 +46,7 @@ def main() -> int:
             minutes=given.minutes,
             workers=given.workers,
             seed=given.seed,
+            every=given.every,
         )
         return 0 if good else 1
     print(f"Logs and tables: {folder}", flush=True)

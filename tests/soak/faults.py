@@ -22,8 +22,8 @@ from tests.soak.product import SQLITE, Product
 
 #: Minutes of a run of 45 in which there are faults; other runs have their share of it.
 STRETCHES = ((1.0, 4.0), (12.0, 30.0))
-#: Seconds between two faults: at least, and on average beyond that.
-APART = 8.0, 10.0
+#: Seconds from one fault to the next, on average, and the share of them that it is at least.
+EVERY, LEAST = 18.0, 0.45
 #: Seconds that a process is stopped, that a disk is full, that the clock is off.
 STOPPED, FULL, OFF = (3.0, 9.0), (8.0, 18.0), (20.0, 45.0)
 OFFSETS = (3600, -3600, 600, -120, 120, -600)
@@ -39,7 +39,9 @@ KILLED = {
 class Faults:
     """The faults of one run. `tick` does what is due; call it often, in one thread."""
 
-    def __init__(self, product: Product, *, minutes: float, seed: int, log: Callable[[str], None]) -> None:
+    def __init__(
+        self, product: Product, *, minutes: float, every: float, seed: int, log: Callable[[str], None]
+    ) -> None:
         self.product, self.log = product, log
         self.chance = Random(f"{seed} faults {product.database}")
         self.done: Counter[str] = Counter()
@@ -48,17 +50,17 @@ class Faults:
         self._full = self._stepped = 0
         self._number = count()
         self._due: list[tuple[float, int, Callable[[], None]]] = []
-        self._starts = self._drawn(minutes / 45)
+        self._starts = self._drawn(minutes / 45, every)
         self._began = 0.0
 
-    def _drawn(self, scale: float) -> list[float]:
+    def _drawn(self, scale: float, every: float) -> list[float]:
         """The seconds at which faults begin."""
         found = []
         for begin, end in STRETCHES:
             at = begin * 60 * scale
             while at < end * 60 * scale:
                 found.append(at)
-                at += APART[0] + self.chance.expovariate(1 / APART[1])
+                at += every * (LEAST + self.chance.expovariate(1 / (1 - LEAST)))
         return found
 
     def begin(self) -> None:

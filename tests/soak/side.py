@@ -84,9 +84,11 @@ class Stop(KeyboardInterrupt):
 class Side:
     """One database's run. Everything that starts processes is done in the thread that made it."""
 
-    def __init__(self, database: str, folder: Path, *, minutes: float, workers: int, seed: int) -> None:
+    def __init__(
+        self, database: str, folder: Path, *, minutes: float, workers: int, seed: int, every: float
+    ) -> None:
         self.database, self.folder = database, folder
-        self.minutes, self.workers, self.seed = minutes, workers, seed
+        self.minutes, self.workers, self.seed, self.every = minutes, workers, seed, every
         folder.mkdir(parents=True)
         self._log = (folder / "soak.log").open("a", buffering=1)
         self.began = time.monotonic()
@@ -178,7 +180,7 @@ class Side:
             seed=self.seed,
         )
         self.staff = Staff(product.url, told["staff"], told["password"], self.crowd.troubles, self.seed)
-        self.faults = Faults(product, minutes=self.minutes, seed=self.seed, log=self.log)
+        self.faults = Faults(product, minutes=self.minutes, every=self.every, seed=self.seed, log=self.log)
         self._offer()
 
     def _opening_command(self, name: str, tasks: str) -> list[str]:
@@ -551,8 +553,8 @@ def _told(number: int, frame: FrameType | None) -> None:
     raise Stop
 
 
-def run(database: str, folder: Path, *, minutes: float, workers: int, seed: int) -> bool:
+def run(database: str, folder: Path, *, minutes: float, workers: int, seed: int, every: float) -> bool:
     """One database's soak in this process; whether all holds."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _told)
-    return Side(database, folder, minutes=minutes, workers=workers, seed=seed).run()
+    return Side(database, folder, minutes=minutes, workers=workers, seed=seed, every=every).run()
