@@ -165,20 +165,18 @@ def _jobs_names(pid: int, first: bool, command: str, place: int) -> str:
 
 
 def _clock_names(pid: int, first: bool, command: str, place: int) -> str:
-    """Celery's beat is a process of its own, begun after the pool's one."""
     if first:
         return "clock master"
     return "beat" if _is_beat(pid) else "clock child"
 
 
 def _is_beat(pid: int) -> bool:
-    """Beat closes all that it was forked with; a pool's process keeps what its master waits by."""
-    links = []
-    with contextlib.suppress(OSError):
-        for link in Path(f"/proc/{pid}/fd").iterdir():
-            with contextlib.suppress(OSError):
-                links.append(os.readlink(link))
-    return not any("eventpoll" in link for link in links)
+    """Beat closes what it was forked with; a pool's process keeps the lock of DATA_DIR, which is a folder."""
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            if os.path.isdir(os.readlink(link)):
+                return False
+    return True
 
 
 def _redis_names(pid: int, first: bool, command: str, place: int) -> str:
