@@ -78,6 +78,7 @@ def recount() -> dict[str, Any]:
             if replay.replayed(standing, trust) != standings.pure(standing):
                 no("standings that their events do not lead to", standing.pk)
         if campaign.kinds == QUESTIONS:
+            # Nobody has worked for minutes: the periodic work should have left nothing.
             looked["images that the layer lagged behind"] += rebuild.refresh(campaign)
             for key in layer_faults(campaign):
                 no("images whose layer is not the replay's", f"{campaign.name}, {key}")

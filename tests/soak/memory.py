@@ -1,9 +1,11 @@
 """What each process holds of memory, over time: the end against minute ten.
 
-Counted is PSS without shared memory: what is a process's own, and its part of what it shares with those that
-it was forked from. PostgreSQL's shared buffers fill up to their size by design and are told apart, as are
-files in memory. Processes of a kind are compared by their rank: the largest with the largest. Each row shows
-for how long its process had lived, since a young process has not met all that it will keep.
+Judged is what a process holds that is no file's and no shared memory (`Anonymous` of /proc/PID/smaps_rollup):
+its heap and stacks, also where pages are still shared with who it was forked from. PSS is shown beside it and
+not judged: it deals shared pages out among those who share them, so that it rises in one process when
+another is killed or writes to its own copy. PostgreSQL's shared buffers, which fill up by design, are in
+neither. Processes of a kind are compared by their rank: the largest with the largest. Each row shows for how
+long its process had lived, since a young process has not met all that it will keep.
 """
 
 from __future__ import annotations
@@ -26,23 +28,26 @@ NOISE = 1.0
 
 
 class Sample(NamedTuple):
-    """One process at one moment: seconds since the start, MiB of its own, MiB shared with others, age."""
+    """One process at one moment: seconds since the start, MiB of its own, MiB of PSS without shared memory,
+    seconds that it has lived."""
 
     at: float
     kind: str
     pid: int
     own: float
-    shared: float
+    pss: float
     age: float
 
 
 class Row(NamedTuple):
-    """A process at minute ten and at the end: MiB and minutes of age; growth as a share."""
+    """A process at minute ten and at the end: MiB of its own and of PSS, minutes of age."""
 
     name: str
     before: float
+    pss_before: float
     age_before: float
     after: float
+    pss_after: float
     age_after: float
 
     @property
@@ -69,8 +74,8 @@ def sample(at: float, processes: Sequence[Found]) -> list[Sample]:
         with contextlib.suppress(OSError, ValueError, KeyError):
             lines = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()[1:]
             kib = {line.split(":")[0]: int(line.split()[1]) for line in lines}
-            own = (kib["Pss_Anon"] + kib["Pss_File"]) / 1024
-            found.append(Sample(at, process.kind, process.pid, own, kib["Pss_Shmem"] / 1024, process.age))
+            pss = (kib["Pss_Anon"] + kib["Pss_File"]) / 1024
+            found.append(Sample(at, process.kind, process.pid, kib["Anonymous"] / 1024, pss, process.age))
     return found
 
 
@@ -81,8 +86,7 @@ def rows(samples: Sequence[Sample], before: tuple[float, float], after: tuple[fl
     found = []
     for kind, rank in sorted(set(first) & set(last)):
         name = kind if rank == 0 and (kind, 1) not in first else f"{kind}, {_word(rank)}"
-        (own, age), (own_last, age_last) = first[kind, rank], last[kind, rank]
-        found.append(Row(name, own, age / 60, own_last, age_last / 60))
+        found.append(Row(name, *first[kind, rank], *last[kind, rank]))
     return found
 
 
@@ -92,8 +96,8 @@ def _word(rank: int) -> str:
 
 def _ranked(
     samples: Sequence[Sample], stretch: tuple[float, float]
-) -> dict[tuple[str, int], tuple[float, float]]:
-    """(kind, rank by size) -> medians of MiB and age."""
+) -> dict[tuple[str, int], tuple[float, float, float]]:
+    """(kind, rank by size) -> medians of MiB of its own, of PSS, and of minutes of age."""
     moments: dict[float, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
     for one in samples:
         if stretch[0] <= one.at <= stretch[1]:
@@ -104,7 +108,11 @@ def _ranked(
             for rank, one in enumerate(sorted(found, key=lambda one: -one.own)):
                 values[kind, rank].append(one)
     return {
-        place: (median(one.own for one in found), median(one.age for one in found))
+        place: (
+            median(one.own for one in found),
+            median(one.pss for one in found),
+            median(one.age for one in found) / 60,
+        )
         for place, found in values.items()
         if 2 * len(found) >= len(moments)
     }

@@ -40,6 +40,10 @@ BEFORE, AFTER = (9.0, 11.0), (40.0, 45.0)
 #: Seconds that the crowd has to end what it sent; that all has to calm down, for leases to run out and layers
 #: to be brought up; and that jobs have to end.
 ENDING, CALM, JOBS = 90.0, 150.0, 240.0
+#: Seconds that a lease may be over its time: it is ended within half a minute.
+OVERDUE = 60.0
+#: What the recount calls images that were not in their layer yet.
+LAGGED = "images that the layer lagged behind"
 #: Minutes from which on a run must be able to judge memory.
 LONG = 30.0
 #: Seconds between two samples of memory, and between two counts of open tasks.
@@ -324,6 +328,7 @@ class Side:
         left = self._jobs_end()
         with stored.asking(product.store) as ask:
             rows = stored.read(ask)
+        at = time.time()
         faults = self._job_faults(rows, left)
         for name in ("serve", "web", "worker", "beat"):
             for program in product.programs:
@@ -348,6 +353,9 @@ class Side:
             "jobs": faults,
             "jobs that ended": dict(Counter(job.state for job in rows.jobs.values())),
             "same exports": same,
+            "overdue": sum(
+                row.state == "leased" and row.expires_at < at - OVERDUE for row in rows.assignments.values()
+            ),
             "recount": recount,
             "refused": dict(self.crowd.troubles.refused),
             "troubles": dict(self.crowd.troubles.kinds),
@@ -484,6 +492,8 @@ class Side:
         must |= {name: amiss.get(name, 0) for name in (check.OWN, check.UNKNOWN, check.NO_LEASE)}
         must["over-assigned or miscounted while all went on"] = self.sampled["over or miscounted"]
         must["what the queue keeps and a recount do not agree on"] = sum(recount["amiss"].values())
+        must["images that the layer lags behind after the calm"] = recount["looked"].get(LAGGED, 0)
+        must["leases overdue after the calm"] = report["overdue"]
         must["jobs amiss"] = sum(report["jobs"]["faults"].values())
         must["processes that grew by more than 10 %"] = sum(row.too_much for row in grown)
         lines: list[list[Any]] = [
@@ -497,6 +507,7 @@ class Side:
         lines += [[name, number] for name, number in sorted(self.faults.done.items())]
         lines += [[f"trouble seen: {kind}", number] for kind, number in sorted(report["troubles"].items())]
         lines += [[f"refused: {kind}", number] for kind, number in sorted(report["refused"].items())]
+        recount["looked"].pop(LAGGED, None)
         told = {name: n for name, n in report["counted"].items() if name not in ("acknowledged", "stored")}
         lines += [[name, number] for name, number in sorted((told | recount["looked"]).items())]
         lines += [[f"counted: {name}", number] for name, number in sorted(self.sampled.items())]
@@ -509,11 +520,11 @@ class Side:
         text += [f"== {self.database}: memory, MiB of its own =="]
         text += [
             table(
-                ["process", "minute ten", "age, min", "end", "age, min", "growth"],
+                ["process", "minute ten", "PSS", "age, min", "end", "PSS", "age, min", "growth"],
                 [
                     [
-                        *(row.name, f"{row.before:.1f}", f"{row.age_before:.1f}", f"{row.after:.1f}"),
-                        *(f"{row.age_after:.1f}", row.verdict),
+                        *(row.name, f"{row.before:.1f}", f"{row.pss_before:.1f}", f"{row.age_before:.1f}"),
+                        *(f"{row.after:.1f}", f"{row.pss_after:.1f}", f"{row.age_after:.1f}", row.verdict),
                     ]
                     for row in grown
                 ],
