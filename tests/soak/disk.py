@@ -81,6 +81,11 @@ class Disk:
             return
         (self.folder / FILLER).unlink(missing_ok=True)
 
+    def leave(self) -> None:
+        """Take the file system away, with what is on it."""
+        if self.mounted:
+            subprocess.run(["umount", "--lazy", str(self.folder)], capture_output=True)
+
     def _limit(self, size: int) -> None:
         """Let the processes that write here write no file beyond `size`."""
         for pid in self._writers():

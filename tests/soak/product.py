@@ -12,8 +12,10 @@ import json
 import os
 import re
 import secrets
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -199,7 +201,11 @@ class OnPostgres(Product):
 
     def __init__(self, folder: Path, clock: Clock, *, mounts: bool) -> None:
         super().__init__(POSTGRESQL, folder, clock, mounts=mounts)
-        database = Disk("database", folder / "database", DATABASE_SIZE, own=mounts, writers=self._servers)
+        # In /tmp, which every user may enter: as root, the server runs as somebody else.
+        place = Path(tempfile.mkdtemp(prefix="phrasebox-soak-", dir="/tmp"))
+        self._stack.callback(shutil.rmtree, place, ignore_errors=True)
+        database = Disk("database", place, DATABASE_SIZE, own=mounts, writers=self._servers)
+        self._stack.callback(database.leave)
         self.disks.append(database)
         binaries, redis = prepare.find("postgresql"), prepare.find("redis")
         if binaries is None or redis is None:
