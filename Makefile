@@ -1,7 +1,7 @@
 # `make` prints what there is. Everything runs from .venv, which is made on first use.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-slow test-faults check messages hooks clean
+.PHONY: help demo serve test test-slow test-faults soak check messages hooks clean
 
 # Tried in this order until one is new enough; `make PYTHON=/path/to/python demo` names another.
 PYTHONS := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11
@@ -27,6 +27,9 @@ test-slow: .venv/development ## The slow tests too, everything on both databases
 
 test-faults: .venv/development ## Put 60 faults into the code, one at a time: do the tests find them? (ARGS="--seed 2")
 	@.venv/bin/python -m tests.faults $(ARGS)
+
+soak: .venv/development ## 45 minutes on each database while all breaks that can: is anything lost? (ARGS="--minutes 6")
+	@.venv/bin/python -m tests.soak $(ARGS)
 
 check: .venv/development ## Style, types, who imports whom, Django's checks, missing migrations
 	.venv/bin/ruff check .

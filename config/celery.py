@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
+import threading
 from typing import Any
 
 from celery import Celery
-from celery.signals import celeryd_init
+from celery.signals import celeryd_init, worker_ready
+from celery.worker import state
 from django.conf import settings
 
 from annotation.exclusive import Busy, at_work
+
+log = logging.getLogger(__name__)
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -38,3 +43,22 @@ def refuse_while_restoring(**kwargs: Any) -> None:
         _held.enter_context(at_work())
     except Busy as error:
         sys.exit(str(error))
+
+
+@worker_ready.connect
+def end_without_beat(sender: Any, **kwargs: Any) -> None:
+    """Where beat, a process of the clock's own, is killed, Celery would go on without it, and no periodic
+    work be done any more. So the clock ends, with status 1, and whoever watches over it starts the next."""
+    beat = getattr(sender.controller, "beat", None)
+    if beat is None or not hasattr(beat, "join"):
+        return
+
+    def watch() -> None:
+        beat.join()
+        if state.should_stop is None:
+            log.error("beat has ended, so the clock ends too: it is to be started anew")
+            state.should_stop = 1
+
+    # Sent again where the broker was away; one watches.
+    if not any(thread.name == "beat lives" for thread in threading.enumerate()):
+        threading.Thread(target=watch, name="beat lives", daemon=True).start()

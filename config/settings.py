@@ -326,6 +326,7 @@ CELERY_TASK_DEFAULT_QUEUE = "jobs"
 CELERY_TASK_ROUTES = {"annotation.periodic": {"queue": "periodic"}}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = TIME_ZONE
+CELERY_BEAT_SCHEDULER = "config.beat:Scheduler"
 
 #: METEOR, a measure of captions, is a Java program of its authors'; empty names leave both to be found.
 JAVA_HOME = os.environ.get("JAVA_HOME", "")

@@ -68,14 +68,17 @@ def postgres(binaries: Path) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def cluster(binaries: Path, *, durable: bool = False, connections: int = 60) -> Iterator[Postgres]:
+def cluster(
+    binaries: Path, *, durable: bool = False, connections: int = 60, inside: Path | None = None
+) -> Iterator[Postgres]:
     """A fresh cluster of the server in `binaries`, not running yet.
 
     PostgreSQL refuses to run as root, so there it runs as the user postgres or nobody. A `durable`
-    one keeps what it acknowledged, as an operator's does; `connections` are how many it takes.
+    one keeps what it acknowledged, as an operator's does; `connections` are how many it takes. It lies
+    `inside` a folder that everybody may enter, else in /tmp.
     """
     user = _somebody_else()
-    with _folder("postgres", owner=user) as folder:
+    with _folder("postgres", owner=user, inside=inside) as folder:
         data, password_file = folder / "data", folder / "password"
         password = secrets.token_hex(16)
         password_file.write_text(password)
@@ -137,9 +140,11 @@ def redis_server(binary: Path, *, port: int | None = None) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _folder(name: str, *, owner: tuple[str, int] | None = None) -> Iterator[Path]:
-    """A temporary folder, of `owner` where one is given; then in /tmp, which every user may enter."""
-    folder = Path(tempfile.mkdtemp(prefix=f"phrasebox-{name}-", dir="/tmp" if owner else None))
+def _folder(name: str, *, owner: tuple[str, int] | None = None, inside: Path | None = None) -> Iterator[Path]:
+    """A temporary folder `inside` another, of `owner` where one is given; then in /tmp, which every user may
+    enter, unless told otherwise."""
+    usual = "/tmp" if owner else None
+    folder = Path(tempfile.mkdtemp(prefix=f"phrasebox-{name}-", dir=inside or usual))
     if owner:
         shutil.chown(folder, *owner)
     try:

@@ -29,6 +29,9 @@ ATTEMPTS = 5
 #: Seconds after which a queued job's id is sent again: half its age, between these.
 FORGOTTEN = (60.0, 600.0)
 LIVE = (Job.QUEUED, Job.RUNNING)
+#: Seconds ahead of now beyond which a row's time was given by a clock that has been set back since. None is
+#: further ahead than the longest wait, a minute.
+AHEAD = 120.0
 #: Rows that one sweep looks at.
 PAGE = 1000
 
@@ -143,12 +146,22 @@ def sweep() -> Swept:
     A job that was begun `ATTEMPTS` times in vain is given up, and says so. Any number of
     processes may sweep at once: each row is changed by one of them.
     """
+    _set_right()
     found = Swept()
     silent = Q(heartbeat_at=None) | Q(heartbeat_at__lt=sql.now() - timedelta(seconds=LOST))
     for job in Job.objects.filter(silent, state=Job.RUNNING).order_by("pk")[:PAGE]:
         did = _take_back(job)
         found = found._replace(**{name: getattr(found, name) + 1 for name in did})
     return found._replace(sent=_send_again())
+
+
+def _set_right() -> None:
+    """Take times that are far ahead of the clock for now, else a job would wait until the clock is there."""
+    at = sql.now()
+    ahead = Job.objects.filter(state__in=LIVE, heartbeat_at__gt=at + timedelta(seconds=AHEAD))
+    if ahead.exists():
+        with sql.writing():
+            ahead.update(heartbeat_at=at)
 
 
 def _take_back(job: Job) -> list[str]:

@@ -6,12 +6,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from celery import Celery
+from celery.beat import ScheduleEntry
 from django.conf import settings
 
+from config.beat import Scheduler
 from config.celery import app
 from tests import launcher
 from tests.house.product import PATIENCE, environment
@@ -69,3 +73,24 @@ def test_a_task_is_given_back_when_its_worker_dies_and_never_runs_twice_at_once(
     assert app.conf.accept_content == ["json"] and app.conf.task_serializer == "json"
     redelivery = settings.CELERY_BROKER_TRANSPORT_OPTIONS["visibility_timeout"]
     assert app.conf.task_soft_time_limit < app.conf.task_time_limit < redelivery
+
+
+def test_periodic_work_goes_on_at_its_pace_after_the_clock_was_set_back(tmp_path: Path) -> None:
+    """Celery's own scheduler would be silent until the time of before has come again."""
+    assert app.conf.beat_scheduler == "config.beat:Scheduler"
+    beat = Scheduler(app=app, schedule_filename=str(tmp_path / "beat"), lazy=True)
+    beat.setup_schedule()
+    now = app.now()
+    beat.schedule.clear()
+    for name, ahead in (("often", 3600), ("seldom", 3000)):
+        last = now + timedelta(seconds=ahead)
+        entry = ScheduleEntry(
+            name=name, task="none", last_run_at=last, schedule=timedelta(seconds=15), app=app
+        )
+        beat.schedule[name] = entry
+    assert 10 < beat.tick() <= 15
+    assert all(entry.last_run_at <= app.now() for entry in beat.schedule.values())
+    # What is due soonest stands first, by the clock of now.
+    heap: Any = beat._heap
+    assert len(heap) == 2 and all(event.time < time.time() + 30 for event in heap)
+    beat.close()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -16,7 +18,7 @@ from annotation import jobs
 from annotation.models import Job
 from config.celery import app
 from tests.house.product import REPOSITORY
-from tests.jobs.workers import started, wait_for, wait_until
+from tests.jobs.workers import PATIENCE, started, wait_for, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -52,3 +54,29 @@ def test_worker_and_clock_share_the_work_and_answer_their_health_checks(
         }
         job = jobs.enqueue(kind="export_dataset", arguments={"corpus": "none", "format": "entities"})
         assert wait_for(job, Job.FAILED).error == "unknown corpus 'none'; known: none"
+
+
+def open_files(process: int) -> set[str]:
+    """What a process has open."""
+    found = set()
+    for link in Path(f"/proc/{process}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            found.add(os.readlink(link))
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+def test_the_clock_ends_where_its_beat_was_killed_so_that_both_are_started_anew(
+    tmp_path: Path, broker: redis.Redis, redis_url: str
+):
+    command = [part.replace("/data", str(tmp_path)) for part in service("beat")[0]]
+    with started([sys.executable, "-m", *command], tmp_path / "beat", REDIS_URL=redis_url) as clock:
+        wait_until(lambda: "ready." in clock.log.read_text(), "the clock to be ready")
+        master = clock.process.pid
+        children = Path(f"/proc/{master}/task/{master}/children").read_text().split()
+        # Beat closes what it was forked with; a pool's process keeps the lock of DATA_DIR.
+        data = str(tmp_path / "beat" / "data")
+        (beat,) = (int(id) for id in children if data not in open_files(int(id)))
+        os.kill(beat, signal.SIGKILL)
+        assert clock.process.wait(PATIENCE) == 1
+        assert "beat has ended, so the clock ends too" in clock.log.read_text()

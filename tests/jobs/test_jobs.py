@@ -252,6 +252,21 @@ def silent(**values) -> Job:
     )
 
 
+def test_jobs_whose_times_a_clock_that_was_ahead_gave_do_not_wait_for_them():
+    soon = sql.now() + timedelta(seconds=60)
+    ahead = sql.now() + timedelta(hours=1)
+    lost, waiting = silent(heartbeat_at=ahead), silent(state=Job.QUEUED, heartbeat_at=ahead)
+    tried_again = silent(state=Job.QUEUED, heartbeat_at=soon)
+    assert jobs.sweep().again == 0  # perhaps it lives
+    for job in (lost, waiting, tried_again):
+        job.refresh_from_db()
+    assert lost.state == Job.RUNNING and lost.heartbeat_at is not None and lost.heartbeat_at <= sql.now()
+    assert jobs.due() == waiting.pk
+    assert tried_again.heartbeat_at == soon
+    Job.objects.filter(pk=lost.pk).update(heartbeat_at=lost.heartbeat_at - timedelta(seconds=LOST + 1))
+    assert jobs.sweep().again == 1
+
+
 def test_the_sweep_queues_again_what_shows_no_life():
     job = silent(checkpoint={"next": 2}, share=0.6)
     lively = Job.objects.create(kind="count", state=Job.RUNNING, heartbeat_at=sql.now())

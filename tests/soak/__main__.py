@@ -1,0 +1,81 @@
+"""The soak: a crowd on each database, side by side, while everything breaks that can.
+
+    python -m tests.soak [--minutes 45] [--workers 64] [--seed 1] [--every 18] [--database sqlite|postgresql]
+                         [--folder F]
+
+Prints a line a minute and a table at the end; logs, journals and tables stay in the folder. Exit status 0
+means that nothing was lost, doubled or over-assigned, and that no process grew by more than a tenth after
+minute ten. SIGINT and SIGTERM end the run early: what there is by then is counted and printed all the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+
+from tests.soak import faults, side
+from tests.soak.product import POSTGRESQL, REPOSITORY, SQLITE
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.soak", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--minutes", type=float, default=45.0, help="How long the crowd works (default 45)")
+    parser.add_argument("--workers", type=int, default=64, help="On each database (default 64)")
+    parser.add_argument("--seed", type=int, default=1, help="Of faults and workers (default 1)")
+    parser.add_argument(
+        "--every",
+        type=float,
+        default=faults.EVERY,
+        help="Seconds from fault to fault, on average (default 18)",
+    )
+    parser.add_argument("--database", choices=[SQLITE, POSTGRESQL], help="This one alone (default: both)")
+    parser.add_argument("--folder", type=Path, help="Where logs and tables go (default: in var/soak)")
+    given = parser.parse_args()
+    folder = given.folder or REPOSITORY / "var" / "soak" / time.strftime("%Y-%m-%d-%H%M%S")
+    if given.database:
+        good = side.run(
+            given.database,
+            folder.resolve() / given.database,
+            minutes=given.minutes,
+            workers=given.workers,
+            seed=given.seed,
+            every=given.every,
+        )
+        return 0 if good else 1
+    print(f"Logs and tables: {folder}", flush=True)
+    return both(folder, sys.argv[1:])
+
+
+def both(folder: Path, arguments: list[str]) -> int:
+    """Both databases, started together, each in a process of its own, which shares no signal with us."""
+    children = {
+        database: subprocess.Popen(
+            [sys.executable, "-m", "tests.soak", *arguments, "--folder", str(folder), "--database", database],
+            cwd=REPOSITORY,
+            start_new_session=True,
+        )
+        for database in (SQLITE, POSTGRESQL)
+    }
+
+    def tell(number: int, frame: FrameType | None) -> None:
+        for child in children.values():
+            if child.poll() is None:
+                child.send_signal(signal.SIGTERM)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, tell)
+    ended = {database: child.wait() for database, child in children.items()}
+    for database, status in ended.items():
+        print(f"{database}: {'all holds' if status == 0 else 'FAILED'}", flush=True)
+    return 0 if not any(ended.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,281 @@
+"""What was acknowledged against what is stored: nothing lost, nothing doubled, nothing given to too many.
+
+Pure: notes and rows come in, findings go out.
+
+- lost: acknowledged, and not stored, or stored otherwise, or of another worker;
+- doubled: one key stored twice, an answer with two judgments, a question judged twice by one worker, or one
+  key acknowledged twice as new;
+- over-assigned: more live leases and answers in time than a task wants, at the end; and, where what is wanted
+  never changes (questions that are only counted), at any moment that can be told from the rows;
+- their own box: judged by who drew it;
+- unknown: stored under a key that nobody sent.
+
+An answer takes a place if it came in time. Rows say so by the product's clock. Where that clock stepped
+while somebody held the task, nobody can tell: such answers are counted apart (`unclear`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tests.soak import ledger
+from tests.soak.ledger import Note
+from tests.soak.stored import Assignment, Judgment, Stored, Task
+
+#: Examples kept of each finding.
+EXAMPLES = 5
+#: Kinds that want the same number of answers from beginning to end.
+COUNTED = ("relevance", "graded_relevance", "caption_writing", "region_description")
+#: Seconds for which too many must have held a task to be told from a process that was stopped between
+#: reading the clock and writing.
+HELD_UP = 20.0
+#: Seconds around a step of the clock within which processes may read either time.
+SLACK = 5.0
+NEVER = float("inf")
+
+
+class Step(NamedTuple):
+    """The product's clock was `offset` seconds off, between two moments of ours."""
+
+    begun: float
+    ended: float
+    offset: float
+
+
+@dataclass
+class Findings:
+    """What is amiss, by its name, with some examples; and what was counted on the way."""
+
+    amiss: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    counted: Counter[str] = field(default_factory=Counter)
+
+    def add(self, name: str, example: str) -> None:
+        self.amiss[name] += 1
+        if len(self.examples[name]) < EXAMPLES:
+            self.examples[name].append(example)
+
+
+#: What must not be, in the order of the table.
+LOST, DOUBLED, OVER, OWN, UNKNOWN, NO_LEASE = (
+    "lost",
+    "doubled",
+    "over-assigned",
+    "judged their own box",
+    "stored, and sent by nobody",
+    "leases acknowledged, and not there",
+)
+
+
+def compare(notes: Sequence[Note], stored: Stored, steps: Sequence[Step] = ()) -> Findings:
+    """All findings. `steps`: when the product's clock was off."""
+    found = Findings()
+    of_assignment: dict[int, list[Judgment]] = defaultdict(list)
+    for judgment in stored.judgments:
+        of_assignment[judgment.assignment].append(judgment)
+    _acknowledged(found, notes, stored, of_assignment)
+    _doubled(found, notes, stored, of_assignment)
+    _own_boxes(found, stored)
+    _over_assigned(found, notes, stored, of_assignment, steps)
+    return found
+
+
+def _acknowledged(
+    found: Findings, notes: Sequence[Note], stored: Stored, judgments: Mapping[int, Sequence[Judgment]]
+) -> None:
+    """What workers were told is there, and what is there was sent by them."""
+    sent = {(note.worker, note.key): note for note in notes if note.what == ledger.SENT}
+    told: dict[tuple[str, str], Note] = {}
+    for note in notes:
+        if note.what in (ledger.STORED, ledger.REPEATED):
+            told.setdefault((note.worker, note.key), note)
+        if note.what == ledger.LEASED:
+            found.counted["leases acknowledged"] += 1
+            row = stored.assignments.get(note.assignment)
+            if row is None or row.worker != note.worker:
+                found.add(NO_LEASE, f"assignment {note.assignment} of {note.worker}")
+    found.counted["acknowledged"] = len(told)
+    for (worker, key), note in told.items():
+        if wrong := _wrong(note, sent.get((worker, key)), stored, judgments):
+            found.add(LOST, f"assignment {note.assignment}, key {key} of {worker}: {wrong}")
+    for row in stored.assignments.values():
+        if not row.token:
+            continue
+        found.counted["stored"] += 1
+        if (row.worker, row.token) not in sent:
+            found.add(UNKNOWN, f"assignment {row.id}, key {row.token} of {row.worker}")
+        elif (row.worker, row.token) not in told:
+            found.counted["stored, and not acknowledged"] += 1
+
+
+def _wrong(told: Note, sent: Note | None, stored: Stored, judgments: Mapping[int, Sequence[Judgment]]) -> str:
+    """What is wrong with an acknowledged answer, "" where it is stored as it was sent."""
+    row = stored.assignments.get(told.assignment)
+    if row is None:
+        return "there is no such assignment"
+    if row.worker != told.worker:
+        return f"it is {row.worker}'s"
+    if (row.state, row.token) != ("submitted", told.key):
+        return f"the assignment is {row.state}, its key {row.token!r}"
+    there = judgments.get(told.assignment, ())
+    if not there:
+        return "there is no judgment"
+    if sent is not None and all(judgment.digest != sent.digest for judgment in there):
+        return "another answer is stored"
+    if any(judgment.worker != told.worker for judgment in there):
+        return "the judgment is another worker's"
+    return ""
+
+
+def _doubled(
+    found: Findings, notes: Sequence[Note], stored: Stored, judgments: Mapping[int, Sequence[Judgment]]
+) -> None:
+    for assignment, there in judgments.items():
+        if len(there) > 1:
+            found.add(DOUBLED, f"assignment {assignment} has {len(there)} judgments")
+    tokens = Counter((row.worker, row.token) for row in stored.assignments.values() if row.token)
+    new = Counter((note.worker, note.key) for note in notes if note.what == ledger.STORED)
+    asked = Counter((j.worker, j.image, j.key) for j in stored.judgments if j.image is not None)
+    for what, times in (("stored", tokens), ("acknowledged as new", new), ("judged", asked)):
+        for which, number in times.items():
+            if number > 1:
+                found.add(DOUBLED, f"{' '.join(map(str, which))}: {what} {number} times")
+
+
+def _own_boxes(found: Findings, stored: Stored) -> None:
+    """A box is named by its drawing's judgment, and the question about its quality names the box."""
+    drawn = {(j.image, j.name): j.worker for j in stored.judgments if j.kind == "box_drawing"}
+    for judgment in stored.judgments:
+        if judgment.kind != "box_quality" or judgment.image is None:
+            continue
+        box = judgment.key.split("|")[1]
+        found.counted["boxes judged"] += 1
+        if drawn.get((judgment.image, box)) == judgment.worker:
+            found.add(OWN, f"judgment {judgment.id} of {judgment.worker}")
+
+
+def _over_assigned(
+    found: Findings,
+    notes: Sequence[Note],
+    stored: Stored,
+    judgments: Mapping[int, Sequence[Judgment]],
+    steps: Sequence[Step],
+) -> None:
+    """Tasks with more holders than they want: now, and, where that can be told, ever."""
+    ours = _lives(notes)
+    held: dict[int, list[Assignment]] = defaultdict(list)
+    for row in stored.assignments.values():
+        if row.task is not None:
+            held[row.task].append(row)
+    for task in stored.tasks.values():
+        wanted = task.wanted - (task.role == "double_check")
+        sure, unclear = 0, 0
+        for row in held[task.id]:
+            counts = _takes_a_place(row, judgments.get(row.id, ()), ours.get(row.id), steps)
+            sure += counts is True
+            unclear += counts is None
+        found.counted["tasks"] += 1
+        if sure > wanted or task.live > task.wanted:
+            found.add(OVER, f"task {task.id} ({task.kind}) wants {task.wanted} and has {sure}, {task.live}")
+        elif sure + unclear > wanted:
+            found.counted["tasks that a step of the clock makes unclear"] += 1
+        if task.kind in COUNTED:
+            most = _most_at_once(task, held[task.id], judgments, ours, steps)
+            if most is None:
+                found.counted["tasks that cannot be told over time"] += 1
+                continue
+            found.counted["tasks told over time"] += 1
+            if most > task.wanted:
+                found.add(OVER, f"task {task.id} ({task.kind}) wants {task.wanted} and had {most} at once")
+
+
+class Life(NamedTuple):
+    """What a worker knows of an assignment: first and last note about it; whether they returned it."""
+
+    begun: float
+    ended: float
+    returned: bool
+
+
+def _lives(notes: Iterable[Note]) -> dict[int, Life]:
+    """By assignment; what was noted after the answer's acknowledgement (a second click) is of no matter."""
+    found: dict[int, Life] = {}
+    done: set[int] = set()
+    for note in notes:
+        if note.assignment in done:
+            continue
+        old = found.get(note.assignment, Life(note.at, note.at, False))
+        returned = old.returned or note.what == ledger.RETURNED
+        # Taken again after it ran out or was returned: from then on it is held again.
+        begun = note.at if note.what == ledger.LEASED and old.returned else old.begun
+        found[note.assignment] = Life(begun, note.at, returned and note.what != ledger.LEASED)
+        if note.what in (ledger.STORED, ledger.REPEATED):
+            done.add(note.assignment)
+    return found
+
+
+def _takes_a_place(
+    row: Assignment, there: Sequence[Judgment], life: Life | None, steps: Sequence[Step]
+) -> bool | None:
+    """Whether an assignment holds a place of its task's votes for good; None where nobody can tell."""
+    if row.state == "leased":
+        return row.role == "vote"
+    if row.state != "submitted":
+        return False
+    if not any(judgment.role == "vote" and not judgment.void for judgment in there):
+        return False
+    if life is not None and life.returned:
+        return False  # given back before, and handed in late
+    if row.ended_at is not None and row.ended_at > row.expires_at:
+        return False
+    if life is None or any(s.begun - SLACK <= life.ended and life.begun <= s.ended + SLACK for s in steps):
+        return None
+    return True
+
+
+def real(at: float, steps: Sequence[Step]) -> float | None:
+    """The moment of ours at which the product's clock showed `at`; None where it did so twice, or nearly."""
+    found = []
+    for step in steps:
+        begun, ended = step.begun + step.offset, step.ended + step.offset
+        if begun + SLACK <= at <= ended - SLACK:
+            found.append(at - step.offset)
+        elif begun - SLACK < at < ended + SLACK:
+            return None
+    if not any(step.begun - SLACK < at < step.ended + SLACK for step in steps):
+        found.append(at)
+    return found[0] if len(found) == 1 else None
+
+
+def _most_at_once(
+    task: Task,
+    held: Sequence[Assignment],
+    judgments: Mapping[int, Sequence[Judgment]],
+    lives: Mapping[int, Life],
+    steps: Sequence[Step],
+) -> int | None:
+    """How many held a place of the task at once, for HELD_UP seconds; None where it cannot be told."""
+    moments: list[tuple[float, int]] = []
+    for row in held:
+        if row.role != "vote":
+            continue
+        begun = real(row.leased_at, steps)
+        ended: float | None = NEVER
+        if row.state in ("returned", "expired"):
+            ended = None if row.ended_at is None else real(row.ended_at, steps)
+        elif row.state == "submitted":
+            counts = _takes_a_place(row, judgments.get(row.id, ()), lives.get(row.id), steps)
+            if counts is not True:
+                return None  # for how long it was held before it ran out, no row tells
+        if begun is None or ended is None:
+            return None
+        if ended - begun > HELD_UP:
+            moments += [(begun, 1), (ended - HELD_UP, -1)]
+    most = now = 0
+    for _, change in sorted(moments):
+        now += change
+        most = max(most, now)
+    return most

@@ -1,0 +1,69 @@
+"""What simulated workers write down themselves: what they sent, and what was acknowledged to them.
+
+One line of JSON a note, in a file of each worker, written before anything else is done: what stands there
+outlives us. Times are the harness's own, whose clock nobody steps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+#: A task was handed to the worker; its lease was renewed; it was taken back.
+LEASED, RENEWED, RETURNED = "leased", "renewed", "returned"
+#: An answer is about to be sent; it was acknowledged as new; as stored before; it was refused.
+SENT, STORED, REPEATED, REFUSED = "sent", "stored", "repeated", "refused"
+
+
+class Note(NamedTuple):
+    """One line: when, by whom, what, about which assignment; an answer's key and what it said; the rest."""
+
+    at: float
+    worker: str
+    what: str
+    assignment: int
+    key: str = ""
+    digest: str = ""
+    kind: str = ""
+    more: str = ""
+
+
+class Journal:
+    """The notes of one worker. Not for two threads."""
+
+    def __init__(self, folder: Path, worker: str) -> None:
+        self.worker = worker
+        self._file = os.open(folder / f"{worker}.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+
+    def note(
+        self, what: str, assignment: int, *, key: str = "", digest: str = "", kind: str = "", more: str = ""
+    ) -> None:
+        line = Note(time.time(), self.worker, what, assignment, key, digest, kind, more)
+        os.write(self._file, f"{json.dumps(line)}\n".encode())
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def read(folder: Path) -> list[Note]:
+    """All notes of a folder, in the order of their times; a line cut short is passed over."""
+    notes = []
+    for file in sorted(folder.glob("*.jsonl")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if line.endswith("]"):
+                notes.append(Note(*json.loads(line)))
+    return sorted(notes, key=lambda note: note.at)
+
+
+def digest_of(answer: str, box: Any, flag: str, content: Mapping[str, Any] | None) -> str:
+    """What an answer says, in few characters: the same of what is sent and of what is stored.
+
+    `content` in the form that is sent: `ticked`, `text` or `regions`.
+    """
+    plain = json.dumps([answer, box, flag, content], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(plain.encode()).hexdigest()[:16]

@@ -1,0 +1,118 @@
+"""What each process holds of memory, over time: the end against minute ten.
+
+Judged is what a process holds that is no file's and no shared memory (`Anonymous` of /proc/PID/smaps_rollup):
+its heap and stacks, also where pages are still shared with who it was forked from. PSS is shown beside it and
+not judged: it deals shared pages out among those who share them, so that it rises in one process when
+another is killed or writes to its own copy. PostgreSQL's shared buffers, which fill up by design, are in
+neither. Processes of a kind are compared by their rank: the largest with the largest. Each row shows for how
+long its process had lived, since a young process has not met all that it will keep.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from tests.soak.processes import Found
+
+#: What the end may be above minute ten.
+MOST = 0.10
+#: Minutes that a process must have lived by minute ten to be judged: before, it loads what it keeps.
+YOUNG = 3.0
+#: MiB that are no growth: less than what comes and goes with the number of those who share a page.
+NOISE = 1.0
+
+
+class Sample(NamedTuple):
+    """One process at one moment: seconds since the start, MiB of its own, MiB of PSS without shared memory,
+    seconds that it has lived."""
+
+    at: float
+    kind: str
+    pid: int
+    own: float
+    pss: float
+    age: float
+
+
+class Row(NamedTuple):
+    """A process at minute ten and at the end: MiB of its own and of PSS, minutes of age."""
+
+    name: str
+    before: float
+    pss_before: float
+    age_before: float
+    after: float
+    pss_after: float
+    age_after: float
+
+    @property
+    def growth(self) -> float:
+        return self.after / self.before - 1 if self.before else 0.0
+
+    @property
+    def young(self) -> bool:
+        return self.age_before < YOUNG
+
+    @property
+    def too_much(self) -> bool:
+        return not self.young and self.growth > MOST and self.after - self.before > NOISE
+
+    @property
+    def verdict(self) -> str:
+        return f"{self.growth:+.1%}{' TOO MUCH' if self.too_much else ' (young)' if self.young else ''}"
+
+
+def sample(at: float, processes: Sequence[Found]) -> list[Sample]:
+    """What every process holds now; who has just ended is left out."""
+    found = []
+    for process in processes:
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            lines = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()[1:]
+            kib = {line.split(":")[0]: int(line.split()[1]) for line in lines}
+            pss = (kib["Pss_Anon"] + kib["Pss_File"]) / 1024
+            found.append(Sample(at, process.kind, process.pid, kib["Anonymous"] / 1024, pss, process.age))
+    return found
+
+
+def rows(samples: Sequence[Sample], before: tuple[float, float], after: tuple[float, float]) -> list[Row]:
+    """Medians over two stretches of time (seconds since the start), for every process that was there for
+    half of both."""
+    first, last = _ranked(samples, before), _ranked(samples, after)
+    found = []
+    for kind, rank in sorted(set(first) & set(last)):
+        name = kind if rank == 0 and (kind, 1) not in first else f"{kind}, {_word(rank)}"
+        found.append(Row(name, *first[kind, rank], *last[kind, rank]))
+    return found
+
+
+def _word(rank: int) -> str:
+    return "largest" if rank == 0 else f"{rank + 1}."
+
+
+def _ranked(
+    samples: Sequence[Sample], stretch: tuple[float, float]
+) -> dict[tuple[str, int], tuple[float, float, float]]:
+    """(kind, rank by size) -> medians of MiB of its own, of PSS, and of minutes of age."""
+    moments: dict[float, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
+    for one in samples:
+        if stretch[0] <= one.at <= stretch[1]:
+            moments[one.at][one.kind].append(one)
+    values: dict[tuple[str, int], list[Sample]] = defaultdict(list)
+    for kinds in moments.values():
+        for kind, found in kinds.items():
+            for rank, one in enumerate(sorted(found, key=lambda one: -one.own)):
+                values[kind, rank].append(one)
+    return {
+        place: (
+            median(one.own for one in found),
+            median(one.pss for one in found),
+            median(one.age for one in found) / 60,
+        )
+        for place, found in values.items()
+        if 2 * len(found) >= len(moments)
+    }

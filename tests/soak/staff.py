@@ -1,0 +1,114 @@
+"""Somebody who runs the campaigns: asks for exports, watches them, fetches what they made."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+
+from tests.soak.web import Line, Lost, Troubles
+
+#: Seconds between two jobs, and between two looks.
+EVERY, LOOK = 30.0, 4.0
+FORMATS = ("entities", "jsonl")
+
+
+@dataclass
+class Jobs:
+    """What was acknowledged: numbers of jobs that pages showed, by campaign; and what was fetched."""
+
+    asked: int = 0
+    seen: dict[int, str] = field(default_factory=dict)
+    fetched: dict[int, str] = field(default_factory=dict)
+    troubles: Counter[str] = field(default_factory=Counter)
+
+
+class Staff:
+    """One session over pages, in a thread."""
+
+    def __init__(self, url: str, name: str, password: str, troubles: Troubles, seed: int) -> None:
+        self.jobs = Jobs()
+        self.stopping = threading.Event()
+        self.campaigns: list[str] = []
+        self._line, self._name, self._password = Line(url, troubles), name, password
+        self._chance = Random(f"{seed} staff")
+        self._in = False
+        self._thread = threading.Thread(target=self._work, name="staff", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self.stopping.set()
+        self._thread.join(60)
+
+    def _work(self) -> None:
+        while not self.stopping.is_set():
+            campaign = self._chance.choice(self.campaigns)
+            try:
+                if self._ask(campaign, self._chance.choice(("export", "export", "refresh"))):
+                    self._watch(campaign)
+            except Lost:
+                pass
+            except Exception as error:
+                self.jobs.troubles[f"the harness: {type(error).__name__}: {error}"[:120]] += 1
+            self.stopping.wait(EVERY * self._chance.uniform(0.5, 1.5))
+
+    def export(self, campaign: str, form: str) -> None:
+        """One more export, asked for until somebody takes it; for the end, when all is calm."""
+        while not self.stopping.is_set() and not self._ask(campaign, "export", form):
+            self.stopping.wait(LOOK)
+
+    def _ask(self, campaign: str, act: str, form: str = "") -> bool:
+        """Whether a job was asked for, and the pages acknowledged it."""
+        if not self._in:
+            self._in = self._line.sign_in(self._name, self._password)
+            if not self._in:
+                return False
+        data = {"act": act, "layer": campaign, "unfinished": "1"}
+        data["format"] = form or self._chance.choice(FORMATS)
+        said = self._line.form(f"/campaigns/{campaign}/jobs/start/", data)
+        if said.status == 302 and "/sign-in/" in said.location:
+            self._in = False
+            return False
+        if said.status != 302:
+            return False
+        shown = self._look(campaign)
+        self.jobs.asked += shown
+        return shown
+
+    def _look(self, campaign: str) -> bool:
+        """Note the jobs that the campaign's page shows; whether it showed any."""
+        while not self.stopping.is_set():
+            try:
+                said = self._line.get(f"/campaigns/{campaign}/jobs/")
+                if said.status == 200:
+                    break
+            except Lost:
+                pass
+            self.stopping.wait(LOOK)
+        else:
+            return False
+        page = said.body.decode(errors="replace")
+        numbers = {int(number) for number in re.findall(r"/jobs/(\d+)/(?:steer|download)/", page)}
+        self.jobs.seen.update(dict.fromkeys(numbers - set(self.jobs.seen), campaign))
+        return bool(numbers) or "data-live" in page
+
+    def _watch(self, campaign: str) -> None:
+        """Look again a few times, and fetch what is ready."""
+        for _ in range(5):
+            self.stopping.wait(LOOK)
+            said = self._line.get(f"/campaigns/{campaign}/jobs/")
+            ready = re.findall(rb"/jobs/(\d+)/download/", said.body)
+            new = [int(number) for number in ready if int(number) not in self.jobs.fetched]
+            if new:
+                self._fetch(campaign, new[0])
+                return
+
+    def _fetch(self, campaign: str, job: int) -> None:
+        said = self._line.get(f"/campaigns/{campaign}/jobs/{job}/download/")
+        if said.status == 200:
+            self.jobs.fetched[job] = hashlib.sha256(said.body).hexdigest()

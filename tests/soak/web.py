@@ -1,0 +1,128 @@
+"""One person's way to the server: a connection that stays, cookies, and what went wrong, by its kind."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from http.cookies import SimpleCookie
+from typing import Any, NamedTuple
+from urllib.parse import urlencode, urlsplit
+
+#: Seconds to wait for an answer: longer than any pause of a process that we make.
+TIMEOUT = 30.0
+#: Seconds after which a connection is not used again: the server closes it after two.
+IDLE = 1.5
+
+
+class Said(NamedTuple):
+    """An answer: its status, the address it leads to, its body, and how long to wait where it says so."""
+
+    status: int
+    location: str
+    body: bytes
+    retry_after: float
+
+    def json(self) -> dict[str, Any]:
+        try:
+            found = json.loads(self.body or b"{}")
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+
+class Lost(Exception):
+    """No answer came: the request may have been done, or not."""
+
+
+class Troubles:
+    """What was seen of answers that are none, by kind, from all threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.kinds: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
+
+    def trouble(self, kind: str) -> None:
+        with self._lock:
+            self.kinds[kind] += 1
+
+    def refusal(self, kind: str) -> None:
+        with self._lock:
+            self.refused[kind] += 1
+
+    def count(self, what: str, number: int = 1) -> None:
+        with self._lock:
+            self.counts[what] += number
+
+
+class Line:
+    """A connection to `url`, opened again whenever it breaks. Not for two threads."""
+
+    def __init__(self, url: str, troubles: Troubles, *, token: str = "") -> None:
+        parts = urlsplit(url)
+        self.origin, self._place = url, (parts.hostname or "", parts.port)
+        self._troubles, self._token = troubles, token
+        self._cookies: dict[str, str] = {}
+        self._line: http.client.HTTPConnection | None = None
+        self._used = 0.0
+
+    def post(self, path: str, data: Mapping[str, Any]) -> Said:
+        return self._send("POST", path, json.dumps(data).encode(), "application/json")
+
+    def form(self, path: str, data: Mapping[str, str]) -> Said:
+        return self._send("POST", path, urlencode(data).encode(), "application/x-www-form-urlencoded")
+
+    def get(self, path: str) -> Said:
+        return self._send("GET", path, None, "")
+
+    def sign_in(self, name: str, password: str) -> bool:
+        """Whether the pages let us in."""
+        self._cookies.clear()
+        if self.get("/sign-in/").status != 200:
+            return False
+        return self.form("/sign-in/", {"username": name, "password": password}).status == 302
+
+    def _send(self, method: str, path: str, body: bytes | None, kind: str) -> Said:
+        """The server's answer, whatever it is; what is none of ours to mend is noted. Raises Lost."""
+        headers = {"Content-Type": kind} if kind else {}
+        if self._token:
+            headers["Authorization"] = f"Token {self._token}"
+        else:
+            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
+            headers |= {"X-CSRFToken": self._cookies.get("csrf", ""), "Referer": f"{self.origin}/"}
+        if time.monotonic() - self._used > IDLE:
+            self.close()
+        try:
+            if self._line is None:
+                self._line = http.client.HTTPConnection(*self._place, timeout=TIMEOUT)
+            self._line.request(method, path, body, headers)
+            response = self._line.getresponse()
+            read = response.read()
+            self._used = time.monotonic()
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            self._troubles.trouble(f"no answer: {type(error).__name__}")
+            raise Lost from error
+        for line in response.headers.get_all("Set-Cookie", []):
+            for name, morsel in SimpleCookie(line).items():
+                self._cookies[name] = morsel.value
+        retry = response.headers.get("Retry-After", "")
+        said = Said(
+            response.status,
+            response.headers.get("Location", ""),
+            read,
+            float(retry) if retry.isdigit() else 0.0,
+        )
+        if said.status >= 500:
+            self._troubles.trouble(f"{said.status} {said.json().get('code') or 'page'}")
+        return said
+
+    def close(self) -> None:
+        if self._line is not None:
+            self._line.close()
+            self._line = None
