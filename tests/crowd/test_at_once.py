@@ -6,14 +6,18 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from uuid import uuid4
 
 import pytest
 from django.db import connection
 
-from annotation import instructions, invitations, throttle, workers
+from annotation import confirming, instructions, invitations, throttle
+from annotation.confirming import Arrival
 from annotation.invitations import InvitationError
 from annotation.models import Account, Identity, Invitation
+from annotation.prolific_api import Link
 from annotation.throttle import Limit, Try
+from tests.crowd import platform
 from tests.queue.world import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -58,10 +62,11 @@ def test_attempts_side_by_side_all_count():
 
 
 def test_a_participant_with_many_windows_is_one_worker():
-    world = World()
-    found = at_once(
-        lambda: (
-            workers.known_or_admitted(campaign=world.campaign, provider="prolific", external_id="60a1b2c3").pk
-        )
-    )
-    assert len(set(found)) == 1 and Identity.objects.count() == Account.objects.count() == 1
+    study = platform.prolific_study(World())
+    link = Link(platform.ANN, platform.STUDY, platform.FIRST, "")
+
+    def come() -> int:
+        return confirming.arrive(Arrival(study, platform.ANN, f"{uuid4()}", link=link)).identity_id
+
+    assert len(set(at_once(come))) == 1
+    assert Identity.objects.count() == Account.objects.count() == 1
