@@ -103,8 +103,7 @@ def arrive(arrival: Arrival) -> Visit:
 
 
 def heard(*, provider: str, told: Told, submission: str, at: datetime, by: str = Visit.WEBHOOK) -> bool:
-    """Note what a platform says of a submission: whose it is, and how it stands. Whether that changed a
-    visit.
+    """Note whose a submission is, as a platform says, and how it stands. Whether that changed a visit.
 
     What was known before, and older news, changes nothing. Where the submission has ended, what the worker
     has in hand is given back, unless they are here by another one.
@@ -181,10 +180,11 @@ def _ask(visit: Visit) -> None:
 
 def _told(arrival: Arrival) -> tuple[str, Told | None]:
     """What the platform says of a submission, and how it did: a signed link, what it told before, its API."""
-    if arrival.link is not None:
-        return Visit.LINK, Told(arrival.link.participant, (arrival.link.study,), "")
     provider = arrival.study.provider
     before = PlatformReport.objects.filter(provider=provider, submission=arrival.submission).first()
+    if (link := arrival.link) is not None:
+        same = before is not None and before.participant == link.participant
+        return Visit.LINK, Told(link.participant, (link.study,), before.status if before and same else "")
     if before is not None:
         return Visit.WEBHOOK, Told(before.participant, (), before.status, before.at)
     if provider == PROLIFIC and settings.PROLIFIC_API_TOKEN and _unsettled(arrival):
@@ -228,21 +228,13 @@ def _somebody_elses() -> str:
 
 def _arrived(arrival: Arrival, by: str, told: Told | None) -> Visit | str:
     """The visit, or why there is none."""
-    study = Study.objects.select_for_update(no_key=True).select_related("campaign").get(pk=arrival.study.pk)
-    rows = list(
-        Visit.objects.select_for_update(of=("self",))
-        .select_related("identity__account", "study__campaign")
-        .filter(study=study, external_id=arrival.submission)
-        .order_by("pk")
-    )
-    claims = [row for row in rows if row.participant == arrival.participant]
+    provider = arrival.study.provider
+    rows = _locked(provider, arrival.submission, arrival.study)
+    study = Study.objects.select_related("campaign").get(pk=arrival.study.pk)
+    claims = [row for row in rows if row.participant == arrival.participant and row.study_id == study.pk]
     found = next((row for row in rows if row.verification == Visit.CONFIRMED), None)
-    unsigned = arrival.link is None and study.provider == PROLIFIC
-    if (
-        unsigned
-        and (arrival.spoilt or settings.PROLIFIC_SIGNED_LINKS)
-        and not any(map(arrival.is_at, claims))
-    ):
+    must_sign = provider == PROLIFIC and (arrival.spoilt or settings.PROLIFIC_SIGNED_LINKS)
+    if must_sign and arrival.link is None and not any(map(arrival.is_at, claims)):
         return _unsigned()
     if told is not None and not _matches(told, arrival.participant, study):
         for row in claims:
@@ -255,7 +247,7 @@ def _arrived(arrival: Arrival, by: str, told: Told | None) -> Visit | str:
         if any(row.verification == Visit.REFUSED for row in claims) and arrival.link is None:
             return _somebody_elses()
         return _unconfirmed(arrival, study, claims, by, told)
-    if found.participant != arrival.participant:
+    if found.participant != arrival.participant or found.study_id != study.pk:
         return _somebody_elses()
     if found.verified_by == Visit.LINK and not arrival.is_at(found):
         if arrival.link is None:
@@ -371,25 +363,30 @@ def _used(visit: Visit, link: Link | None) -> None:
 def _heard(provider: str, told: Told, submission: str, at: datetime, by: str) -> bool:
     if by == Visit.WEBHOOK:
         _keep(provider, told, submission, at)
-    own = Visit.objects.filter(study__provider=provider, external_id=submission)
+    rows = _locked(provider, submission)
+    theirs = [row for row in rows if _matches(told, row.participant, row.study)]
     changed = False
-    studies = Study.objects.filter(pk__in=own.values("study")).order_by("pk")
-    for study in list(studies.select_for_update(no_key=True)):
-        rows = own.filter(study=study).select_related("identity__account", "study__campaign").order_by("pk")
-        locked = list(rows.select_for_update(of=("self",)))
-        theirs = [row for row in locked if _matches(told, row.participant, study)]
-        for row in theirs:
-            if row.verification in Visit.OPEN:
+    for row in rows:
+        row.refresh_from_db(fields=["verification", "identity"])  # the one before may have changed it
+        if row.verification in Visit.OPEN:
+            changed = True
+            if row in theirs:
                 _confirm(row, by)
                 row.refresh_from_db()
-                changed = True
-            if row.verification == Visit.CONFIRMED and told.status:
-                changed |= _note(row, told.status, at)
-        for row in locked:
-            if row not in theirs and Visit.objects.filter(pk=row.pk, verification__in=Visit.OPEN).exists():
+            else:
                 _refuse(row, by)
-                changed = True
+        if row in theirs and row.verification == Visit.CONFIRMED and told.status:
+            changed |= _note(row, told.status, at)
     return changed
+
+
+def _locked(provider: str, submission: str, study: Study | None = None) -> list[Visit]:
+    """All that claim a submission, locked with their studies, and with `study`; in the order they came."""
+    own = Visit.objects.filter(study__provider=provider, external_id=submission)
+    concerned = Q(pk__in=own.values("study")) | Q(pk=study.pk if study is not None else 0)
+    list(Study.objects.select_for_update(no_key=True).filter(concerned).order_by("pk"))
+    rows = own.select_related("identity__account", "study__campaign").order_by("pk")
+    return list(rows.select_for_update(of=("self",)))
 
 
 def _keep(provider: str, told: Told, submission: str, at: datetime) -> None:
@@ -415,8 +412,14 @@ def _note(visit: Visit, status: str, at: datetime) -> bool:
 
 def _confirm(visit: Visit, by: str) -> None:
     """The platform says that a visit is of who came: they are that participant from now on."""
+    same = Visit.objects.filter(study__provider=visit.study.provider, external_id=visit.external_id)
+    same = same.exclude(pk=visit.pk).select_related("identity__account", "study__campaign")
     known = _known(visit.study.provider, visit.participant)
     identity = visit.identity
+    if same.filter(verification=Visit.CONFIRMED).exists():
+        # Of this study or of another one: a submission is of one study.
+        _refuse(visit, by)
+        return
     if identity.external_id not in ("", visit.participant):
         # They are somebody else.
         _refuse(visit, by)
@@ -431,10 +434,7 @@ def _confirm(visit: Visit, by: str) -> None:
         identity.save(update_fields=["external_id"])
     about = {"verification": Visit.CONFIRMED, "verified_by": by, "verified_at": sql.now()}
     Visit.objects.filter(pk=visit.pk).update(**about)
-    others = Visit.objects.filter(
-        study=visit.study, external_id=visit.external_id, verification__in=Visit.OPEN
-    )
-    for other in list(others.exclude(pk=visit.pk).select_related("identity__account", "study__campaign")):
+    for other in list(same.filter(verification__in=Visit.OPEN)):
         _refuse(other, by)
 
 

@@ -192,7 +192,7 @@ def _set_aside(row: Assignment, attempt: int) -> None:
 
 def _take_away(row: Assignment) -> None:
     """Delete a lease without an answer; its place is free again."""
-    if row.state == Assignment.LEASED:
+    if row.state == Assignment.LEASED and row.task_id is not None:
         Task.objects.filter(pk=row.task_id).update(live=F("live") - 1)
     row.delete()
 

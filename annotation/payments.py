@@ -114,7 +114,7 @@ def unconfirmed(workers: Iterable[int]) -> set[int]:
 
 
 def unpaid(*, worker: int) -> list[tuple[Campaign, int]]:
-    """The campaigns that owe this worker something, with the amounts. Who is not confirmed is owed nothing yet."""
+    """The campaigns that owe this worker something, with the amounts; none yet where they are `held`."""
     campaigns = Campaign.objects.filter(standings__worker=worker).distinct()
     found = [(campaign, due(campaign=campaign, worker=worker)) for campaign in campaigns]
     return [

@@ -217,6 +217,10 @@ def difference(
             statements.append(task_rows.twice(row.id, key))
         else:
             statements.append(task_rows.ended(row.id, key, Task.SETTLED if given[key] else Task.VOID))
+    for key in [key for key in checks if key not in asked and not given[key]]:
+        # What a second worker was to check has become void, and nobody asks for it any more.
+        checks.remove(key)
+        statements.append(task_rows.ended(row.id, key, Task.VOID))
     if fresh:
         statements += task_rows.asked(
             fresh,

@@ -112,7 +112,7 @@ def prolific_itself() -> Iterator[Server]:
 
 
 class Server(ThreadingHTTPServer):
-    """`submissions`: by id, who has them. `status`: of every answer. `asked`: the paths that were asked for."""
+    """`submissions`: by id, who has them. `status`: of every answer. `asked`: the paths asked for."""
 
     daemon_threads = True
 
