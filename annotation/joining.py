@@ -95,7 +95,9 @@ def _lock(was: int, stays: int, images: list[int]) -> Any:
     """Lock what will change. A function that names the standings to be told again, once all has moved."""
 
     def locked(query: Any) -> list[int]:
-        return list(query.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+        return list(
+            query.select_for_update(no_key=True, of=("self",)).order_by("pk").values_list("pk", flat=True)
+        )
 
     locked(OpenImage.objects.filter(pk__in=images))
     both = (was, stays)
