@@ -7,9 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.middleware import LoginRequiredMiddleware
-from django.http import HttpRequest, HttpResponseBase
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.utils.cache import add_never_cache_headers
 
+from annotation import sessions
+from annotation.models import Account, Worker
 from annotation.web.access import only_work
 
 
@@ -33,6 +36,14 @@ class SignInRequired(LoginRequiredMiddleware):
         asking.asks_for_sign_in = True
         shut = super().process_view(request, view_func, view_args, view_kwargs)
         return shut if shut is not None else only_work(request, view_func)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
+        """Who asks for a page in the moment in which they become another worker (`joining`) asks again."""
+        moved = isinstance(exception, IntegrityError | Worker.DoesNotExist)
+        if not moved or request.method != "GET" or not sessions.by_address(request.session):
+            return None
+        account = Account.objects.filter(pk=request.user.pk)
+        return None if account.exists() else HttpResponseRedirect(request.get_full_path())
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """Neither the browser nor anything before it keeps what only somebody signed in may see, so that the
