@@ -22,6 +22,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from time import sleep
 from typing import TypeVar
 
 from django.conf import settings
@@ -37,8 +38,8 @@ from annotation.visits import ENDED, PROLIFIC, VisitError
 
 log = logging.getLogger(__name__)
 
-#: How often joining is tried where somebody works meanwhile.
-TRIES = 5
+#: How often joining is tried where somebody works meanwhile, and seconds between, longer each time.
+TRIES, PAUSE = 12, 0.03
 #: For how long the API is asked about a visit; how long after the last time, at first and later; how many
 #: visits in one turn; after how many seconds whoever looks at their page makes us ask at once.
 ASKED_FOR, YOUNG = timedelta(days=7), timedelta(days=1)
@@ -216,6 +217,7 @@ def _again(act: Callable[[], T]) -> T:
             # In a transaction of somebody else's there is nothing to be tried again.
             if not left or connection.in_atomic_block:
                 raise
+            sleep(PAUSE * (TRIES - left))
     raise AssertionError("it was tried at least once")
 
 
