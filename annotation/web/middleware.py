@@ -42,7 +42,7 @@ class SignInRequired(LoginRequiredMiddleware):
         moved = isinstance(exception, IntegrityError | Worker.DoesNotExist)
         if not moved or request.method != "GET" or not sessions.by_address(request.session):
             return None
-        account = Account.objects.filter(pk=request.user.pk)
+        account = Account.objects.filter(pk=request.user.pk or 0)
         return None if account.exists() else HttpResponseRedirect(request.get_full_path())
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:

@@ -270,14 +270,14 @@ def test_a_forged_webhook_confirms_nobody(ann: tuple[World, Client], way: str, f
 def forged(case: str) -> str:
     """A link that Prolific did not sign, or not for this."""
     now = int(time.time())
-    mine = {"prolific": {"PROLIFIC_PID": BOB, "STUDY_ID": platform.STUDY, "SESSION_ID": SECOND}}
+    mine = {"PROLIFIC_PID": BOB, "STUDY_ID": platform.STUDY, "SESSION_ID": SECOND}
     public = platform.THEIRS.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
     claims = jwt.decode(platform.token(), options={"verify_signature": False})
     return {
         "another key": lambda: platform.token(key=platform.FORGED),
-        "no signature": lambda: jwt.encode(claims, None, algorithm="none", headers={"kid": "theirs"}),
+        "no signature": lambda: jwt.encode(claims, "", algorithm="none", headers={"kid": "theirs"}),
         # The public key as if it were a shared secret: by hand, as libraries refuse to.
         "their public key as a secret": lambda: by_secret(claims, public),
         "expired": lambda: platform.token(exp=now - 60),
@@ -289,7 +289,7 @@ def forged(case: str) -> str:
         "another study": lambda: platform.token(study=BOB),
         "of another participant": lambda: platform.token(BOB, FIRST),
         "of another submission": lambda: platform.token(ANN, SECOND),
-        "one's own": lambda: platform.token(**mine),
+        "one's own": lambda: platform.token(prolific=mine),
         "no ids": lambda: platform.token(prolific=None),
         "ids that are none": lambda: platform.token(prolific=[ANN]),
         "an unknown key": lambda: jwt.encode(claims, platform.FORGED, "RS256", headers={"kid": "mine"}),

@@ -142,8 +142,8 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
         assert dict(image.state) == stored
     assert seed % 3 == 2 or twice, "nothing was answered twice: this seed shows little"
     rules = settings_of(world.campaign.settings).trust
-    for row in Standing.objects.filter(campaign=world.campaign):
-        assert standings.pure(row) == replay.replayed(row, rules)
+    for standing in Standing.objects.filter(campaign=world.campaign):
+        assert standings.pure(standing) == replay.replayed(standing, rules)
     # The work goes on to its end, and what was set aside stays void when a researcher restores somebody.
     world.workers[PROVISIONAL:] = [
         world.workers[2],
@@ -172,7 +172,7 @@ def test_of_two_answers_to_one_question_the_later_one_is_void_and_both_are_paid(
         (world.workers[KNOWN], 1, "submitted"),
     }
     # The place that it had is somebody else's now.
-    task = Task.objects.get(pk=first.task)
+    task = Task.objects.get(key=first.key)
     assert (task.live, task.wanted) == (1, 2) or task.live < task.wanted
 
 
@@ -194,6 +194,7 @@ def test_who_is_signed_in_as_the_one_goes_on_as_the_other():
     world = World(workers=2)
     known, provisional = identified(world)
     browser, stranger = Client(), Client()
+    assert provisional.account is not None
     browser.force_login(provisional.account)
     session = browser.session
     session["instructions_read"] = {"links": 1}
