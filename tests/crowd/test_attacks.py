@@ -155,6 +155,8 @@ def test_an_invented_submission_gets_no_code(ann: tuple[World, Client], way: str
         return
     assert "C0MPLETE" not in page and "Your code comes when the platform has confirmed you" in page
     assert finished["Location"] == reverse("visit") and visit(INVENTED).outcome == ""
+    reached = visits.progress(visit(INVENTED))
+    assert (reached.state, reached.code) == (visits.DONE, "")
 
 
 def test_an_invented_submission_is_not_paid(ann: tuple[World, Client], way: str):
