@@ -253,6 +253,9 @@ def _mark(
 ) -> tuple[int, int]:
     """Mark the worker's judgments of `kinds`, image by image, and fold each anew: how many of both."""
     mine: QuerySet[Judgment] = Judgment.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
+    if not void:
+        # What one person had answered twice stays void (`joining`).
+        mine = mine.exclude(assignment__attempt__gt=0)
     left = mine.filter(image__isnull=False, void=not void)
     total = left.values("image").distinct().count()
     judgments = images = after_image = 0

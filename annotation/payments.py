@@ -2,22 +2,25 @@
 
 Due is what a worker's answers earned, less what was paid out; nobody is paid more than that. How
 they are paid is somebody else's affair: a payout records that it was done, under a reference by
-which the same payment is known again.
+which the same payment is known again. Who came from a crowd platform that has not confirmed who they are
+is not paid until it has.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import IO
 
+from django.db.models import Exists, OuterRef
+
 from annotation import sql
 from annotation.audit import record
 from annotation.campaign_settings import settings_of
-from annotation.models import Account, Assignment, Campaign, Payout, Worker
+from annotation.models import Account, Assignment, Campaign, Identity, Payout, Visit, Worker
 from annotation.protocol.work import MICROS
 from annotation.selectors.campaign.cost import hourly, money, paid
 from annotation.selectors.campaign.sums import earned
@@ -47,11 +50,15 @@ class KindDue:
 
 @dataclass(slots=True)
 class Due:
-    """A worker's account in a campaign, in millionths of its currency. Seconds are idle-trimmed."""
+    """A worker's account in a campaign, in millionths of its currency. Seconds are idle-trimmed.
+
+    `held`: the crowd platform has not confirmed who they are, so that they are not paid.
+    """
 
     worker: int
     pseudonym: str
     paid: int = 0
+    held: bool = False
     kinds: dict[str, KindDue] = field(default_factory=dict)
 
     @property
@@ -93,14 +100,28 @@ def due(*, campaign: Campaign, worker: int | None = None) -> list[Due]:
         kind.earned += line.pay
     for payee, amount in paid(campaign, worker=worker).items():
         found[payee].paid = amount
+    for unsure in unconfirmed(found):
+        found[unsure].held = True
     return list(found.values())
 
 
+def unconfirmed(workers: Iterable[int]) -> set[int]:
+    """Those of these workers who came from a crowd platform that has not confirmed who they are, or that
+    says that they are somebody else."""
+    claims = Visit.objects.filter(identity=OuterRef("pk"), verification__in=(Visit.WAITING, Visit.REFUSED))
+    unsure = Identity.objects.filter(Exists(claims), external_id="", worker__in=list(workers))
+    return set(unsure.values_list("worker", flat=True))
+
+
 def unpaid(*, worker: int) -> list[tuple[Campaign, int]]:
-    """The campaigns that owe this worker something, with the amounts."""
+    """The campaigns that owe this worker something, with the amounts; none yet where they are `held`."""
     campaigns = Campaign.objects.filter(standings__worker=worker).distinct()
     found = [(campaign, due(campaign=campaign, worker=worker)) for campaign in campaigns]
-    return [(campaign, accounts[0].due) for campaign, accounts in found if accounts and accounts[0].due]
+    return [
+        (campaign, accounts[0].due)
+        for campaign, accounts in found
+        if accounts and accounts[0].due and not accounts[0].held
+    ]
 
 
 def pay(
@@ -123,6 +144,11 @@ def pay(
                 )
             return before
         accounts = due(campaign=campaign, worker=worker)
+        if accounts and accounts[0].held:
+            raise PaymentError(
+                f"worker {accounts[0].pseudonym!r} cannot be paid: the platform that they came from has not "
+                f"confirmed who they are; see study {campaign.name} --visits"
+            )
         owed = accounts[0].due if accounts else 0
         if not 0 < amount <= owed:
             raise PaymentError(
@@ -146,7 +172,8 @@ def pay(
 def pay_everybody(*, campaign: Campaign, reference: str, actor: Account | None = None) -> list[Payout]:
     """Record that everybody was paid what they were due, all or none.
 
-    Whoever was paid under this `reference` before is passed over, so that it may be done again.
+    Whoever was paid under this `reference` before is passed over, so that it may be done again; so is who is
+    not confirmed (`Due.held`).
     """
     if not reference:
         raise PaymentError("paying everybody needs a reference, by which the payment is known again")
@@ -160,7 +187,7 @@ def pay_everybody(*, campaign: Campaign, reference: str, actor: Account | None =
                 worker=account.worker, campaign=campaign, amount=account.due, reference=reference, actor=actor
             )
             for account in due(campaign=campaign)
-            if account.due and account.worker not in before
+            if account.due and not account.held and account.worker not in before
         ]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from annotation import downloads, emails, jobs, leases, running, sessions, throttle
+from annotation import confirming, downloads, emails, jobs, leases, running, sessions, throttle
 from annotation.exclusive import Busy, exclusive_folder
 from annotation.job_kinds.refresh_layer import refreshing
 from annotation.models import Campaign
@@ -67,9 +67,11 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("expire_leases", 30, expire_leases),
         Periodic("look_after_campaigns", 60, look_after_campaigns),
         Periodic("refresh_layers", 60, refresh_layers),
+        Periodic("confirm_visits", 60, confirming.ask_waiting),
         Periodic("remove_expired_exports", 3600, downloads.remove_expired),
         Periodic("forget_attempts", 3600, throttle.prune),
         Periodic("forget_letters", 3600, emails.prune),
+        Periodic("forget_platform_reports", 3600, confirming.prune),
         Periodic("forget_sessions", 3600, sessions.prune),
     )
 }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from django.contrib.auth import SESSION_KEY
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.db.models import Exists, Q
 from django.utils import timezone
@@ -13,6 +15,9 @@ from rest_framework.authtoken.models import Token
 from annotation import sql
 from annotation.models import Account, RoleGrant
 
+#: Under which a session keeps the visit that it is for. It is set where somebody comes by the address of a
+#: crowd platform, and nowhere else, so it marks those sessions too.
+VISIT = "visit"
 #: Rows deleted in one statement.
 CHUNK = 500
 #: Sessions deleted in one turn of the periodic work.
@@ -43,6 +48,26 @@ def end_access(account: Account) -> Ended:
             Session.objects.filter(pk__in=own[start : start + CHUNK]).delete()
         tokens, _by_model = Token.objects.filter(user=account).delete()
     return Ended(len(own), tokens)
+
+
+def hand_over(old: Account, new: Account) -> int:
+    """Let whoever is signed in as `old` go on as `new`, which is the same person; in how many sessions."""
+    own = [
+        session.pk
+        for session in Session.objects.iterator()
+        if session.get_decoded().get(SESSION_KEY) == str(old.pk)
+    ]
+    for session in list(Session.objects.select_for_update().filter(pk__in=own).order_by("pk")):
+        data = session.get_decoded()
+        data[SESSION_KEY] = str(new.pk)
+        data[HASH_SESSION_KEY] = new.get_session_auth_hash()
+        Session.objects.filter(pk=session.pk).update(session_data=SessionStore().encode(data))
+    return len(own)
+
+
+def by_address(session: Mapping[str, Any]) -> bool:
+    """Whether a session was opened by an address of a crowd platform: it may only work."""
+    return VISIT in session
 
 
 def may_look(account: int, *, session: str = "", token: str = "") -> bool:

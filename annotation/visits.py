@@ -7,21 +7,21 @@ began, those of tests apart. It ends in one of three ways:
     screened out  a test was failed or the worker suspended, or there was nothing from the beginning
     reported      the platform says that the submission was returned, timed out or rejected
 
-The last gives back what the worker has in hand; a code is for the first two.
+The last gives back what the worker has in hand; a code is for the first two, and for those whom the platform
+has confirmed where we can ask it (`confirming`, which begins visits).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotation import leases, sql
+from annotation import leases, sessions, sql
 from annotation.audit import record
-from annotation.models import Account, Assignment, Campaign, Identity, Study, Visit
+from annotation.models import Account, Assignment, Campaign, Study, Visit
 from annotation.offers import Offer, no_consent, offers
 from annotation.qualification import ROLE as TEST
 
@@ -30,7 +30,7 @@ PROVIDERS = (PROLIFIC, MTURK)
 #: Platforms that name their studies.
 NAMING = (PROLIFIC,)
 #: Under which a session keeps the visit that it is for.
-SESSION = "visit"
+SESSION = sessions.VISIT
 #: What a platform says of a submission that nobody is to work on any more.
 ENDED = ("RETURNED", "TIMED-OUT", "REJECTED")
 #: How a visit stands: there is work; it may end, with the answers given, after a test that was failed
@@ -66,8 +66,11 @@ class Progress:
 
     @property
     def code(self) -> str:
-        """What the platform is told; "" while there is work, and where the study has no such code."""
+        """What the platform is told; "" while there is work, while the platform has not confirmed who works
+        where we can ask it, and where the study has no such code."""
         study = self.visit.study
+        if not self.visit.counts:
+            return ""
         return {WORKING: "", DONE: study.completion_code}.get(self.state, study.screen_out_code)
 
 
@@ -126,25 +129,6 @@ def study_at(*, provider: str, campaign: Campaign, external_id: str = "") -> Stu
     return found
 
 
-def begin(*, study: Study, account: Account, external_id: str) -> Visit:
-    """The visit of a submission; made when they come for the first time. Raises VisitError.
-
-    Refused where the submission is somebody else's, or over on the platform, or the account may do more
-    than work: an address that anybody can write down lets nobody into such a one.
-    """
-    if account.has_staff_role or not account.is_active:
-        raise VisitError(_("This account is not let in by a platform. Sign in with its password instead."))
-    identity = Identity.objects.get(account=account)
-    visit, _made = Visit.objects.select_related("identity", "study__campaign").get_or_create(
-        study=study, external_id=external_id, defaults={"identity": identity, "begun_at": sql.now()}
-    )
-    if visit.identity_id != identity.pk:
-        raise VisitError(_("This submission is somebody else's. Open the study again on your platform."))
-    if visit.reported in ENDED:
-        raise VisitError(_("Your platform says that this submission was returned or has ended."))
-    return visit
-
-
 def current(session: Mapping[str, Any], account: Any) -> Visit | None:
     """The visit that a session is for, where it is the account's own."""
     number = session.get(SESSION)
@@ -156,7 +140,12 @@ def current(session: Mapping[str, Any], account: Any) -> Visit | None:
 
 def over(visit: Visit, *, holding: int = 0) -> bool:
     """Whether no more is handed out: all is answered, or will be with what is in hand, or it ended."""
-    return bool(visit.outcome) or visit.reported in ENDED or answered(visit) + holding >= visit.study.wanted
+    return (
+        bool(visit.outcome)
+        or visit.reported in ENDED
+        or visit.verification == Visit.REFUSED
+        or answered(visit) + holding >= visit.study.wanted
+    )
 
 
 def answered(visit: Visit) -> int:
@@ -206,45 +195,26 @@ def finish(visit: Visit) -> Progress:
             return reached
         if reached.state == WORKING:
             raise VisitError(_("There is work left: go on, or return the submission on your platform."))
+        if not row.counts:
+            raise VisitError(_("Your platform has not confirmed yet that this submission is yours."))
         row.outcome = Visit.COMPLETE if reached.state == DONE else Visit.SCREENED_OUT
         row.ended_at = sql.now()
         row.save(update_fields=["outcome", "ended_at"])
-        _release(row)
+        release(row)
     return reached
 
 
-def report(*, provider: str, submission: str, participant: str, status: str, at: datetime) -> bool:
-    """Note what a platform says of a submission: False where we do not know it, or knew that or later news.
-
-    Where it has ended, what the worker has in hand is given back, unless they are here by another one.
-    """
-    with sql.writing():
-        visit = (
-            Visit.objects.select_for_update(of=("self",))
-            .select_related("identity", "study__campaign")
-            .filter(study__provider=provider, external_id=submission, identity__external_id=participant)
-            .first()
-        )
-        if visit is None or visit.reported == status:
-            return False
-        if visit.reported_at is not None and at < visit.reported_at:
-            return False
-        visit.reported, visit.reported_at = status, at
-        visit.save(update_fields=["reported", "reported_at"])
-        if status in ENDED and not _others(visit):
-            _release(visit)
-    return True
-
-
-def _others(visit: Visit) -> bool:
+def others(visit: Visit) -> bool:
     """Whether the worker is at work in the same campaign by another visit."""
-    others = Visit.objects.filter(
+    found = Visit.objects.filter(
         identity=visit.identity_id, study__campaign=visit.study.campaign_id, outcome=""
     )
-    return others.exclude(pk=visit.pk).exclude(reported__in=ENDED).exists()
+    found = found.exclude(pk=visit.pk).exclude(reported__in=ENDED)
+    return found.exclude(verification=Visit.REFUSED).exists()
 
 
-def _release(visit: Visit) -> None:
+def release(visit: Visit) -> None:
+    """Give back what the visitor has in hand."""
     worker = visit.identity.worker_id
     held = Assignment.objects.filter(
         worker=worker, campaign=visit.study.campaign_id, state=Assignment.LEASED

@@ -15,12 +15,13 @@ import os
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from annotation import leases, payments, sessions, sql
 from annotation.audit import record
@@ -31,7 +32,9 @@ from annotation.models import (
     Flag,
     Identity,
     Judgment,
+    PlatformReport,
     RoleGrant,
+    Visit,
     Worker,
 )
 from annotation.protocol.questions import CAPTION_WRITING, REGION_DESCRIPTION
@@ -117,23 +120,6 @@ def admit(
         RoleGrant.objects.create(account=account, role=ANNOTATOR, campaign=campaign)
         Identity.objects.create(worker=worker, account=account, provider=provider, external_id=external_id)
     return account
-
-
-def known_or_admitted(*, campaign: Campaign, provider: str, external_id: str) -> Account:
-    """The account of whom `provider` knows as `external_id`; made, as an annotator of `campaign`, when they
-    come for the first time."""
-
-    def known() -> Account | None:
-        return Account.objects.filter(identity__provider=provider, identity__external_id=external_id).first()
-
-    try:
-        return known() or admit(campaign=campaign, provider=provider, external_id=external_id)
-    except IntegrityError:
-        # Two windows at once: the other one was first.
-        found = known()
-        if found is None:
-            raise
-        return found
 
 
 def may_work_on(*, account: Account, campaign: Campaign) -> bool:
@@ -262,6 +248,7 @@ def _erase(worker: Worker, actor: Account | None, texts: bool, *, note: bool) ->
     with sql.writing():
         identity = Identity.objects.select_for_update().filter(worker=worker).first()
         account = identity.account if identity is not None else None
+        names = [worker.pseudonym, *_forget_visits(identity)]
         ended = sessions.end_access(account) if account is not None else sessions.Ended(0, 0)
         comments = Flag.objects.filter(judgment__worker=worker).exclude(comment="").update(comment="")
         written = _erase_texts(worker) if texts else 0
@@ -274,7 +261,8 @@ def _erase(worker: Worker, actor: Account | None, texts: bool, *, note: bool) ->
         record(actor=actor, act="erase_worker", worker=worker.pseudonym, again=not note)
         if note:
             # Before the commit: noted in vain does no harm, erased without a note may come undone.
-            _note(worker, texts)
+            for name in names:
+                _note(name, worker.erased_at, texts)
     return Erased(worker.pseudonym, account is not None, ended.sessions, comments, written)
 
 
@@ -288,12 +276,25 @@ def _remains(worker: Worker, texts: bool) -> bool:
     )
 
 
-def _note(worker: Worker, texts: bool) -> None:
-    """Append the worker to the list of erasures, and see that it is on the disk."""
+def _forget_visits(identity: Identity | None) -> list[str]:
+    """Delete what platforms told of somebody's submissions; the pseudonyms that they had before the platform
+    confirmed them, under which an older backup knows them."""
+    if identity is None:
+        return []
+    visits = Visit.objects.filter(identity=identity)
+    own = visits.values_list("study__provider", "external_id", "participant", "came_as")
+    for provider, submission, participant, _was in own:
+        told = PlatformReport.objects.filter(provider=provider)
+        told.filter(Q(submission=submission) | Q(participant=participant)).delete()
+    return sorted({was for *_rest, was in own if was})
+
+
+def _note(pseudonym: str, erased_at: datetime | None, texts: bool) -> None:
+    """Append a worker to the list of erasures, and see that it is on the disk."""
     path = erasures_file()
     path.parent.mkdir(parents=True, exist_ok=True)
-    when = worker.erased_at.isoformat(timespec="seconds") if worker.erased_at else ""
-    line = " ".join([worker.pseudonym, when, *([_TEXTS] if texts else [])]) + "\n"
+    when = erased_at.isoformat(timespec="seconds") if erased_at else ""
+    line = " ".join([pseudonym, when, *([_TEXTS] if texts else [])]) + "\n"
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         os.write(handle, line.encode())

@@ -7,6 +7,7 @@ half on and refuses to start where something is left open. docs/operation.md lis
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 from pathlib import Path
@@ -294,6 +295,29 @@ EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = os.environ.get("EMAIL_FROM") or "phrasebox@localhost"
 #: What Prolific signs its webhooks with.
 PROLIFIC_WEBHOOK_SECRET = os.environ.get("PROLIFIC_WEBHOOK_SECRET", "")
+#: With what we ask Prolific's API who a submission is of.
+PROLIFIC_API_TOKEN = os.environ.get("PROLIFIC_API_TOKEN", "")
+#: Whether Prolific signs the links of our studies: then nobody comes by one that it has not signed.
+PROLIFIC_SIGNED_LINKS = _one_of("PROLIFIC_SIGNED_LINKS", ("0", "1")) == "1"
+
+
+def _key_set(path: str) -> dict[str, object] | None:
+    """The public keys in the file PROLIFIC_JWKS; None where it is unset and they are fetched."""
+    if not path:
+        return None
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        if isinstance(found["keys"], list) and found["keys"]:
+            return dict(found)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    raise ImproperlyConfigured(
+        f"PROLIFIC_JWKS={path} holds no public keys; save what "
+        "https://api.prolific.com/.well-known/study/jwks.json answers there, or unset it"
+    )
+
+
+PROLIFIC_JWKS = _key_set(os.environ.get("PROLIFIC_JWKS", ""))
 
 # Work beside the pages -------------------------------------------------------------------------
 

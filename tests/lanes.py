@@ -25,6 +25,9 @@ LANES = (SQLITE, POSTGRESQL, SECOND)
 BOTH = (
     "tests/backups/",
     "tests/campaigns/",
+    "tests/crowd/test_at_once.py",
+    "tests/crowd/test_attacks.py",
+    "tests/crowd/test_joining.py",
     "tests/evaluation/database/test_batch_jobs.py",
     "tests/evaluation/database/test_freezing.py",
     "tests/evaluation/database/test_waves.py",

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
+from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
@@ -18,6 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 from annotation import sql, submission
 from annotation.api.callers import worker_calling
 from annotation.api.problems import Problem
+from annotation.models import Worker
 from annotation.tasktypes import BadAnswer
 from annotation.web import plain_json
 
@@ -62,7 +64,11 @@ def for_workers(*methods: str) -> Callable[[View], Callable[..., HttpResponse]]:
             except submission.Conflict as error:
                 return Problem(HTTPStatus.CONFLICT, "answered", str(error)).response()
             except submission.NotYours as error:
-                return not_yours(str(error)).response()
+                return (_moved() if _is_gone(worker) else not_yours(str(error))).response()
+            except (IntegrityError, Worker.DoesNotExist):
+                if not _is_gone(worker):
+                    raise
+                return _moved().response()
             return HttpResponse(
                 json.dumps(said), content_type="application/json", headers={"Cache-Control": "no-store"}
             )
@@ -70,6 +76,16 @@ def for_workers(*methods: str) -> Callable[[View], Callable[..., HttpResponse]]:
         return answered
 
     return wrap
+
+
+def _is_gone(worker: int) -> bool:
+    """Whether a worker has just become another one (`joining`), for whom the same call is good."""
+    return not Worker.objects.filter(pk=worker).exists()
+
+
+def _moved() -> Problem:
+    detail = _("Your platform has just confirmed who you are. Send this again.")
+    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "moved", detail, headers={"Retry-After": "1"})
 
 
 def not_yours(detail: str) -> Problem:

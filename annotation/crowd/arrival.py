@@ -9,8 +9,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from annotation import instructions, sql, throttle, visits, workers
-from annotation.models import Campaign, Identity, Study, Visit
+from annotation import confirming, instructions, sessions, throttle, visits
+from annotation.confirming import Arrival
+from annotation.models import Account, Campaign
 from annotation.throttle import Try
 from annotation.visits import VisitError
 from annotation.web import limits
@@ -37,26 +38,27 @@ def ids(request: HttpRequest, *names: str) -> list[str]:
     return found
 
 
-def let_in(request: HttpRequest, *, study: Study, who: str, submission: str) -> HttpResponse:
-    """Sign in whom the platform knows as `who`, whoever was here before, and lead them to the work."""
-    known = Identity.objects.filter(provider=study.provider, external_id=who).exists()
-    if not known and (seconds := throttle.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request)))):
+def here(request: HttpRequest) -> Account | None:
+    """Whoever is signed in in this browser by such an address."""
+    signed_in = isinstance(request.user, Account) and sessions.by_address(request.session)
+    return request.user if signed_in else None  # type: ignore[return-value]
+
+
+def let_in(request: HttpRequest, arrival: Arrival) -> HttpResponse:
+    """Sign in who comes, whoever was here before, and lead them to the work. The session may only work."""
+    if confirming.is_new(arrival) and (
+        seconds := throttle.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request)))
+    ):
         return limits.too_often(request, "annotation/entry/arrival_refused.html", seconds)
-    account = workers.known_or_admitted(campaign=study.campaign, provider=study.provider, external_id=who)
-    with sql.writing():
-        # Once: from whom the role was taken it stays taken.
-        been_here = Visit.objects.filter(
-            identity__account=account, study__campaign=study.campaign_id
-        ).exists()
-        visit = visits.begin(study=study, account=account, external_id=submission)
-        if not been_here:
-            workers.may_work_on(account=account, campaign=study.campaign)
-    if request.user.pk != account.pk:
+    visit = confirming.arrive(arrival)
+    account, campaign = visit.identity.account, visit.study.campaign
+    assert account is not None
+    if request.user.pk != account.pk or not sessions.by_address(request.session):
         logout(request)
         login(request, account, backend=BACKEND)
     request.session[visits.SESSION] = visit.pk
-    if instructions.needs_consent(worker=visit.identity.worker_id, campaign=study.campaign):
-        return redirect("task_consent", study.campaign.name)
+    if instructions.needs_consent(worker=visit.identity.worker_id, campaign=campaign):
+        return redirect("task_consent", campaign.name)
     return redirect("tasks")
 
 

@@ -24,6 +24,7 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
 from annotation import instructions, visits
+from annotation.confirming import Arrival
 from annotation.crowd import arrival
 from annotation.models import Campaign, Study, Visit
 from annotation.offers import kinds_of
@@ -60,7 +61,8 @@ def frame(request: HttpRequest, name: str) -> HttpResponse:
         return render(request, "annotation/entry/mturk_refused.html", {"why": str(why)}, status=403)
     visit = (
         Visit.objects.select_related("identity", "study__campaign")
-        .filter(study=study, external_id=assignment, identity__external_id=who)
+        .filter(study=study, external_id=assignment, participant=who)
+        .exclude(verification=Visit.REFUSED)
         .first()
     )
     about = {
@@ -87,7 +89,7 @@ def begin(request: HttpRequest, name: str, way: str) -> HttpResponse:
         except BadSignature:
             raise VisitError(_("This way in is too old. Look at the HIT again and press there.")) from None
         study = visits.study_at(provider=MTURK, campaign=campaign)
-        return arrival.let_in(request, study=study, who=who, submission=assignment)
+        return arrival.let_in(request, Arrival(study, who, assignment, arrival.here(request)))
     except VisitError as why:
         return arrival.refused(request, why)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import logging
 import re
 from datetime import UTC, datetime
 from typing import Any
@@ -18,14 +19,19 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import path
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import sql, visits
+from annotation import confirming, prolific_api, sql, visits
+from annotation.confirming import Arrival
 from annotation.crowd import arrival
+from annotation.prolific_api import PARTICIPANT, STUDY, SUBMISSION, Away, BadLink, Link, Told
 from annotation.visits import PROLIFIC, VisitError
 from annotation.web import plain_json
+
+log = logging.getLogger(__name__)
 
 #: Where participants go back to, and which form may lead there.
 SITE = "https://app.prolific.com"
@@ -47,11 +53,39 @@ def enter(request: HttpRequest, name: str) -> HttpResponse:
     """Where a study's address leads: the participant is signed in, whoever was here before."""
     campaign = arrival.campaign_for_all(name)
     try:
-        who, study, submission = arrival.ids(request, "PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+        who, study, submission = arrival.ids(request, PARTICIPANT, STUDY, SUBMISSION)
         found = visits.study_at(provider=PROLIFIC, campaign=campaign, external_id=study)
-        return arrival.let_in(request, study=found, who=who, submission=submission)
+        link, spoilt = _link(request, (who, study, submission))
+        came = Arrival(found, who, submission, arrival.here(request), link, spoilt)
+        return arrival.let_in(request, came)
     except VisitError as why:
         return arrival.refused(request, why)
+    except Away as why:
+        log.warning("%s", why)
+        later = VisitError(_("Prolific's signature cannot be checked now. Load this page again in a minute."))
+        return arrival.refused(request, later, 503)
+
+
+def _link(request: HttpRequest, ids: tuple[str, ...]) -> tuple[Link | None, bool]:
+    """What the link proves, and whether it carries a signature that proves nothing of these ids.
+
+    Raises Away where links must be signed and the keys are not there.
+    """
+    token = request.GET.get("prolific_token", "")
+    if not token:
+        return None, False
+    try:
+        link = prolific_api.read_link(token, host=request.get_host())
+        if (link.participant, link.study, link.submission) == ids:
+            return link, False
+        log.warning("a signed link came with other ids in its address")
+    except BadLink as why:
+        log.warning("a link is not taken: %s", why)
+    except Away:
+        if settings.PROLIFIC_SIGNED_LINKS:
+            raise
+        return None, False
+    return None, True
 
 
 @csrf_exempt
@@ -80,11 +114,10 @@ def webhook(request: HttpRequest) -> HttpResponse:
         isinstance(value, str) and 0 < len(value) <= 40 and "\0" not in value for value in about.values()
     ):
         return JsonResponse({"error": "the body is no event"}, status=400)
-    changed = visits.report(
+    changed = confirming.heard(
         provider=PROLIFIC,
+        told=Told(about["participant_id"], (), prolific_api.plain_status(about["status"])),
         submission=about["resource_id"],
-        participant=about["participant_id"],
-        status=about["status"].upper().replace("_", "-"),
         # When it happened; a delivery that is tried again is sent later than that.
         at=min(_time(request.headers.get("X-Timestamp", "")) or sent, sent),
     )

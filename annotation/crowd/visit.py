@@ -6,14 +6,15 @@ from typing import Any
 
 from csp.decorators import csp_update
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import visits
+from annotation import confirming, visits
 from annotation.crowd import prolific
+from annotation.models import Visit
 from annotation.roles import ANNOTATOR
 from annotation.visits import PROLIFIC, VisitError
 from annotation.web.access import for_roles
@@ -25,11 +26,24 @@ from annotation.web.access import for_roles
 @never_cache
 @for_roles(ANNOTATOR)
 def visit(request: HttpRequest) -> HttpResponse:
-    """How far my visit is, and the way back to the platform."""
+    """How far my visit is, and the way back to the platform.
+
+    With `part=state` whether the platform has confirmed it, as JSON: a page that waits asks for that.
+    """
     found = visits.current(request.session, request.user)
     if found is None:
         return redirect("tasks")
+    if found.verification == Visit.WAITING:
+        confirming.ask(found)
+        found.refresh_from_db()
+        if found.identity.account_id != request.user.pk:
+            # They are known by now, and this session is theirs: come again as who they are.
+            return redirect("visit")
+    if request.GET.get("part") == "state":
+        return JsonResponse({"verification": found.verification})
     about: dict[str, Any] = {"progress": visits.progress(found), "ended": found.reported in visits.ENDED}
+    about["waits"] = found.verification == Visit.WAITING
+    about["refused"] = found.verification == Visit.REFUSED
     about["owner"] = found.identity.worker_id
     return render(request, f"annotation/entry/visit_{found.study.provider}.html", about)
 

@@ -23,7 +23,7 @@ from annotation.lease_terms import (
     terms_of,
     under,
 )
-from annotation.models import Assignment, Campaign
+from annotation.models import Assignment, Campaign, Worker
 from annotation.models import Standing as StandingRow
 from annotation.protocol import trust
 from annotation.protocol.controls import choose, due
@@ -56,7 +56,8 @@ def take(*, worker: int, campaign: Campaign, kind: str, holding: Collection[int]
     """What this worker has in hand of `kind` and does not name in `holding`; else something new, or why not.
 
     `holding` are the assignments that the worker's page shows already. Whether they have agreed to the
-    consent text is for pages and API to ask before.
+    consent text is for pages and API to ask before. Raises Worker.DoesNotExist where they have just become
+    another one (`joining`).
     """
     with sql.writing(), connection.cursor() as cursor:
         terms = terms_of(cursor, campaign.pk)
@@ -64,7 +65,8 @@ def take(*, worker: int, campaign: Campaign, kind: str, holding: Collection[int]
         if holder is None:
             standings.join(worker=worker, campaign=campaign, kind=kind, settings=rules_of(terms, kind))
             holder = _holder(cursor, campaign.pk, worker, kind)
-            assert holder is not None
+            if holder is None:
+                raise Worker.DoesNotExist("the worker has just become another one")
         return following(cursor, terms, holder, kind, holding, sql.now())
 
 

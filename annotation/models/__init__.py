@@ -3,7 +3,7 @@
 from annotation.models.answers import Flag, Judgment, Move, Ruling
 from annotation.models.corpus import Caption, Corpus, Image
 from annotation.models.crowd import Account, Identity, RoleGrant, Worker
-from annotation.models.entry import Attempts, Invitation, StaffInvitation, Study, Visit
+from annotation.models.entry import Attempts, Invitation, PlatformReport, StaffInvitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
 from annotation.models.queue import Assignment, Item, OpenImage, PageControl, Task
 from annotation.models.trust import Control, Standing
@@ -45,6 +45,7 @@ __all__ = [
     "OpenImage",
     "PageControl",
     "Payout",
+    "PlatformReport",
     "RoleGrant",
     "Ruling",
     "SettingsVersion",

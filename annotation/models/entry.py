@@ -116,31 +116,89 @@ class Visit(models.Model):
     It hangs on the identity, not on the worker: the platform's ids lead to a person, and go with it.
     `outcome` is what we sent them back with ("" while they work), `reported` what the platform told of
     the submission last, at `reported_at`.
+
+    `participant` is who they say they are. `verification` says what the platform says to that, `verified_by`
+    how it said so: by its signed link, a webhook, its API, or a researcher who looked there. Several may
+    claim one submission; one of them is confirmed at most, and one who is not confirmed has a worker of their
+    own, who was called `came_as` where it has become another since. `links` are digests of the signed links
+    that were used, `asked_at` is when the API was asked last.
     """
 
     COMPLETE = "complete"
     SCREENED_OUT = "screened_out"
 
+    UNVERIFIED = "unverified"
+    WAITING = "waiting"
+    CONFIRMED = "confirmed"
+    REFUSED = "refused"
+    #: Those who work without a word from the platform.
+    OPEN = (UNVERIFIED, WAITING)
+
+    LINK, WEBHOOK, API, HAND = "link", "webhook", "api", "hand"
+
     identity = models.ForeignKey(Identity, on_delete=models.CASCADE, related_name="visits")
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="visits", db_index=False)
     external_id = models.CharField(max_length=100)
+    participant = models.CharField(max_length=100, blank=True, default="", db_default="")
     begun_at = models.DateTimeField()
     outcome = models.CharField(max_length=20, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     reported = models.CharField(max_length=40, blank=True)
     reported_at = models.DateTimeField(null=True, blank=True)
+    verification = models.CharField(max_length=20, default=UNVERIFIED, db_default=UNVERIFIED)
+    verified_by = models.CharField(max_length=20, blank=True, default="", db_default="")
+    verified_at = models.DateTimeField(null=True, blank=True)
+    asked_at = models.DateTimeField(null=True, blank=True)
+    came_as = models.CharField(max_length=40, blank=True, default="", db_default="")
+    links = models.JSONField(default=list, blank=True)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["study", "external_id"], name="visit_once_per_study"),
+            models.UniqueConstraint(
+                fields=["study", "external_id"],
+                condition=Q(verification="confirmed"),
+                name="visit_confirmed_once",
+            ),
+            models.UniqueConstraint(
+                fields=["study", "external_id", "participant"],
+                condition=Q(verification__in=["unverified", "waiting"]),
+                name="visit_once_per_claim",
+            ),
             models.CheckConstraint(
                 condition=Q(outcome="", ended_at__isnull=True) | (~Q(outcome="") & Q(ended_at__isnull=False)),
                 name="visit_ends_with_an_outcome",
             ),
         ]
+        indexes = [models.Index(fields=["study", "external_id"], name="visit_by_submission")]
 
     def __str__(self) -> str:
         return f"visit {self.pk} to study {self.study_id}"
+
+    @property
+    def counts(self) -> bool:
+        """Whether it brings a code and pay: the platform says who it is, or we have no way to ask it."""
+        return self.verification in (self.CONFIRMED, self.UNVERIFIED)
+
+
+class PlatformReport(models.Model):
+    """What a platform told last of a submission, whether or not anybody has come with it yet.
+
+    Kept for a few days: it names people, of whom some never come.
+    """
+
+    provider = models.CharField(max_length=40)
+    submission = models.CharField(max_length=100)
+    participant = models.CharField(max_length=100)
+    status = models.CharField(max_length=40, blank=True)
+    at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["provider", "submission"], name="report_once_per_submission"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} {self.submission}: {self.status}"
 
 
 class Attempts(models.Model):

@@ -158,7 +158,11 @@ class Assignment(models.Model):
     control = models.ForeignKey(
         Control, on_delete=models.PROTECT, null=True, blank=True, related_name="assignments", db_index=False
     )
-    attempt = models.PositiveSmallIntegerField(default=0, db_default=0, help_text="Of a test, from 0")
+    attempt = models.PositiveSmallIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Of a test, from 0. Of a task, above 0: answered once too often by one person (joining)",
+    )
     role = models.CharField(max_length=20)
     settings_version = models.PositiveSmallIntegerField(
         default=1, db_default=1, help_text="Of the campaign, when it was leased"
@@ -174,7 +178,7 @@ class Assignment(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["task", "worker"], name="task_once_per_worker"),
+            models.UniqueConstraint(fields=["task", "worker", "attempt"], name="task_once_per_worker"),
             models.UniqueConstraint(
                 fields=["control", "worker", "attempt"], name="control_once_per_worker_and_attempt"
             ),

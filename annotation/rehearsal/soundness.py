@@ -24,7 +24,9 @@ NEVER: dict[str, str] = {
             + (SELECT count(*) FROM annotation_judgment j
                WHERE j.image_id = t.image_id AND j.key = t.key AND j.role = 'vote' AND NOT j.void)""",
     "keys judged twice by one worker": """
-        SELECT min(j.id) FROM annotation_judgment j WHERE j.campaign_id = %s AND j.image_id IS NOT NULL
+        SELECT min(j.id) FROM annotation_judgment j
+        LEFT JOIN annotation_assignment a ON a.id = j.assignment_id
+        WHERE j.campaign_id = %s AND j.image_id IS NOT NULL AND COALESCE(a.attempt, 0) = 0
         GROUP BY j.image_id, j.worker_id, j.key HAVING count(*) > 1""",
     "answers without their judgment, or with several": """
         SELECT a.id FROM annotation_assignment a LEFT JOIN annotation_judgment j ON j.assignment_id = a.id
@@ -35,7 +37,11 @@ NEVER: dict[str, str] = {
     "boxes judged by who drew them": """
         SELECT j.id FROM annotation_judgment j
         JOIN annotation_task t ON t.image_id = j.image_id AND t.key = j.key
-        WHERE j.campaign_id = %s AND t.kind = 'box_quality' AND t.barred_id = j.worker_id""",
+        WHERE j.campaign_id = %s AND t.kind = 'box_quality' AND t.barred_id = j.worker_id AND NOT EXISTS
+            (SELECT 1 FROM annotation_assignment a WHERE a.id = j.assignment_id AND a.attempt > 0)""",
+    "answers set aside that count": """
+        SELECT j.id FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
+        WHERE j.campaign_id = %s AND j.image_id IS NOT NULL AND a.attempt > 0 AND NOT j.void""",
 }
 
 

@@ -8,7 +8,8 @@ from django import template
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from annotation import visits
+from annotation import sessions
+from annotation.roles import ANNOTATOR
 from annotation.selectors.campaign.reasons import in_words
 from annotation.web.parts import PARTS
 from annotation.web.staff_words import ROLE_NAMES
@@ -29,10 +30,14 @@ class Place(NamedTuple):
 def places(context: dict[str, Any]) -> list[Place]:
     """The parts of the site that are open to whoever asks; none where there is only one."""
     request = context["request"]
+    # Who came by the address of a crowd platform may only work.
+    by_address = sessions.by_address(request.session)
     found = [
-        (str(part.title), reverse(part.route), part.key) for part in PARTS if part.is_open_to(request.user)
+        (str(part.title), reverse(part.route), part.key)
+        for part in PARTS
+        if part.is_open_to(request.user) and (part.roles == (ANNOTATOR,) or not by_address)
     ]
-    if visits.SESSION in request.session:
+    if by_address:
         found.append((_("Finish"), reverse("visit"), "visit"))
     part = request.path.strip("/").split("/")[0].removeprefix("open-")
     return (

@@ -9,10 +9,11 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 
+from annotation import sessions
 from annotation.models import Account
-from annotation.roles import ADMIN, EVERYTHING, RESEARCHER, REVIEWER, Scope
+from annotation.roles import ADMIN, ANNOTATOR, EVERYTHING, RESEARCHER, REVIEWER, Scope
 
 View = Callable[..., HttpResponseBase]
 
@@ -20,6 +21,8 @@ View = Callable[..., HttpResponseBase]
 BROWSING = (REVIEWER, RESEARCHER)
 #: Who may run campaigns and evaluations.
 RUNNING = (RESEARCHER,)
+#: The page that the header's mark leads to; who may only work is led on.
+HOME = "home"
 
 
 class Scoped(Protocol):
@@ -66,7 +69,7 @@ def for_roles(*roles: str, corpora: bool = False) -> Callable[[View], View]:
                 return view(request, *args, **kwargs)
             return role_missing(request, *roles)
 
-        return login_required(guarded)
+        return _for_work(login_required(guarded), roles)
 
     return guard
 
@@ -94,7 +97,7 @@ def for_roles_on(
                 return role_missing(request, *roles)
             raise at.none(name)
 
-        return login_required(guarded)
+        return _for_work(login_required(guarded), roles)
 
     return guard
 
@@ -109,6 +112,27 @@ def for_admins(view: View) -> View:
         return role_missing(request, ADMIN)
 
     return login_required(guarded)
+
+
+def _for_work(view: View, roles: tuple[str, ...]) -> View:
+    """Mark a view that is for annotators and nobody else: sessions that may only work may open it."""
+    marked: Any = view
+    marked.for_work = roles == (ANNOTATOR,)
+    return view
+
+
+def only_work(request: HttpRequest, view: View) -> HttpResponse | None:
+    """What a session gets that somebody opened by the address of a crowd platform, where it asks for anything
+    but work: a page that says why, whatever roles the account has. None where `view` is open to it.
+
+    Such an address proves little, and may be copied. The middleware asks this for every view that asks for a
+    sign-in, so that a page is shut to these sessions unless it is marked as one for work.
+    """
+    if not sessions.by_address(request.session) or getattr(view, "for_work", False):
+        return None
+    if request.resolver_match is not None and request.resolver_match.url_name == HOME:
+        return redirect("tasks")
+    return render(request, "annotation/only_work.html", {}, status=403)
 
 
 def account_of(request: HttpRequest) -> Account:

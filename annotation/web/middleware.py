@@ -1,4 +1,5 @@
-"""Every view asks for a sign-in unless it says otherwise, and nobody keeps a page that asks for one."""
+"""Every view asks for a sign-in unless it says otherwise, and whoever came by a crowd platform's address gets
+to work alone. Nobody keeps a page that asks for a sign-in."""
 
 from __future__ import annotations
 
@@ -6,8 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.middleware import LoginRequiredMiddleware
-from django.http import HttpRequest, HttpResponseBase
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.utils.cache import add_never_cache_headers
+
+from annotation import sessions
+from annotation.models import Account, Worker
+from annotation.web.access import only_work
 
 
 class SignInRequired(LoginRequiredMiddleware):
@@ -28,7 +34,16 @@ class SignInRequired(LoginRequiredMiddleware):
             return None
         asking: Any = request
         asking.asks_for_sign_in = True
-        return super().process_view(request, view_func, view_args, view_kwargs)
+        shut = super().process_view(request, view_func, view_args, view_kwargs)
+        return shut if shut is not None else only_work(request, view_func)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
+        """Who asks for a page in the moment in which they become another worker (`joining`) asks again."""
+        moved = isinstance(exception, IntegrityError | Worker.DoesNotExist)
+        if not moved or request.method != "GET" or not sessions.by_address(request.session):
+            return None
+        account = Account.objects.filter(pk=request.user.pk or 0)
+        return None if account.exists() else HttpResponseRedirect(request.get_full_path())
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """Neither the browser nor anything before it keeps what only somebody signed in may see, so that the

@@ -10,7 +10,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import method_decorator
 
-from annotation import throttle
+from annotation import sessions, throttle
 from annotation.web import known_browsers, limits
 
 
@@ -33,6 +33,8 @@ class SignIn(LoginView):
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         throttle.take_back(*self.tries)
         response = super().form_valid(form)
+        # Who has a password may do more than work, also where they came by a platform's address before.
+        self.request.session.pop(sessions.VISIT, None)
         known_browsers.remember(self.request, response, limits.folded(form.get_user().get_username()))
         return response
 

@@ -13,9 +13,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import campaigns, invitations, visits
+from annotation import campaigns, confirming, invitations, visits
 from annotation.invitations import InvitationError
 from annotation.models import Campaign, Invitation, Study, Visit
 from annotation.roles import RESEARCHER
@@ -24,6 +25,12 @@ from annotation.web.access import account_of, for_roles_on
 from annotation.web.staff import CAMPAIGN, framed, said
 
 PLATFORMS = {PROLIFIC: "Prolific", MTURK: "Mechanical Turk"}
+#: How platforms say who comes, in words.
+WAYS = {
+    Visit.LINK: gettext_lazy("signed links"),
+    Visit.WEBHOOK: gettext_lazy("webhooks"),
+    Visit.API: gettext_lazy("the API"),
+}
 #: What Prolific is to fill in.
 PARAMETERS = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 
@@ -40,7 +47,8 @@ class ShownInvitation:
 
 @dataclass(frozen=True, slots=True)
 class ShownStudy:
-    """A study as a line of the page: where it leads, and how many came, completed it, were screened out."""
+    """A study as a line of the page: where it leads, how its visitors are confirmed, and how many came,
+    completed it, were screened out, are confirmed, wait for that, are unverified, were refused."""
 
     row: Study
     platform: str
@@ -48,6 +56,11 @@ class ShownStudy:
     came: int
     complete: int
     screened_out: int
+    ways: list[str]
+    confirmed: int
+    waiting: int
+    unverified: int
+    refused: int
 
 
 @require_safe
@@ -56,6 +69,8 @@ def entry(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """How people come to this campaign."""
     languages = dict(settings.LANGUAGES)
     rows = campaign.invitations.select_related("campaign").order_by("-pk")
+    studies = [_study(request, row) for row in campaign.studies.order_by("pk")]
+    unverified = {one.row.provider: one.platform for one in studies if not one.ways}
     return render(
         request,
         "annotation/staff/entry.html",
@@ -73,7 +88,10 @@ def entry(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                 for row in rows
             ],
             languages=settings.LANGUAGES,
-            studies=[_study(request, row) for row in campaign.studies.order_by("pk")],
+            studies=studies,
+            unverified=list(unverified.values()),
+            verifiable=PROLIFIC in unverified,
+            waiting=any(one.waiting for one in studies),
             platforms=PLATFORMS.items(),
             webhook=request.build_absolute_uri(reverse("prolific_webhook")),
             signs=bool(settings.PROLIFIC_WEBHOOK_SECRET),
@@ -148,6 +166,7 @@ def _study(request: HttpRequest, row: Study) -> ShownStudy:
     if row.provider == PROLIFIC:
         address += PARAMETERS
     outcomes = Counter(row.visits.values_list("outcome", flat=True))
+    verified = Counter(row.visits.values_list("verification", flat=True))
     return ShownStudy(
         row,
         str(PLATFORMS[row.provider]),
@@ -155,6 +174,8 @@ def _study(request: HttpRequest, row: Study) -> ShownStudy:
         sum(outcomes.values()),
         outcomes[Visit.COMPLETE],
         outcomes[Visit.SCREENED_OUT],
+        [str(WAYS[way]) for way in confirming.ways(row.provider)],
+        *(verified[each] for each in (Visit.CONFIRMED, Visit.WAITING, Visit.UNVERIFIED, Visit.REFUSED)),
     )
 
 

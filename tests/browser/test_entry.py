@@ -194,6 +194,7 @@ def read_and_begin(page: Page) -> None:
 def test_a_participant_of_prolific_comes_works_and_goes_back(work: World, open_page: Open):
     platform.prolific_study(work, wanted=2)
     page = open_page(390, 844, faults=True)
+    platform.tell("ACTIVE")
     page.goto(platform.address())
     read_and_begin(page)
     moved_on(page, answer_next(page))
@@ -209,6 +210,7 @@ def test_a_participant_of_prolific_comes_works_and_goes_back(work: World, open_p
 def test_a_participant_sees_how_far_they_are(work: World, open_page: Open):
     platform.prolific_study(work)
     page = open_page(1280)
+    platform.tell("ACTIVE")
     page.goto(platform.address())
     page.get_by_role("button", name="I agree").click()
     page.goto(desk.address(q.BOX_QUALITY))
@@ -230,6 +232,7 @@ def test_a_participant_sees_how_far_they_are(work: World, open_page: Open):
 def test_who_is_screened_out_is_told_so_and_gets_the_other_code(work: World, open_page: Open):
     platform.prolific_study(work)
     page = open_page(390)
+    platform.tell("ACTIVE")
     page.goto(platform.address())
     page.get_by_role("button", name="I agree").click()
     suspend()

@@ -16,6 +16,7 @@ from tests.queue.world import World
 @pytest.fixture
 def work(settings: Any) -> World:
     settings.PROLIFIC_WEBHOOK_SECRET = platform.SECRET
+    settings.PROLIFIC_JWKS = platform.KEY_SET
     world = World(some_images(4))
     instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="")
     platform.prolific_study(world)

@@ -1,4 +1,4 @@
-"""Prolific and Mechanical Turk as they meet us: where they send people to, and what Prolific tells."""
+"""Prolific and Mechanical Turk as they meet us: where they send people to, what Prolific signs and tells."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ import base64
 import hashlib
 import hmac
 import json
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from uuid import uuid4
 
+import jwt
+from cryptography.hazmat.primitives.asymmetric import rsa
 from django.test import Client
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -19,9 +26,22 @@ from annotation.protocol import questions as q
 from tests.queue.world import World
 
 SECRET = "what-prolific-made-for-our-workspace"
+API_TOKEN = "what-we-ask-their-api-with"
 STUDY = "5f0d6c1f2b3a4c5d6e7f8091"
 ANN, BOB = "60a1b2c3d4e5f60718293a4b", "60a1b2c3d4e5f60718293a4c"
 FIRST, SECOND = "61c0ffee0000000000000001", "61c0ffee0000000000000002"
+#: Prolific's key, and one of somebody else's that claims to be it.
+THEIRS, FORGED = (rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(2))
+KEY_SET = {
+    "keys": [
+        {
+            **jwt.algorithms.RSAAlgorithm.to_jwk(THEIRS.public_key(), as_dict=True),
+            "kid": "theirs",
+            "alg": "RS256",
+            "use": "sig",
+        }
+    ]
+}
 TURK = {
     "assignmentId": "3ASSIGNMENT000000000000000000",
     "hitId": "3HIT0000000000000000000000000",
@@ -52,14 +72,106 @@ def address(who: str = ANN, submission: str = FIRST, *, study: str = STUDY, name
     return f"{reverse('prolific', args=[name])}?{urlencode(ids)}"
 
 
+def token(
+    who: str = ANN, submission: str = FIRST, *, study: str = STUDY, key: Any = THEIRS, **other: Any
+) -> str:
+    """What Prolific signs of a participant; `other` claims instead of its usual ones, None for none."""
+    claims: dict[str, Any] = {
+        "iss": "https://www.prolific.com",
+        "aud": "http://testserver/prolific/quay/",
+        "exp": int(time.time()) + 300,
+        "jti": uuid4().hex,
+        "prolific": {
+            "PROLIFIC_PID": who,
+            "STUDY_ID": study,
+            "SESSION_ID": submission,
+            "workspace_id": "64c0ffee",
+        },
+    }
+    claims = {name: value for name, value in (claims | other).items() if value is not None}
+    return jwt.encode(claims, key, algorithm="RS256", headers={"kid": "theirs"})
+
+
+def signed(who: str = ANN, submission: str = FIRST, *, study: str = STUDY, name: str = "quay") -> str:
+    """The same address with Prolific's signature, as it is for one opening of the study."""
+    plain = address(who, submission, study=study, name=name)
+    return f"{plain}&{urlencode({'prolific_token': token(who, submission, study=study)})}"
+
+
+@contextmanager
+def prolific_itself() -> Iterator[Server]:
+    """Prolific's API, as a server of its own; `Server.submissions` is what it knows."""
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class Server(ThreadingHTTPServer):
+    """`submissions`: by id, who has them. `status`: of every answer. `asked`: the paths asked for."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answers)
+        self.submissions: dict[str, dict[str, Any]] = {}
+        self.asked: list[str] = []
+        self.status = 200
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def knows(self, submission: str, who: str, *, study: str = STUDY, status: str = "ACTIVE") -> None:
+        """A submission, as their reference shows it."""
+        self.submissions[submission] = {
+            "id": submission,
+            "participant": who,
+            "study_id": study,
+            "status": status,
+            "started_at": "2026-11-22T10:00:00Z",
+        }
+
+
+class _Answers(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.asked.append(self.path)
+        found: Any = None
+        if self.path == "/.well-known/study/jwks.json":
+            found = KEY_SET
+        elif self.headers["Authorization"] == f"Token {API_TOKEN}":
+            found = self.server.submissions.get(self.path.split("/")[-2])
+        self.send_response(self.server.status if found else 404)
+        self.end_headers()
+        self.wfile.write(json.dumps(found or {"error": "not found"}).encode())
+
+    def log_message(self, *_about: Any) -> None:
+        """Nothing: a test's output is its own."""
+
+
 def turk_address(**other: str) -> str:
     return f"{reverse('mturk', args=['quay'])}?{urlencode({**TURK, **other})}"
 
 
 def come(who: str = ANN, submission: str = FIRST, client: Client | None = None) -> Client:
-    """A participant comes from Prolific by a browser of their own, or by `client`'s."""
+    """A participant comes from Prolific, by its signed link, in a browser of their own or in `client`'s."""
+    return _come(signed(who, submission), client)
+
+
+def arrive(who: str = ANN, submission: str = FIRST, client: Client | None = None) -> Client:
+    """Somebody comes by an address that anybody can write."""
+    return _come(address(who, submission), client)
+
+
+def _come(address: str, client: Client | None) -> Client:
     client = client or Client()
-    answer = client.get(address(who, submission))
+    answer = client.get(address)
     assert answer.status_code == 302, answer.content.decode()
     return client
 
@@ -68,8 +180,9 @@ def account_in(client: Client) -> Account:
     return Account.objects.get(pk=client.session["_auth_user_id"])
 
 
-def visit(submission: str = FIRST) -> Visit:
-    return Visit.objects.select_related("identity", "study__campaign").get(external_id=submission)
+def visit(submission: str = FIRST, who: str = "") -> Visit:
+    found = Visit.objects.select_related("identity", "study__campaign").filter(external_id=submission)
+    return found.get(participant=who) if who else found.get()
 
 
 def work_as(work: World, submission: str = FIRST, answers: int = 1) -> None:

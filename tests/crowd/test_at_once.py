@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, Event
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connection
+from django.test import Client, override_settings
+from django.urls import reverse
 
-from annotation import instructions, invitations, throttle, workers
+from annotation import confirming, instructions, invitations, sql, throttle
+from annotation.confirming import Arrival
 from annotation.invitations import InvitationError
-from annotation.models import Account, Identity, Invitation
+from annotation.models import Account, Identity, Invitation, Judgment
+from annotation.prolific_api import Link, Told
+from annotation.rehearsal.soundness import violations
 from annotation.throttle import Limit, Try
+from tests.crowd import platform
+from tests.factories import some_images
 from tests.queue.world import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -58,10 +67,55 @@ def test_attempts_side_by_side_all_count():
 
 
 def test_a_participant_with_many_windows_is_one_worker():
-    world = World()
-    found = at_once(
-        lambda: (
-            workers.known_or_admitted(campaign=world.campaign, provider="prolific", external_id="60a1b2c3").pk
-        )
-    )
-    assert len(set(found)) == 1 and Identity.objects.count() == Account.objects.count() == 1
+    study = platform.prolific_study(World())
+    link = Link(platform.ANN, platform.STUDY, platform.FIRST, "")
+
+    def come() -> int:
+        return confirming.arrive(Arrival(study, platform.ANN, f"{uuid4()}", link=link)).identity_id
+
+    assert len(set(at_once(come))) == 1
+    assert Identity.objects.count() == Account.objects.count() == 1
+
+
+def test_who_works_while_they_are_confirmed_loses_no_answer_and_gets_no_error():
+    """The provisional worker answers by the API, one after the other, while the platform confirms them."""
+    world = World(some_images(12), workers=1)
+    instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="")
+    study = platform.prolific_study(world, wanted=1000)
+    link = Link(platform.ANN, platform.STUDY, platform.SECOND, "")
+    known = confirming.arrive(Arrival(study, platform.ANN, platform.SECOND, link=link)).identity.worker
+    client = Client()
+    with override_settings(PROLIFIC_WEBHOOK_SECRET=platform.SECRET):
+        client.get(platform.address(platform.ANN, platform.FIRST))
+    assert platform.visit().verification == "waiting"
+    begun, stored, refused = Event(), list[int](), list[int]()
+
+    def call(route: str, *args: Any, **data: Any) -> Any:
+        answer = client.post(reverse(route, args=args), data, content_type="application/json")
+        if answer.status_code != 503:
+            return answer
+        assert answer.json()["code"] == "moved"
+        return client.post(reverse(route, args=args), data, content_type="application/json")
+
+    def work() -> None:
+        try:
+            for number in range(20):
+                task = call("api_next", campaign="quay", kind="coref_link").json()
+                if "id" not in task:
+                    break
+                answer = call("api_answer", task["id"], answer="no", token=f"t{number}", next=False)
+                (stored if answer.status_code == 200 else refused).append(task["id"])
+                begun.set()
+        finally:
+            begun.set()
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(work)
+        assert begun.wait(60)
+        told = Told(platform.ANN, (), "ACTIVE")
+        assert confirming.heard(provider="prolific", told=told, submission=platform.FIRST, at=sql.now())
+        working.result(60)
+    assert len(stored) > 5 and not refused
+    assert set(Judgment.objects.values_list("worker", "assignment")) == {(known.pk, one) for one in stored}
+    assert not any(violations(world.campaign).values())

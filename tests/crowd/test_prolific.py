@@ -67,12 +67,12 @@ def test_consent_comes_before_the_first_task(work: World):
     instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="You agree to be kind.")
     client = Client()
     consent = reverse("task_consent", args=["quay"])
-    assert client.get(platform.address())["Location"] == consent
+    assert client.get(platform.signed())["Location"] == consent
     task = reverse("task", args=["quay", q.COREF_LINK])
     assert client.get(task)["Location"].startswith(consent)
     press(client, consent, "I agree")
     assert Consent.objects.count() == 1
-    assert client.get(platform.address())["Location"] == reverse("tasks")
+    assert client.get(platform.signed())["Location"] == reverse("tasks")
 
 
 @pytest.mark.parametrize(
@@ -93,49 +93,35 @@ def test_an_address_that_is_none_is_refused_with_the_next_step(work: World, quer
 
 def test_a_study_leads_to_its_own_campaign_only(work: World):
     World(name="other")
-    answer = Client().get(platform.address(name="other"))
+    answer = Client().get(platform.signed(name="other"))
     assert answer.status_code == 403 and "not known here yet" in words(answer)
-    assert Client().get(platform.address(name="nothing")).status_code == 404
+    assert Client().get(platform.signed(name="nothing")).status_code == 404
 
 
 def test_a_submission_of_somebody_else_is_refused(work: World):
     come(ANN, FIRST)
-    answer = Client().get(platform.address(BOB, FIRST))
+    answer = Client().get(platform.signed(BOB, FIRST))
     assert answer.status_code == 403 and "somebody else" in words(answer)
 
 
 def test_an_address_lets_nobody_into_an_account_of_staff(work: World):
     account_in(come()).roles.create(role="researcher")
     client = Client()
-    answer = client.get(platform.address())
+    answer = client.get(platform.signed())
     assert answer.status_code == 403 and "Sign in with its password" in words(answer)
     assert "_auth_user_id" not in client.session
 
 
 def test_a_suspended_account_is_not_let_in(work: World):
     Account.objects.filter(pk=account_in(come()).pk).update(is_active=False)
-    assert Client().get(platform.address()).status_code == 403
+    assert Client().get(platform.signed()).status_code == 403
 
 
 def test_accounts_are_not_made_without_end(work: World, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(limits, "ENTRY_ADDRESS", limits.ENTRY_ADDRESS._replace(most=1))
     come()
-    assert Client().get(platform.address(BOB, SECOND)).status_code == 429
+    assert Client().get(platform.signed(BOB, SECOND)).status_code == 429
     come()
-
-
-def test_two_windows_at_once_are_one_worker(work: World, monkeypatch: pytest.MonkeyPatch):
-    plain = workers.admit
-
-    def overtaken(**about: Any) -> Account:
-        """The other window is faster by a moment."""
-        plain(**about)
-        return plain(**about)
-
-    monkeypatch.setattr(workers, "admit", overtaken)
-    found = workers.known_or_admitted(campaign=work.campaign, provider="prolific", external_id=ANN)
-    assert Identity.objects.get(external_id=ANN).account == found
-    assert Account.objects.count() == 1
 
 
 def test_from_whom_the_role_was_taken_it_stays_taken(work: World):

@@ -54,7 +54,7 @@ def test_a_submission_that_has_ended_is_not_worked_on(work: World):
     task = reverse("task", args=["quay", q.COREF_LINK])
     assert client.get(task)["Location"] == reverse("visit")
     assert "This submission has ended" in words(client.get(reverse("visit")))
-    assert Client().get(platform.address()).status_code == 403
+    assert Client().get(platform.signed()).status_code == 403
 
 
 def test_told_twice_is_told_once(work: World):

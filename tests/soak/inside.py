@@ -75,7 +75,7 @@ def recount() -> dict[str, Any]:
         trust = settings_of(campaign.settings).trust
         for standing in Standing.objects.filter(campaign=campaign).select_related("campaign"):
             looked["standings"] += 1
-            if replay.replayed(standing, trust) != standings.pure(standing):
+            if replay.replayed(standing) != standings.pure(standing):
                 no("standings that their events do not lead to", standing.pk)
         if campaign.kinds == QUESTIONS:
             # Nobody has worked for minutes: the periodic work should have left nothing.

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from annotation import invitations
+from annotation import invitations, sessions
 from annotation.accounts import granting
 from annotation.models import Campaign, Corpus, Flag, Job, Ruling
 from annotation.protocol import questions as q
@@ -319,6 +319,22 @@ def test_who_has_no_role_gets_in_nowhere_and_who_is_signed_out_is_asked_to_sign_
     assert set(outcomes(nobody, guarded, world).values()) == {SIGN_IN}
     nobody.force_login(people.account("nobody"))
     assert set(outcomes(nobody, guarded, world).values()) == {REFUSED}
+
+
+def test_who_came_by_a_platforms_address_may_only_work_whatever_the_account_may_do(world: dict[str, Any]):
+    """Of the routes that ask for a sign-in those for annotators alone are open; the first page leads to the
+    tasks. Those for anybody stay as they are."""
+    client = visitor(ADMIN, SERVER, world)
+    session = client.session
+    session[sessions.VISIT] = 1
+    session.save()
+    work = {route for route, row in ROWS.items() if row.roles == (ANNOTATOR,)}
+    asking = {route for route, row in ROWS.items() if row.roles or row.on == "signed in"}
+    found = outcomes(client, asking, world)
+    assert {route for route, seen in found.items() if seen == OPEN} == work | {"home"}
+    assert {found[route] for route in asking - work - {"home"}} == {REFUSED}
+    assert tried(client, "home", world)["Location"] == reverse("tasks")
+    assert "Here you can only work" in tried(client, "POST erase_me", world).content.decode()
 
 
 def test_what_is_not_open_looks_like_what_is_not_there(world: dict[str, Any]):

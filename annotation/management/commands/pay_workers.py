@@ -17,6 +17,8 @@ from annotation.payments import PaymentError, micros_of
 from annotation.selectors.campaign.cost import money
 from annotation.workers import CannotErase
 
+HEADS = ["worker", "answers", "minutes", "earned", "paid", "due", "an hour"]
+
 
 class Command(ReportCommand):
     help = (
@@ -59,6 +61,7 @@ class Command(ReportCommand):
                     "paid": account.paid,
                     "due": account.due,
                     "hourly": account.hourly,
+                    "unconfirmed": account.held,
                     "kinds": {
                         kind: {
                             "answers": of.answers,
@@ -77,6 +80,7 @@ class Command(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         currency = report["currency"]
+        unsure = any(row["unconfirmed"] for row in report["workers"])
         rows = [
             [
                 row["worker"],
@@ -86,13 +90,12 @@ class Command(ReportCommand):
                 money(row["paid"], currency),
                 money(row["due"], currency),
                 money(row["hourly"], currency) if row["hourly"] is not None else "-",
+                *(["not confirmed" if row["unconfirmed"] else ""] if unsure else []),
             ]
             for row in report["workers"]
         ]
         lines = [
-            table(["worker", "answers", "minutes", "earned", "paid", "due", "an hour"], rows)
-            if rows
-            else "nobody has answered anything yet"
+            table([*HEADS, *([""] if unsure else [])], rows) if rows else "nobody has answered anything yet"
         ]
         lines += [
             f"paid {money(made['amount'], currency)} to {made['worker']}"
@@ -101,8 +104,14 @@ class Command(ReportCommand):
         ]
         if report["ledger"]:
             lines.append(f"{report['ledger_lines']} lines of the ledger written to {report['ledger']}")
-        due = sum(row["due"] for row in report["workers"])
+        due = sum(row["due"] for row in report["workers"] if not row["unconfirmed"])
         lines.append(f"due in all: {money(due, currency)}")
+        if held := [row for row in report["workers"] if row["unconfirmed"]]:
+            amount = money(sum(row["due"] for row in held), currency)
+            lines.append(
+                f"left out: {len(held)} whom their platform has not confirmed, with {amount}; see study "
+                f"{report['campaign']} --visits"
+            )
         return "\n".join(lines)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation import visits
+from annotation import confirming, visits
 from annotation.campaigns import CampaignError, campaign_named
 from annotation.management.base import ReportCommand, table
 from annotation.models import Campaign, Study, Visit
@@ -16,8 +17,9 @@ from annotation.visits import VisitError
 class Command(ReportCommand):
     help = (
         "Print a campaign's studies on crowd platforms. With --set PLATFORM, set one up or change it; with "
-        "--visits, print each submission by the platform's own id, with the answers given and how it ended: "
-        "what one needs to approve them there."
+        "--visits, print each submission by the platform's own id, with the answers given, how it ended, and "
+        "whether the platform confirms who came: what one needs to approve them there. With --confirm, note "
+        "that you looked there yourself, and found the submission to be of that participant."
     )
     refusals = (CampaignError, VisitError)
 
@@ -25,6 +27,12 @@ class Command(ReportCommand):
         super().add_arguments(parser)
         parser.add_argument("campaign")
         parser.add_argument("--visits", action="store_true", help="Print the submissions")
+        parser.add_argument(
+            "--confirm",
+            nargs=2,
+            metavar=("SUBMISSION", "PARTICIPANT"),
+            help="Confirm a visit by hand, by the ids that the platform shows for it",
+        )
         parser.add_argument("--set", choices=visits.PROVIDERS, metavar="PLATFORM", help="prolific or mturk")
         parser.add_argument("--id", default="", help="The study's id on Prolific")
         parser.add_argument("--wanted", type=int, default=20, help="Answers that complete a visit (20)")
@@ -42,11 +50,13 @@ class Command(ReportCommand):
                 completion_code=options["complete"],
                 screen_out_code=options["screen_out"],
             )
+        if options["confirm"]:
+            _confirm(campaign, *options["confirm"])
         found: dict[str, Any] = {
             "campaign": campaign.name,
             "studies": [_study(row) for row in campaign.studies.order_by("pk")],
         }
-        if options["visits"]:
+        if options["visits"] or options["confirm"]:
             found["visits"] = [_visit(row) for row in _visits(campaign)]
         return found
 
@@ -54,7 +64,8 @@ class Command(ReportCommand):
         for part in ("visits", "studies"):
             if report.get(part):
                 head = list(report[part][0])
-                return table(head, [["-" if v == "" else v for v in row.values()] for row in report[part]])
+                shown = table(head, [["-" if v == "" else v for v in row.values()] for row in report[part]])
+                return "\n".join([shown, *_advice(report)])
             if part in report:
                 break
         return f"campaign {report['campaign']!r} has no {part}"
@@ -65,6 +76,33 @@ def _visits(campaign: Campaign) -> list[Visit]:
     return list(rows.select_related("study", "identity__worker"))
 
 
+def _confirm(campaign: Campaign, submission: str, participant: str) -> None:
+    claims = Visit.objects.filter(study__campaign=campaign, external_id=submission, participant=participant)
+    study = Study.objects.filter(visits__in=claims).first()
+    if study is None:
+        raise VisitError(f"nobody came with submission {submission!r} as {participant!r}; see --visits")
+    confirming.confirm_by_hand(study=study, submission=submission, participant=participant)
+
+
+def _advice(report: dict[str, Any]) -> list[str]:
+    """What to do about visits that nobody confirms."""
+    counts = Counter(row["verification"] for row in report.get("visits", ()))
+    found = []
+    if counts[Visit.WAITING]:
+        found.append(
+            f"{counts[Visit.WAITING]} wait for the platform's word: no code and no pay until it comes "
+            "(docs/entry.md, Who they are)"
+        )
+    unverified = counts[Visit.UNVERIFIED] or any(
+        row["confirms"] == Visit.UNVERIFIED for row in report["studies"]
+    )
+    if unverified:
+        found.append(
+            "unverified: nothing but the address says who came; docs/entry.md tells how platforms confirm it"
+        )
+    return found
+
+
 def _study(row: Study) -> dict[str, Any]:
     return {
         "platform": row.provider,
@@ -72,6 +110,7 @@ def _study(row: Study) -> dict[str, Any]:
         "wanted": row.wanted,
         "complete": row.completion_code,
         "screen_out": row.screen_out_code,
+        "confirms": ", ".join(confirming.ways(row.provider)) or Visit.UNVERIFIED,
         "came": row.visits.count(),
     }
 
@@ -80,7 +119,10 @@ def _visit(row: Visit) -> dict[str, Any]:
     return {
         "submission": row.external_id,
         "study": row.study.external_id or row.study.provider,
+        "participant": row.participant,
         "worker": row.identity.worker.pseudonym,
+        "verification": row.verification,
+        "by": row.verified_by,
         "begun": row.begun_at.isoformat(timespec="seconds"),
         "answered": visits.answered(row),
         "outcome": row.outcome,

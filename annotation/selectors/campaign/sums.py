@@ -1,7 +1,8 @@
 """What a campaign's answers add up to, by worker, kind and role, without adding them all up each time.
 
-A line of the ledger never changes once it is written. So each process keeps the sums of all lines
-but the newest ones, and adds to them what ended since.
+A line of the ledger never changes once it is written, but that it may become another worker's (`joining`,
+which raises the campaign's revision). So each process keeps the sums of all lines but the newest ones, and
+adds to them what ended since.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _of_one(campaign: Campaign, worker: int) -> Sums:
 
 def _of_all(campaign: Campaign) -> Sums:
     # Ids alone are used again by databases that are thrown away.
-    name = f"campaign-{campaign.pk}-{campaign.created_at.timestamp()}-sums"
+    name = f"campaign-{campaign.pk}-{campaign.created_at.timestamp()}-{campaign.revision}-sums"
     settled = timezone.now() - UNSETTLED
     until, sums = cache.get(name) or (None, {})
     if until is None:

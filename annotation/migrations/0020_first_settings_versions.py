@@ -24,7 +24,7 @@ def keep_what_is_in_force(apps: Any, schema_editor: Any) -> None:
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0017_settings_versions'),
+        ('annotation', '0019_settings_versions'),
     ]
 
     operations = [

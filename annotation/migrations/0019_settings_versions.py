@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0016_invitations_end_with_their_sender'),
+        ('annotation', '0018_who_came_before'),
     ]
 
     operations = [

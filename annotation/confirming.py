@@ -1,0 +1,453 @@
+"""Whether those who come from a crowd platform are who their address says they are.
+
+An address can be written by anybody. So whoever comes by one is unconfirmed, until the platform says that the
+submission is theirs: by its signed link, a webhook, or its API (`prolific_api`). Until then they have a
+worker of their own, with nothing of what that participant did before, and get neither code nor pay:
+
+    waiting      we can ask the platform, which has not said anything yet
+    confirmed    it says so: the worker is the participant's, or becomes one with whom they were before
+    refused      it says that the submission is somebody else's, or somebody else proved it; for good
+    unverified   we cannot ask: nothing about them is sure, and a code is all that they get
+
+A browser that is signed in as somebody who claims to be that participant goes on as the same worker.
+
+Several may claim one submission. None of them is in the way of another: the confirmed one has it, the others
+are refused. Locks: the study, by which all that is about its submissions goes one after the other, then
+visits, then images and the rest (`joining`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from time import sleep
+from typing import TypeVar
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.models import F, Q
+from django.utils.translation import gettext as _
+
+from annotation import joining, prolific_api, sql, visits, workers
+from annotation.audit import record
+from annotation.models import Account, Identity, PlatformReport, Study, Visit
+from annotation.prolific_api import Away, Link, Told
+from annotation.visits import ENDED, PROLIFIC, VisitError
+
+log = logging.getLogger(__name__)
+
+#: How often joining is tried where somebody works meanwhile, and seconds between, longer each time.
+TRIES, PAUSE = 12, 0.03
+#: For how long the API is asked about a visit; how long after the last time, at first and later; how many
+#: visits in one turn; after how many seconds whoever looks at their page makes us ask at once.
+ASKED_FOR, YOUNG = timedelta(days=7), timedelta(days=1)
+SOON, LATER = timedelta(seconds=50), timedelta(hours=1)
+MOST_ASKED = 20
+AT_ONCE = timedelta(seconds=8)
+#: How long reports are kept: no submission lasts for more than a day.
+KEPT = timedelta(days=3)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Somebody comes to a study with a submission, and says that they are `participant`.
+
+    `account` is whoever is signed in in their browser by such an address, `link` what their link proves; with
+    `spoilt` it carries a signature that proves nothing.
+    """
+
+    study: Study
+    participant: str
+    submission: str
+    account: Account | None = None
+    link: Link | None = None
+    spoilt: bool = False
+
+    def is_at(self, visit: Visit) -> bool:
+        """Whether their browser is signed in for that visit's worker already."""
+        return self.account is not None and visit.identity.account_id == self.account.pk
+
+
+def ways(provider: str) -> list[str]:
+    """How a platform can confirm who comes, as this server is set up; none where it cannot."""
+    if provider != PROLIFIC:
+        return []
+    found = [
+        (Visit.LINK, settings.PROLIFIC_SIGNED_LINKS),
+        (Visit.WEBHOOK, settings.PROLIFIC_WEBHOOK_SECRET),
+        (Visit.API, settings.PROLIFIC_API_TOKEN),
+    ]
+    return [way for way, is_set in found if is_set]
+
+
+def is_new(arrival: Arrival) -> bool:
+    """Whether nobody has come with these ids yet."""
+    found = Visit.objects.filter(study=arrival.study, external_id=arrival.submission)
+    return not found.filter(participant=arrival.participant).exists()
+
+
+def arrive(arrival: Arrival) -> Visit:
+    """The visit of who comes, made when they come for the first time. Raises VisitError.
+
+    Refused where the submission is known to be somebody else's, or over on the platform, or the account may
+    do more than work.
+    """
+    by, told = _told(arrival)
+    found = _again(lambda: _arrived(arrival, by, told))
+    if isinstance(found, str):
+        raise VisitError(found)
+    return found
+
+
+def heard(*, provider: str, told: Told, submission: str, at: datetime, by: str = Visit.WEBHOOK) -> bool:
+    """Note whose a submission is, as a platform says, and how it stands. Whether that changed a visit.
+
+    What was known before, and older news, changes nothing. Where the submission has ended, what the worker
+    has in hand is given back, unless they are here by another one.
+    """
+    return _again(lambda: _heard(provider, told, submission, at, by))
+
+
+def ask(visit: Visit) -> None:
+    """Ask the platform's API now whose a visit is that waits, unless that was done a moment ago."""
+    before = sql.now() - AT_ONCE
+    due = Visit.objects.filter(_to_ask(), pk=visit.pk).filter(Q(asked_at=None) | Q(asked_at__lt=before))
+    if settings.PROLIFIC_API_TOKEN and due.update(asked_at=sql.now()):
+        try:
+            _ask(visit)
+        except Away as why:
+            log.warning("%s", why)
+
+
+def ask_waiting() -> None:
+    """Ask the API about those who wait. Where it is away, the rest waits for the next turn."""
+    if not settings.PROLIFIC_API_TOKEN:
+        return
+    now = sql.now()
+    due = (
+        Q(asked_at=None) | Q(begun_at__gt=now - YOUNG, asked_at__lt=now - SOON) | Q(asked_at__lt=now - LATER)
+    )
+    waiting = Visit.objects.filter(_to_ask(), due, begun_at__gt=now - ASKED_FOR)
+    for visit in waiting.select_related("study").order_by(F("asked_at").asc(nulls_first=True))[:MOST_ASKED]:
+        Visit.objects.filter(pk=visit.pk).update(asked_at=now)
+        try:
+            _ask(visit)
+        except Away as why:
+            log.warning("%s", why)
+            return
+
+
+def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: Account | None = None) -> bool:
+    """Note that a researcher saw on the platform that a submission is of `participant`. Raises VisitError."""
+    if not Visit.objects.filter(study=study, external_id=submission, participant=participant).exists():
+        raise VisitError(
+            _("Nobody came with submission “%(submission)s” as “%(participant)s”; see --visits.")
+            % {"submission": submission, "participant": participant}
+        )
+    record(
+        actor=actor,
+        act="confirm_visit",
+        campaign=study.campaign,
+        submission=submission,
+        participant=participant,
+    )
+    told = Told(participant, (), "")
+    return heard(provider=study.provider, told=told, submission=submission, at=sql.now(), by=Visit.HAND)
+
+
+def prune() -> None:
+    """Forget what platforms told a few days ago."""
+    with sql.writing():
+        PlatformReport.objects.filter(at__lt=sql.now() - KEPT).delete()
+
+
+# What the platform says --------------------------------------------------------------------------
+
+
+def _to_ask() -> Q:
+    return Q(study__provider=PROLIFIC, verification=Visit.WAITING)
+
+
+def _ask(visit: Visit) -> None:
+    told = prolific_api.submission(visit.external_id)
+    # One that they do not know may come to be, and a place that nobody has taken is nobody's.
+    if told is not None and told.participant:
+        heard(provider=PROLIFIC, told=told, submission=visit.external_id, at=sql.now(), by=Visit.API)
+
+
+def _told(arrival: Arrival) -> tuple[str, Told | None]:
+    """What the platform says of a submission, and how it did: a signed link, what it told before, its API."""
+    provider = arrival.study.provider
+    before = PlatformReport.objects.filter(provider=provider, submission=arrival.submission).first()
+    if (link := arrival.link) is not None:
+        same = before is not None and before.participant == link.participant
+        return Visit.LINK, Told(link.participant, (link.study,), before.status if before and same else "")
+    if before is not None:
+        return Visit.WEBHOOK, Told(before.participant, (), before.status, before.at)
+    if provider == PROLIFIC and settings.PROLIFIC_API_TOKEN and _unsettled(arrival):
+        try:
+            told = prolific_api.submission(arrival.submission)
+        except Away as why:
+            log.warning("%s", why)
+        else:
+            return Visit.API, told if told is not None and told.participant else None
+    return "", None
+
+
+def _unsettled(arrival: Arrival) -> bool:
+    settled = Visit.objects.filter(study=arrival.study, external_id=arrival.submission)
+    return not settled.filter(verification=Visit.CONFIRMED).exists()
+
+
+def _matches(told: Told, participant: str, study: Study) -> bool:
+    return told.participant == participant and (not told.studies or study.external_id in told.studies)
+
+
+def _again(act: Callable[[], T]) -> T:
+    """Do what may join workers in a transaction of its own, once more where somebody worked meanwhile."""
+    for left in reversed(range(TRIES)):
+        try:
+            with sql.writing():
+                return act()
+        except (joining.Moved, DatabaseError):
+            # In a transaction of somebody else's there is nothing to be tried again.
+            if not left or connection.in_atomic_block:
+                raise
+            sleep(PAUSE * (TRIES - left))
+    raise AssertionError("it was tried at least once")
+
+
+# Coming ------------------------------------------------------------------------------------------
+
+
+def _somebody_elses() -> str:
+    return _("This submission is somebody else's. Open the study again on your platform.")
+
+
+def _arrived(arrival: Arrival, by: str, told: Told | None) -> Visit | str:
+    """The visit, or why there is none."""
+    provider = arrival.study.provider
+    rows = _locked(provider, arrival.submission, arrival.study)
+    study = Study.objects.select_related("campaign").get(pk=arrival.study.pk)
+    claims = [row for row in rows if row.participant == arrival.participant and row.study_id == study.pk]
+    found = next((row for row in rows if row.verification == Visit.CONFIRMED), None)
+    must_sign = provider == PROLIFIC and (arrival.spoilt or settings.PROLIFIC_SIGNED_LINKS)
+    if must_sign and arrival.link is None and not any(map(arrival.is_at, claims)):
+        return _unsigned()
+    if told is not None and not _matches(told, arrival.participant, study):
+        for row in claims:
+            if row.verification in Visit.OPEN:
+                _refuse(row, by)
+        return _somebody_elses()
+    if told is not None and told.status in ENDED:
+        return _ended()
+    if found is None:
+        if any(row.verification == Visit.REFUSED for row in claims) and arrival.link is None:
+            return _somebody_elses()
+        return _unconfirmed(arrival, study, claims, by, told)
+    if found.participant != arrival.participant or found.study_id != study.pk:
+        return _somebody_elses()
+    if found.verified_by == Visit.LINK and not arrival.is_at(found):
+        if arrival.link is None:
+            return _unsigned()
+        if arrival.link.digest in found.links:
+            return _("This link was used already. Open the study again on your platform.")
+    if found.reported in ENDED:
+        return _ended()
+    if why := _shut_out(found.identity.account):
+        return why
+    _used(found, arrival.link)
+    return found
+
+
+def _unsigned() -> str:
+    return _("Prolific has not signed this link for you, or too long ago. Open the study again on Prolific.")
+
+
+def _ended() -> str:
+    return _("Your platform says that this submission was returned or has ended.")
+
+
+def _unconfirmed(
+    arrival: Arrival, study: Study, claims: list[Visit], by: str, told: Told | None
+) -> Visit | str:
+    """The visit where the submission is nobody's yet; it is theirs with what the platform has `told`."""
+    found = next((row for row in claims if row.verification in Visit.OPEN), None)
+    if found is not None and found.reported in ENDED:
+        return _ended()
+    stranger = None
+    if arrival.link is not None and found is not None and not arrival.is_at(found):
+        # Who came without a signed link may be anybody.
+        stranger, found = found, None
+    known = _known(study.provider, arrival.participant)
+    if known is not None and told is not None and (why := _shut_out(known.account)):
+        return why
+    if stranger is not None:
+        _refuse(stranger, by)
+    if found is None:
+        identity = _identity_for(arrival, study, known if told is not None else None)
+        if why := _shut_out(identity.account):
+            return why
+        found = _begun(arrival, study, identity)
+    if told is not None:
+        _confirm(found, by)
+        found.refresh_from_db()
+        if found.verification == Visit.REFUSED:
+            return _somebody_elses()
+        if told.status:
+            _note(found, told.status, told.at or sql.now())
+    _used(found, arrival.link)
+    return Visit.objects.select_related("identity__account", "study__campaign").get(pk=found.pk)
+
+
+def _shut_out(account: Account | None) -> str:
+    """Why nobody comes into an account by an address; "" where they may."""
+    if account is not None and account.is_active and not account.has_staff_role:
+        return ""
+    return _("This account is not let in by a platform. Sign in with its password instead.")
+
+
+def _known(provider: str, participant: str) -> Identity | None:
+    """Whom the platform confirmed as `participant`, or who came as such before that was asked."""
+    found = Identity.objects.select_related("account", "worker")
+    return found.filter(provider=provider, external_id=participant).first()
+
+
+def _identity_for(arrival: Arrival, study: Study, confirmed: Identity | None) -> Identity:
+    """As whom somebody works: as who they are, as who they are in this browser, or as somebody new."""
+    if confirmed is not None:
+        return confirmed
+    own = Identity.objects.filter(account=arrival.account).first() if arrival.account is not None else None
+    if own is not None and _is_claimed(own, study.provider, arrival.participant):
+        return own
+    account = workers.admit(campaign=study.campaign, provider=study.provider)
+    return Identity.objects.select_related("account", "worker").get(account=account)
+
+
+def _is_claimed(identity: Identity, provider: str, participant: str) -> bool:
+    """Whether somebody works already as who says that they are `participant`."""
+    if identity.provider != provider:
+        return False
+    if identity.external_id:
+        return identity.external_id == participant
+    claims = identity.visits.filter(participant=participant)
+    return claims.exclude(verification=Visit.REFUSED).exists()
+
+
+def _begun(arrival: Arrival, study: Study, identity: Identity) -> Visit:
+    assert identity.account is not None
+    # Once: from whom the role was taken it stays taken.
+    if not Visit.objects.filter(identity=identity, study__campaign=study.campaign_id).exists():
+        workers.may_work_on(account=identity.account, campaign=study.campaign)
+    return Visit.objects.create(
+        identity=identity,
+        study=study,
+        external_id=arrival.submission,
+        participant=arrival.participant,
+        begun_at=sql.now(),
+        verification=Visit.WAITING if ways(study.provider) else Visit.UNVERIFIED,
+    )
+
+
+def _used(visit: Visit, link: Link | None) -> None:
+    if link is not None and link.digest not in visit.links:
+        visit.links = [*visit.links, link.digest]
+        visit.save(update_fields=["links"])
+
+
+# Confirming and refusing -------------------------------------------------------------------------
+
+
+def _heard(provider: str, told: Told, submission: str, at: datetime, by: str) -> bool:
+    if by == Visit.WEBHOOK:
+        _keep(provider, told, submission, at)
+    rows = _locked(provider, submission)
+    theirs = [row for row in rows if _matches(told, row.participant, row.study)]
+    changed = False
+    for row in rows:
+        row.refresh_from_db(fields=["verification", "identity"])  # the one before may have changed it
+        if row.verification in Visit.OPEN:
+            changed = True
+            if row in theirs:
+                _confirm(row, by)
+                row.refresh_from_db()
+            else:
+                _refuse(row, by)
+        if row in theirs and row.verification == Visit.CONFIRMED and told.status:
+            changed |= _note(row, told.status, at)
+    return changed
+
+
+def _locked(provider: str, submission: str, study: Study | None = None) -> list[Visit]:
+    """All that claim a submission, locked with their studies, and with `study`; in the order they came."""
+    own = Visit.objects.filter(study__provider=provider, external_id=submission)
+    concerned = Q(pk__in=own.values("study")) | Q(pk=study.pk if study is not None else 0)
+    list(Study.objects.select_for_update(no_key=True).filter(concerned).order_by("pk"))
+    rows = own.select_related("identity__account", "study__campaign").order_by("pk")
+    return list(rows.select_for_update(of=("self",)))
+
+
+def _keep(provider: str, told: Told, submission: str, at: datetime) -> None:
+    """Keep what a platform told, for whoever comes later with that submission."""
+    named = {"participant": told.participant, "status": told.status, "at": at}
+    row, made = PlatformReport.objects.select_for_update().get_or_create(
+        provider=provider, submission=submission, defaults=named
+    )
+    if not made and at >= row.at:
+        PlatformReport.objects.filter(pk=row.pk).update(**named)
+
+
+def _note(visit: Visit, status: str, at: datetime) -> bool:
+    """Note how a submission stands; where it has ended, what was in hand is given back. False: no news."""
+    if visit.reported == status or (visit.reported_at is not None and at < visit.reported_at):
+        return False
+    visit.reported, visit.reported_at = status, at
+    visit.save(update_fields=["reported", "reported_at"])
+    if status in ENDED and not visits.others(visit):
+        visits.release(visit)
+    return True
+
+
+def _confirm(visit: Visit, by: str) -> None:
+    """The platform says that a visit is of who came: they are that participant from now on."""
+    same = Visit.objects.filter(study__provider=visit.study.provider, external_id=visit.external_id)
+    same = same.exclude(pk=visit.pk).select_related("identity__account", "study__campaign")
+    known = _known(visit.study.provider, visit.participant)
+    identity = visit.identity
+    if same.filter(verification=Visit.CONFIRMED).exists():
+        # Of this study or of another one: a submission is of one study.
+        _refuse(visit, by)
+        return
+    if identity.external_id not in ("", visit.participant):
+        # They are somebody else.
+        _refuse(visit, by)
+        return
+    if known is not None and known.pk != identity.pk:
+        if _shut_out(known.account):
+            _refuse(visit, by)
+            return
+        joining.join(provisional=identity, known=known)
+    elif known is None:
+        identity.external_id = visit.participant
+        identity.save(update_fields=["external_id"])
+    about = {"verification": Visit.CONFIRMED, "verified_by": by, "verified_at": sql.now()}
+    Visit.objects.filter(pk=visit.pk).update(**about)
+    for other in list(same.filter(verification__in=Visit.OPEN)):
+        _refuse(other, by)
+
+
+def _refuse(visit: Visit, by: str) -> None:
+    """A visit is not of who came, for good. Whoever came by no other one is put out."""
+    visit.verification, visit.verified_by, visit.verified_at = Visit.REFUSED, by, sql.now()
+    visit.save(update_fields=["verification", "verified_by", "verified_at"])
+    if visits.others(visit):
+        return
+    visits.release(visit)
+    identity = visit.identity
+    if identity.external_id or identity.visits.exclude(verification=Visit.REFUSED).exists():
+        return
+    Account.objects.filter(identity=identity).update(is_active=False)

@@ -1,0 +1,293 @@
+"""Two workers who are one person become one: whoever worked before a platform said who they are.
+
+All of the provisional worker's rows move to the known one, in one transaction, and nothing that was
+acknowledged is lost: answers, pay, reports, consents, tests. What one person may not have done twice is put
+right as if the researcher had withdrawn it:
+
+- Where both answered one question, or one judged the other's box, the later answer (or the one that is void
+  already) becomes void. It is kept and paid; its assignment's `attempt` tells it apart.
+- What one of them has in hand of such a question is taken back.
+- All images concerned are folded anew, by the path that withdrawing takes.
+- Standings are told again from the answers of both. Tests of both count. Who was suspended as either stays
+  suspended, and what was withdrawn stays withdrawn.
+
+Locks: images, tasks and assignments, standings, each in the order of their ids; then the worker, whom nobody
+else can then write to. What was begun meanwhile shows as `Moved`: try again.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import F, Max, Q
+
+from annotation import qualification, refold, replay, sessions
+from annotation.audit import record
+from annotation.controls.authoring import raise_revision
+from annotation.models import (
+    Assignment,
+    Campaign,
+    Consent,
+    Identity,
+    Judgment,
+    OpenImage,
+    Payout,
+    RoleGrant,
+    Standing,
+    Task,
+    Visit,
+    Worker,
+)
+from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, DOUBLE_CHECK, VOTE
+from annotation.protocol.trust import QUALIFICATION
+
+#: What a standing knows of a test.
+_TEST = ("examined_right", "examined_asked")
+
+
+class Moved(Exception):
+    """The provisional worker began something new while they were to be joined: nothing was done."""
+
+
+def join(*, provisional: Identity, known: Identity) -> None:
+    """Make one worker of two; the known one stays. Raises Moved; call inside `sql.writing()`.
+
+    Whoever is signed in as the provisional worker goes on as the known one.
+    """
+    was, stays = provisional.worker, known.worker
+    sessions.hand_over(_account_of(provisional), _account_of(known))
+    images = _images(was.pk)
+    rows = _lock(was.pk, stays.pk, images)
+    if _images(was.pk) != images:
+        raise Moved
+    Worker.objects.select_for_update().get(pk=was.pk)
+    campaigns = set(Assignment.objects.filter(worker=was).values_list("campaign", flat=True))
+    _move(was.pk, stays.pk)
+    _merge_standings(was.pk, stays.pk)
+    _void_own_boxes(stays.pk, images)
+    _void_withdrawn(stays.pk, images)
+    for image in images:
+        refold.refold(image)
+    _count_checks(images)
+    replay.retell(rows(stays.pk))
+    for campaign in Campaign.objects.filter(pk__in=campaigns).order_by("pk"):
+        # Processes remember what each worker earned.
+        raise_revision(campaign)
+    _forget(provisional, known)
+    record(actor=None, act="join_worker", worker=stays.pseudonym, was=was.pseudonym)
+
+
+def _account_of(identity: Identity) -> Any:
+    assert identity.account is not None, "who came from a platform has an account"
+    return identity.account
+
+
+def _images(worker: int) -> list[int]:
+    """The open images that a worker has a part in, by their ids."""
+    held = Assignment.objects.filter(worker=worker, task__isnull=False).values_list("task__image", flat=True)
+    drawn = Task.objects.filter(barred=worker).values_list("image", flat=True)
+    return sorted({*held, *drawn})
+
+
+def _lock(was: int, stays: int, images: list[int]) -> Any:
+    """Lock what will change. A function that names the standings to be told again, once all has moved."""
+
+    def locked(query: Any) -> list[int]:
+        return list(
+            query.select_for_update(no_key=True, of=("self",)).order_by("pk").values_list("pk", flat=True)
+        )
+
+    locked(OpenImage.objects.filter(pk__in=images))
+    both = (was, stays)
+    locked(Task.objects.filter(image__in=images))
+    locked(Assignment.objects.filter(Q(worker=was) | Q(worker=stays, task__image__in=images)))
+    drawers = _judged_by(both, images)
+    own = Q(worker__in=both)
+    concerned = Q(worker__in=drawers, kind=BOX_DRAWING)
+    pairs = set(Standing.objects.filter(worker=was).values_list("campaign", "kind"))
+    locked(Standing.objects.filter(own | concerned))
+
+    def told_again(worker: int) -> list[int]:
+        found = Standing.objects.filter(Q(worker=worker) | concerned).order_by("pk")
+        return [
+            row.pk
+            for row in found
+            if row.worker_id != worker or (row.campaign_id, row.kind) in pairs or row.kind == BOX_DRAWING
+        ]
+
+    return told_again
+
+
+def _judged_by(workers: Iterable[int], images: list[int]) -> set[int]:
+    """Whose boxes these workers judged on these images: of them a verdict may become void."""
+    judged = Judgment.objects.filter(worker__in=workers, image__in=images, kind=BOX_QUALITY)
+    names = {(image, key.split("|")[1]) for image, key in judged.values_list("image", "key")}
+    boxes = Judgment.objects.filter(image__in={image for image, _ in names}, kind=BOX_DRAWING)
+    return {
+        worker
+        for image, name, worker in boxes.values_list("image", "name", "worker")
+        if (image, name) in names
+    }
+
+
+# Rows of the queue ------------------------------------------------------------------------------
+
+
+def _move(was: int, stays: int) -> None:
+    """Let the known worker have everything; of two answers to one question the later one becomes void."""
+    Task.objects.filter(barred=was).update(barred=stays)
+    _tokens_apart(was, stays)
+    _tests_apart(was, stays)
+    theirs: dict[int, list[Assignment]] = defaultdict(list)
+    own = Assignment.objects.filter(worker=was)
+    for row in Assignment.objects.filter(worker=stays, task__in=own.values("task")):
+        assert row.task_id is not None
+        theirs[row.task_id].append(row)
+    for mine in list(own.filter(task__in=theirs)):
+        assert mine.task_id is not None
+        _settle_twice(mine, theirs[mine.task_id])
+    for mine in list(own.filter(control__isnull=False).exclude(role=qualification.ROLE)):
+        # A known item that was met twice: both answers count, as of two items.
+        met = Assignment.objects.filter(worker=stays, control=mine.control_id).aggregate(Max("attempt"))
+        if met["attempt__max"] is not None:
+            mine.attempt = met["attempt__max"] + 1
+            mine.save(update_fields=["attempt"])
+    own.update(worker=stays)
+    Judgment.objects.filter(worker=was).update(worker=stays)
+    Payout.objects.filter(worker=was).update(worker=stays)
+    agreed = Consent.objects.filter(worker=stays).values("text")
+    Consent.objects.filter(worker=was).exclude(text__in=agreed).update(worker=stays)
+
+
+def _settle_twice(mine: Assignment, theirs: list[Assignment]) -> None:
+    """One task that both have had: one answer stays, and what was not answered goes."""
+    for other in theirs:
+        if other.state != Assignment.SUBMITTED:
+            # Of two that nobody answered the one is kept whose page is open.
+            _take_away(other)
+    answered = [row for row in theirs if row.state == Assignment.SUBMITTED]
+    if not answered:
+        return
+    if mine.state != Assignment.SUBMITTED:
+        _take_away(mine)
+        return
+    first = next((row for row in answered if row.attempt == 0), None)
+    free = 1 + max(row.attempt for row in answered)
+    if first is None or _order(mine) < _order(first):
+        if first is not None:
+            _set_aside(first, free)
+    else:
+        _set_aside(mine, free)
+
+
+def _order(row: Assignment) -> tuple[bool, int]:
+    """By this the answer that stays comes first: valid ones, then earlier ones."""
+    return min((void, pk) for void, pk in Judgment.objects.filter(assignment=row).values_list("void", "pk"))
+
+
+def _set_aside(row: Assignment, attempt: int) -> None:
+    """Void the answer of an assignment, kept apart from the one that counts."""
+    Assignment.objects.filter(pk=row.pk).update(attempt=attempt)
+    Judgment.objects.filter(assignment=row).update(void=True)
+
+
+def _take_away(row: Assignment) -> None:
+    """Delete a lease without an answer; its place is free again."""
+    if row.state == Assignment.LEASED and row.task_id is not None:
+        Task.objects.filter(pk=row.task_id).update(live=F("live") - 1)
+    row.delete()
+
+
+def _tokens_apart(was: int, stays: int) -> None:
+    """A token is one answer of one worker: where both sent the same one, the provisional one's is another."""
+    theirs = Assignment.objects.filter(worker=stays).exclude(token="").values("token")
+    for row in list(Assignment.objects.filter(worker=was, token__in=theirs)):
+        row.token = f"joined-{row.pk}"
+        row.save(update_fields=["token"])
+
+
+def _tests_apart(was: int, stays: int) -> None:
+    """Count the provisional worker's tests on from those of the known one."""
+    taken = {
+        (row.campaign_id, row.kind): row.attempt
+        for row in Standing.objects.filter(worker=stays, attempt__gt=0)
+    }
+    for (campaign, kind), before in taken.items():
+        own = Assignment.objects.filter(campaign=campaign, kind=kind, role=qualification.ROLE)
+        # What of an unfinished test nobody answered is asked no more, where another one was begun since.
+        if own.filter(worker=was).exists():
+            own.filter(worker=stays, attempt=before - 1).exclude(state=Assignment.SUBMITTED).delete()
+        own.filter(worker=was).update(attempt=F("attempt") + before)
+
+
+def _void_own_boxes(worker: int, images: list[int]) -> None:
+    """Void what the person said of their own boxes, and take back what they hold of that kind."""
+    own = Assignment.objects.filter(worker=worker, task__barred=worker, task__image__in=images)
+    for row in list(own.filter(attempt=0)):
+        if row.state != Assignment.SUBMITTED:
+            _take_away(row)
+        else:
+            used = Assignment.objects.filter(worker=worker, task=row.task_id).aggregate(Max("attempt"))
+            _set_aside(row, used["attempt__max"] + 1)
+
+
+def _void_withdrawn(worker: int, images: list[int]) -> None:
+    """Whose judgments of a kind are withdrawn, of them all that come with the join are too."""
+    for row in Standing.objects.filter(worker=worker, withdrawn_at__isnull=False):
+        Judgment.objects.filter(
+            campaign=row.campaign_id, worker=worker, kind=row.kind, image__in=images, void=False
+        ).update(void=True)
+
+
+def _count_checks(images: list[int]) -> None:
+    """Count the places of questions that wait for a double check: the fold leaves those alone."""
+    for task in Task.objects.filter(image__in=images, state=Task.OPEN, role=DOUBLE_CHECK):
+        votes = Judgment.objects.filter(image=task.image_id, key=task.key, role=VOTE, void=False).count()
+        live = votes + Assignment.objects.filter(task=task, state=Assignment.LEASED).count()
+        if live != task.live:
+            wanted = max(live, task.wanted - task.live + live)
+            Task.objects.filter(pk=task.pk).update(live=live, wanted=wanted)
+
+
+# Standings and the person -----------------------------------------------------------------------
+
+
+def _merge_standings(was: int, stays: int) -> None:
+    theirs = {(row.campaign_id, row.kind): row for row in Standing.objects.filter(worker=stays)}
+    for row in list(Standing.objects.filter(worker=was)):
+        kept = theirs.get((row.campaign_id, row.kind))
+        if kept is None:
+            row.worker_id = stays
+            row.save(update_fields=["worker"])
+            continue
+        failed_for_good = kept.state == QUALIFICATION and kept.attempt >= qualification.ATTEMPTS
+        if kept.state == QUALIFICATION and row.examined_asked and not failed_for_good:
+            for name in (*_TEST, "state"):
+                setattr(kept, name, getattr(row, name))
+        kept.entered = kept.entered or row.entered
+        kept.attempt += row.attempt
+        if row.blocked and not kept.blocked:
+            kept.blocked, kept.reason = True, row.reason
+        kept.cursor = 0
+        kept.save()
+        row.delete()
+
+
+def _forget(provisional: Identity, known: Identity) -> None:
+    """Let nothing be left of the provisional worker but what was theirs."""
+    account = _account_of(provisional)
+    been_to = Visit.objects.filter(identity=known).values_list("study__campaign", flat=True)
+    # From whom a role was taken it stays taken: of a campaign that they came to before.
+    for grant in RoleGrant.objects.filter(account=account).exclude(campaign__in=set(been_to)):
+        RoleGrant.objects.get_or_create(
+            account=_account_of(known), role=grant.role, corpus=grant.corpus, campaign=grant.campaign
+        )
+    own = Visit.objects.filter(identity=provisional)
+    own.filter(came_as="").update(came_as=provisional.worker.pseudonym)
+    own.update(identity=known)
+    worker = provisional.worker
+    provisional.delete()
+    account.delete()
+    worker.delete()

@@ -1,0 +1,225 @@
+"""What Prolific itself says of who comes: links that it signed, and its API. The edge of the world.
+
+A signed link ("secured external URL") carries `prolific_token`, a JWT (RS256). Of it are checked: the
+signature, by Prolific's public keys; `exp`; `aud`, which must be of our host; `iss`, where there is one; and
+that the three ids in `prolific` are those of the address.
+
+Source: Prolific's API reference, "Retrieve JSON Web Key Set" (what of a token is to be verified) and
+"Retrieve a submission" (`participant`, `study_id`, `parent_study_id`, `status`); https://docs.prolific.com,
+read in November 2026. What the claims are called beyond `exp`, `aud` and `prolific` is not told there
+(docs/entry.md says what we take for granted).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+from time import monotonic
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import quote, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+import jwt
+from django.conf import settings
+
+log = logging.getLogger(__name__)
+
+API = "https://api.prolific.com"
+#: Whose tokens these are: this host, or one below it.
+ISSUER = "prolific.com"
+#: Seconds that Prolific gets to answer while somebody waits for a page.
+PATIENCE = 2.5
+#: Bytes of an answer that are read, and characters of a token; theirs have a few hundred.
+LARGEST, LONGEST_TOKEN = 200_000, 8_000
+#: Seconds by which two clocks may differ.
+LEEWAY = 30
+#: Seconds for which keys are kept, and after which an unknown key, or keys that did not come, are asked for
+#: again.
+KEYS_KEPT, ASK_AGAIN = 12 * 3600, 60
+#: The names of the ids in an address and in a token.
+PARTICIPANT, STUDY, SUBMISSION = "PROLIFIC_PID", "STUDY_ID", "SESSION_ID"
+
+
+class BadLink(ValueError):
+    """A link that Prolific did not sign, or not for this, or not just now; one line for our logs."""
+
+
+class Away(Exception):
+    """Prolific did not answer, or nothing that can be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The ids that Prolific signed; `digest` tells one link from another."""
+
+    participant: str
+    study: str
+    submission: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What Prolific says of a submission, `at` a time unless it is now. `studies`: its study, and that one's
+    parent if it has one; none where that is not told."""
+
+    participant: str
+    studies: tuple[str, ...]
+    status: str
+    at: datetime | None = None
+
+
+def read_link(token: str, *, host: str) -> Link:
+    """The ids of a signed link that leads to `host`. Raises BadLink, and Away where there are no keys now."""
+    if len(token) > LONGEST_TOKEN:
+        raise BadLink("the token is too long")
+    try:
+        key = _key(str(jwt.get_unverified_header(token).get("kid", "")))
+        claims = jwt.decode(
+            token,
+            key,
+            algorithms=["RS256"],
+            leeway=LEEWAY,
+            options={
+                "require": ["exp", "aud"],
+                "verify_aud": False,
+                "verify_iss": False,
+                "verify_sub": False,
+            },
+        )
+    except jwt.PyJWTError as error:
+        raise BadLink(f"{type(error).__name__}: {error}") from None
+    audience = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
+    if host.lower() not in {_host(each) for each in audience}:
+        raise BadLink("the token is for another site")
+    if "iss" in claims and not _is_theirs(claims["iss"]):
+        raise BadLink("the token is of another issuer")
+    said = claims.get("prolific")
+    ids = [said.get(name) if isinstance(said, Mapping) else None for name in (PARTICIPANT, STUDY, SUBMISSION)]
+    if not all(isinstance(each, str) and each for each in ids):
+        raise BadLink("the token names no participant, study and submission")
+    participant, study, session = map(str, ids)
+    return Link(participant, study, session, hashlib.sha256(token.encode()).hexdigest()[:32])
+
+
+def submission(number: str) -> Told | None:
+    """What Prolific says of a submission, None where it knows none of that id. Raises Away."""
+    status, body = fetch(
+        f"{API}/api/v1/submissions/{quote(number, safe='')}/",
+        {"Authorization": f"Token {settings.PROLIFIC_API_TOKEN}"},
+    )
+    if status == HTTPStatus.NOT_FOUND:
+        return None
+    if status != HTTPStatus.OK:
+        raise Away(f"Prolific's API answers with status {status}")
+    try:
+        found: Any = json.loads(body)
+        studies = tuple(str(found[name]) for name in ("study_id", "parent_study_id") if found.get(name))
+        # Until somebody has taken the place there is no participant.
+        return Told(
+            str(found.get("participant") or ""), studies, plain_status(str(found.get("status") or ""))
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise Away("Prolific's API answers with what is no submission") from None
+
+
+def plain_status(text: str) -> str:
+    """A status in one spelling: they write AWAITING REVIEW, AWAITING_REVIEW and TIMED-OUT."""
+    return text.upper().replace("_", "-")[:40]
+
+
+def fetch(address: str, headers: Mapping[str, str]) -> tuple[int, bytes]:
+    """Status and body of a GET. Follows no redirection, which would take the token along. Raises Away."""
+    request = Request(address, headers={"Accept": "application/json", **headers})
+    try:
+        with _opener.open(request, timeout=PATIENCE) as answer:
+            return answer.status, answer.read(LARGEST)
+    except HTTPError as error:
+        return error.code, b""
+    except (OSError, ValueError) as error:
+        raise Away(f"Prolific cannot be reached: {error}") from None
+
+
+class _Nowhere(HTTPRedirectHandler):
+    def redirect_request(self, *_args: Any, **_more: Any) -> None:
+        return None
+
+
+_opener = build_opener(_Nowhere)
+
+
+class _Keys:
+    """Prolific's public keys, by their ids; fetched when they are needed, and kept by the process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.forget()
+
+    def forget(self) -> None:
+        self.found: dict[str, Any] = {}
+        self.at = self.tried = float("-inf")
+
+    def get(self, name: str) -> Any:
+        """The key of that id, None where there is none. Raises Away."""
+        with self.lock:
+            now = monotonic()
+            old = name not in self.found or now - self.at > KEYS_KEPT
+            if old and now - self.tried > ASK_AGAIN:
+                self.tried = now
+                try:
+                    self.found, self.at = _read_keys(self._fetched()), now
+                except Away as why:
+                    log.warning("%s", why)
+            if self.at == float("-inf"):
+                raise Away("Prolific's public keys are not there")
+            return self.found.get(name)
+
+    def _fetched(self) -> Any:
+        status, body = fetch(f"{API}/.well-known/study/jwks.json", {})
+        try:
+            if status == HTTPStatus.OK:
+                return json.loads(body)
+        except ValueError:
+            pass
+        raise Away(f"Prolific's public keys did not come (status {status})")
+
+
+KEYS = _Keys()
+
+
+def _key(name: str) -> Any:
+    known = settings.PROLIFIC_JWKS
+    found = _read_keys(known).get(name) if known is not None else KEYS.get(name)
+    if found is None:
+        raise BadLink("the token is signed by a key that is not Prolific's")
+    return found
+
+
+def _read_keys(found: Any) -> dict[str, Any]:
+    """The keys for signatures by RS256 of a key set, by their ids. Raises Away where it is none."""
+    try:
+        entries = [each for each in found["keys"] if each.get("kty") == "RSA"]
+        return {str(each["kid"]): jwt.PyJWK(each, algorithm="RS256").key for each in entries}
+    except (jwt.PyJWTError, AttributeError, KeyError, TypeError, ValueError):
+        raise Away("Prolific's public keys cannot be read") from None
+
+
+def _host(audience: object) -> str:
+    """The host, and the port where one is named, of an address or of a bare domain."""
+    text = str(audience).lower()
+    try:
+        return urlsplit(text if "//" in text else f"//{text}").netloc
+    except ValueError:
+        return ""
+
+
+def _is_theirs(issuer: object) -> bool:
+    host = _host(issuer)
+    return host == ISSUER or host.endswith(f".{ISSUER}")
