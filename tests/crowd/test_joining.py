@@ -10,7 +10,6 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 
 from annotation import discard, joining, leases, qualification, refold, replay, sql, standings, workers
-from annotation.campaign_settings import settings_of
 from annotation.leases import Lease
 from annotation.models import (
     Account,
@@ -141,7 +140,6 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
         image.refresh_from_db()
         assert dict(image.state) == stored
     assert seed % 3 == 2 or twice, "nothing was answered twice: this seed shows little"
-    rules = settings_of(world.campaign.settings).trust
     for standing in Standing.objects.filter(campaign=world.campaign):
         assert standings.pure(standing) == replay.replayed(standing)
     # The work goes on to its end, and what was set aside stays void when a researcher restores somebody.

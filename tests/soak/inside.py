@@ -48,7 +48,6 @@ def enrol(workers: int, sessions: int) -> dict[str, Any]:
 def recount() -> dict[str, Any]:
     """What does not agree, by what it is; and how much was looked at."""
     from annotation import rebuild, replay, standings
-    from annotation.campaign_settings import settings_of
     from annotation.models import Campaign, OpenImage, Standing
     from annotation.protocol.questions import QUESTIONS
     from annotation.rehearsal.soundness import violations
@@ -72,7 +71,6 @@ def recount() -> dict[str, Any]:
             looked["images"] += 1
             for what in image_faults(row):
                 no(what, f"{campaign.name}, image {row.image.key}")
-        trust = settings_of(campaign.settings).trust
         for standing in Standing.objects.filter(campaign=campaign).select_related("campaign"):
             looked["standings"] += 1
             if replay.replayed(standing) != standings.pure(standing):
