@@ -251,6 +251,14 @@ def come(at: At) -> Call:
     return Call("GET", reverse("prolific", args=["quay"]), list(ids.items()))
 
 
+@by("prolific", "by a link", ALL)
+def come_by_link(at: At) -> Call:
+    who, submission = at.new("p"), at.new("s")
+    ids = {"PROLIFIC_PID": who, "STUDY_ID": platform.STUDY, "SESSION_ID": submission}
+    ids["prolific_token"] = platform.token(who, submission)
+    return Call("GET", reverse("prolific", args=["quay"]), list(ids.items()))
+
+
 @by("prolific_webhook", "told", ALL)
 def told(at: At) -> Call:
     about = {"event_type": "submission.status.change", "resource_id": platform.FIRST}
@@ -271,6 +279,7 @@ get("mturk", ALL, "quay", called="before")
 get("mturk", ALL, "quay", called="accepted", **platform.TURK)
 get("mturk_begin", ALL, "quay", lambda at: mturk._SIGNER.sign_object([at.new("assignment"), at.new("A2W")]))
 get("visit", SIGNED_IN)
+get("visit", SIGNED_IN, called="whether it waits", part="state")
 post("finish_visit", SIGNED_IN)
 get("account", SIGNED_IN)
 post("account_mail", SIGNED_IN, email=lambda at: at.one("", "new@example.org"))

@@ -25,6 +25,7 @@ def data(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path
     monkeypatch.setattr(reports, "as_pdf", lambda plot: b"%PDF-")
     settings.DATA_DIR = tmp_path / "data"
     settings.PROLIFIC_WEBHOOK_SECRET = platform.SECRET
+    settings.PROLIFIC_JWKS = platform.KEY_SET
     world.build(tmp_path / "made")
     return tmp_path / "data"
 
