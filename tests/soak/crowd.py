@@ -231,8 +231,9 @@ class Worker:
             return {"answer": "judged", "ticked": rows}
         if kind == "region_description":
             parts = []
-            for _ in range(task["regions"]):
-                x, y = chance.randrange(1, 60), chance.randrange(1, 60)
+            for number in range(task["regions"]):
+                # Side by side: two that are the same are refused.
+                x, y = 1 + 60 * number + chance.randrange(30), chance.randrange(1, 60)
                 parts.append({"box": [x, y, x + 20, y + 20], "text": f"part {x} {y}", "way": ""})
             return {"answer": "described", "regions": parts}
         word, box = answer_to(kind, chance)
