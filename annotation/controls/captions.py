@@ -33,18 +33,19 @@ PLAIN = frozenset(
     "being was were has have had it its his her their he she they them him who that this these there as "
     "while one two three four some several other another".split()
 )
-#: Captions of the campaign that wrong ones are drawn from, and how many of them are looked at for one.
-ENOUGH, SAMPLE = 2000, 40
+#: Captions of the campaign that wrong ones are drawn from, how many of them are looked at for one, and how many
+#: of these, the nearest in length to one that is drawn, it is chosen from: by the words alone, it would be short.
+ENOUGH, SAMPLE, NEAREST = 2000, 120, 20
 #: Pairs known of one image, and images of a page: no more than what is asked about one, nor than these.
 MOST_PAIRS, MOST_BLOCKS = 6, 2
 
 
 class Told(NamedTuple):
-    """A caption as far as known items go: its name, the words that say something, and how long it is."""
+    """A caption as far as known items go: its name, the words that say something, and its length in signs."""
 
     name: CaptionName
     says: frozenset[str]
-    words: int
+    length: int
 
 
 def from_captions(
@@ -59,8 +60,8 @@ def from_captions(
     purpose, each in as many items as the campaign asks about one of its own, within bounds.
 
     True captions are the image's own. Wrong ones are drawn from those that the campaign asks about (or,
-    where it asks nothing yet, that were written for others of these images), of any length, among those
-    that share no word with what is said of the image, but for words like "the"; where there are none,
+    where it asks nothing yet, that were written for others of these images), as long as any of them, among
+    those that share no word with what is said of the image, but for words like "the"; where there are none,
     those that share the fewest. Whether one describes it all the same, somebody has to look. A page's
     image has `per_page` captions; where there are too few images or captions, there are fewer items.
     """
@@ -127,7 +128,7 @@ def _told(rows: Sequence[Image]) -> dict[str, list[Told]]:
             words = [word.lower() for word in tokenise(caption.text)]
             says = frozenset(stem(word) for word in words if word.isalnum() and word not in PLAIN)
             key = key_of[caption.image_id]
-            found[key].append(Told((key, len(found[key])), says, len(words)))
+            found[key].append(Told((key, len(found[key])), says, len(caption.text)))
     return found
 
 
@@ -154,14 +155,12 @@ def _wrong(image: str, own: Sequence[Told], others: Sequence[Told], seed: int) -
     left = [caption for caption in others if caption.name[0] != image]
     turn = 0
     while left:
-        # Of the length of one that is drawn: what shares no word is shorter than most.
-        length = left[int(draw(seed, "length", image, turn) * len(left))].words
+        # As long as one that is drawn: what shares no word with the image's own is shorter than most.
+        length = left[int(draw(seed, "length", image, turn) * len(left))].length
         sample = drawn(map(str, range(len(left))), SAMPLE, seed, "wrong", image, turn)
-        chosen = min(
-            map(int, sample),
-            key=lambda place: (len(said & left[place].says), abs(left[place].words - length)),
-        )
-        yield left.pop(chosen).name
+        near = sorted(map(int, sample), key=lambda place: abs(left[place].length - length))[:NEAREST]
+        # The nearest comes first, and of those that share as little it is taken.
+        yield left.pop(min(near, key=lambda place: len(said & left[place].says))).name
         turn += 1
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation import controls, discard, leases, qualification, sql
+from annotation import controls, discard, leases, qualification, replay, sql, standings
 from annotation.campaign_settings import settings_of
 from annotation.controls import KnownItem
 from annotation.leases import Lease, Nothing
@@ -143,6 +143,13 @@ def test_nobody_works_before_the_test_and_whoever_passes_it_works(world):
     )
     lease = world.held(0)
     assert lease.role != "qualification" and lease.task is not None
+
+
+def test_a_standing_told_again_keeps_the_test_that_was_passed(world):
+    take_test(world, right=10)
+    before = standings.pure(standing(world))
+    assert replay.replayed(standing(world)) == before
+    assert replay.retell([standing(world).pk]) == []
 
 
 def test_a_test_is_balanced_and_looks_like_work(world):
