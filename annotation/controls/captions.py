@@ -33,8 +33,9 @@ PLAIN = frozenset(
     "being was were has have had it its his her their he she they them him who that this these there as "
     "while one two three four some several other another".split()
 )
-#: Captions of the campaign that wrong ones are drawn from, how many of them are looked at for one, and how many
-#: of these, the nearest in length to one that is drawn, it is chosen from: by the words alone, it would be short.
+#: Captions of the campaign that wrong ones are drawn from, how many of them are looked at for one, and how
+#: many of these it is chosen from, the nearest in length to one that is drawn: by the words alone, it would
+#: be short.
 ENOUGH, SAMPLE, NEAREST = 2000, 120, 20
 #: Pairs known of one image, and images of a page: no more than what is asked about one, nor than these.
 MOST_PAIRS, MOST_BLOCKS = 6, 2

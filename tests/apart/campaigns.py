@@ -179,7 +179,7 @@ def _truths(campaign: Campaign) -> Mapping[int, Truth]:
 
 
 def _pairs(rows: list[Image], seed: int) -> list[Pair]:
-    """For each image its own captions and some of others, as many as are drawn: 7 to 24 in all."""
+    """For each image one to three of its own captions, as a batch of rankings has them, and some of others'."""
     found = []
     names = [
         f"{key}#{number}"
@@ -190,6 +190,7 @@ def _pairs(rows: list[Image], seed: int) -> list[Pair]:
         others = sorted(
             (name for name in names if name not in own), key=lambda name: draw(seed, row.key, name)
         )
+        own = sorted(own, key=lambda name: draw(seed, "own", name))[: 1 + int(draw(seed, "own", row.key) * 3)]
         found += [Pair(row.key, name) for name in [*own, *others[: 2 + int(draw(seed, row.key) * 18)]]]
     return found
 
