@@ -112,12 +112,14 @@ def change_settings(
             raise CampaignError(
                 _("Campaign “%(name)s” is closed; its settings do not matter any more.") % {"name": row.name}
             )
-        anew = not begun(row) and not _lease_given_meanwhile(row)
-        found = _differences(row, wanted, not anew)
+        found = _differences(row, wanted, begun(row))
+        anew = any(each.when == ALL_IMAGES for each in found)
+        if anew and _lease_given_meanwhile(row):
+            found, anew = _differences(row, wanted, True), False
         reopened = 0
         if found:
             _store(row, wanted, actor)
-            if any(each.when == ALL_IMAGES for each in found):
+            if anew:
                 reopened = _reopen(row, actor)
             raise_revision(row)
             record(
