@@ -159,9 +159,9 @@ def test_flags_lead_to_the_same_layer_too(seed: int, acts: list[tuple[str, int, 
 def test_plays_meet_all_that_can_happen_to_an_answer() -> None:
     """What the properties above say of any play would say nothing if plays were tame."""
     met: Counter[str] = Counter()
-    for seed in range(8):
+    for seed in range(3, 6):
         chance = Random(seed)
-        acts = [(chance.choice(ACTS), chance.randrange(6), chance.randrange(40)) for _ in range(150)]
+        acts = [(chance.choice(ACTS), chance.randrange(6), chance.randrange(40)) for _ in range(110)]
         play = played(Script(seed), 2, {"trust": trust(0.5, 0.1)}, acts, controls=True)
         given = Judgment.objects.filter(campaign=play.campaign)
         met.update(given.values_list("role", flat=True))
