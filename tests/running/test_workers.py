@@ -229,7 +229,7 @@ def test_the_list_of_erasures_names_no_person():
 def test_the_list_is_written_before_the_person_is_gone(monkeypatch):
     _, account, worker = at_work()
 
-    def full(worker, texts):
+    def full(pseudonym, erased_at, texts):
         raise OSError("No space left on device")
 
     monkeypatch.setattr(workers, "_note", full)
