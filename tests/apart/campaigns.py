@@ -179,7 +179,7 @@ def _truths(campaign: Campaign) -> Mapping[int, Truth]:
 
 
 def _pairs(rows: list[Image], seed: int) -> list[Pair]:
-    """For each image one to three of its own captions, as a batch of rankings has them, and some of others'."""
+    """For each image one to three of its own captions, as a batch of rankings has them, and some others."""
     found = []
     names = [
         f"{key}#{number}"
