@@ -21,6 +21,7 @@ from annotation.campaigns.changing import (
     StaleSettings,
     begun,
     change_settings,
+    check_seen,
     differences,
 )
 from annotation.campaigns.counted import OF_PAIRS, OpenedPairs, open_pairs
@@ -71,6 +72,7 @@ __all__ = [
     "begun",
     "campaign_named",
     "change_settings",
+    "check_seen",
     "close",
     "create",
     "delete",

@@ -84,6 +84,18 @@ def differences(campaign: Campaign, settings: Mapping[str, Any]) -> tuple[Differ
     return _differences(campaign, settings_of(settings), begun(campaign))
 
 
+def check_seen(campaign: Campaign, seen: int | None) -> None:
+    """Raise StaleSettings where a version was `seen` that is no longer in force."""
+    if seen is not None and seen != campaign.settings_version:
+        raise StaleSettings(
+            _(
+                "The settings were changed while you were looking at them: you saw version %(seen)d, and "
+                "version %(now)d is in force. Look at them again; nothing was changed."
+            )
+            % {"seen": seen, "now": campaign.settings_version}
+        )
+
+
 def change_settings(
     *,
     campaign: Campaign,
@@ -100,14 +112,7 @@ def change_settings(
     wanted = settings_of(settings)
     with sql.writing():
         row = Campaign.objects.select_for_update(no_key=True).select_related("corpus").get(pk=campaign.pk)
-        if seen is not None and seen != row.settings_version:
-            raise StaleSettings(
-                _(
-                    "The settings were changed while you were looking at them: you saw version %(seen)d, and "
-                    "version %(now)d is in force. Look at them again; nothing was changed."
-                )
-                % {"seen": seen, "now": row.settings_version}
-            )
+        check_seen(row, seen)
         if row.state == Campaign.CLOSED:
             raise CampaignError(
                 _("Campaign “%(name)s” is closed; its settings do not matter any more.") % {"name": row.name}

@@ -116,6 +116,7 @@ def change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         try:
             wanted = settings_in(text)
             seen = seen_version(request.POST)
+            campaigns.check_seen(campaign, seen)
             found = campaigns.differences(campaign, wanted)
             if request.POST.get("act") == "change":
                 _check_unpaid(campaign, wanted, request.POST.get("unpaid") == "yes")

@@ -75,9 +75,8 @@ def test_a_stale_edit_gets_412_and_is_kept_beside_what_is_in_force(world, ada):
     mine = "[lease]\nminutes = 5.0\n"
     for act in ("look", "change"):
         page = ada.post(CHANGE, {"settings": mine, "version": "1", "act": act})
-        if act == "change":
-            assert page.status_code == 412 and "you saw version 1, and version 2 is in force" in words(page)
-            assert "minutes = 9.0" in words(page) and "minutes = 5.0" in page.content.decode()
+        assert page.status_code == 412 and "you saw version 1, and version 2 is in force" in words(page)
+        assert "minutes = 9.0" in words(page) and "minutes = 5.0" in page.content.decode()
     assert ada.post(CHANGE, {"settings": mine, "act": "change"}).status_code == 412
     assert ada.post(SETTINGS, {"budget": "3", "version": "1"}).status_code == 412
     assert Campaign.objects.get().settings_version == 2
