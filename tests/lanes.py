@@ -1,10 +1,10 @@
 """Which tests run on which database: three lanes side by side, two on SQLite and one on PostgreSQL.
 
 What speaks SQL of its own, takes locks, or relies on constraints and transactions runs on both. Everything
-else that uses the database runs on SQLite. What uses no database, and what is about browsers, runs where
-there is time, by what it was recorded to cost (`tests/cost.py`): the second lane on SQLite takes nothing
-else. Three lanes keep two cores busy for 95 % of a run, since tests of processes and browsers also wait. A
-thorough run (`make test-slow`) takes all on both databases, in two lanes.
+else that uses the database runs on SQLite, in either of its lanes. What uses no database, and what is about
+browsers, runs in any. Which it is goes by what was recorded to cost how much (`tests/cost.py`), so that all
+lanes end together. Three lanes keep two cores busy for 95 % of a run, since tests of processes and browsers
+also wait. A thorough run (`make test-slow`) takes all on both databases, in two lanes.
 """
 
 from __future__ import annotations
@@ -64,22 +64,18 @@ ANYWHERE = (
 
 def lanes_of(file: str) -> tuple[str, ...]:
     """The lanes in which something of a file runs, given by its path from the repository's root."""
-    if file.startswith(BOTH):
-        return (SQLITE, POSTGRESQL)
-    if file.startswith(ANYWHERE):
-        return (_balanced()[file],)
-    return (SQLITE,)
+    return (SQLITE, POSTGRESQL) if file.startswith(BOTH) else (_balanced()[file],)
 
 
 @functools.cache
 def _balanced() -> Mapping[str, str]:
-    """The lane of each file of `ANYWHERE`."""
+    """The lane of each file that runs in one."""
     files = [file.relative_to(REPOSITORY).as_posix() for file in (REPOSITORY / "tests").rglob("test_*.py")]
     return balanced(files, cost.recorded()["files"])
 
 
 def balanced(files: Iterable[str], costs: Mapping[str, Any]) -> Mapping[str, str]:
-    """The dearest file first, each to the lane that has less to do by then.
+    """The dearest file first, each to the lane that has least to do by then, of those that it may run in.
 
     `costs` is, by file and lane, [seconds of CPU, seconds by the clock]. What was never recorded counts
     as nothing.
@@ -87,14 +83,15 @@ def balanced(files: Iterable[str], costs: Mapping[str, Any]) -> Mapping[str, str
     busy = dict.fromkeys(LANES, 0.0)
     movable = []
     for file in sorted(files):
-        if file.startswith(ANYWHERE):
-            movable.append((max((own[1] for own in costs.get(file, {}).values()), default=0.0), file))
-        else:
-            for lane in lanes_of(file):
-                busy[lane] += costs.get(file, {}).get(lane, (0.0, 0.0))[1]
+        own = costs.get(file, {})
+        if not file.startswith(BOTH):
+            movable.append((max((seconds[1] for seconds in own.values()), default=0.0), file))
+            continue
+        for lane in (SQLITE, POSTGRESQL):
+            busy[lane] += own.get(lane, (0.0, 0.0))[1]
     found = {}
     for seconds, file in sorted(movable, reverse=True):
-        lane = min(LANES, key=lambda lane: busy[lane])
+        lane = min(LANES if file.startswith(ANYWHERE) else (SQLITE, SECOND), key=lambda lane: busy[lane])
         found[file] = lane
         busy[lane] += seconds
     return found

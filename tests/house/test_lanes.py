@@ -43,6 +43,18 @@ def test_lanes_have_as_much_to_do_as_can_be() -> None:
     assert set(found) == {*pure, "tests/protocol/test_new.py"}
 
 
+def test_what_uses_sqlite_alone_runs_in_the_lane_on_it_that_has_less_to_do() -> None:
+    costs = {
+        "tests/queue/test_x.py": {"SQLite": [1.0, 9.0], "PostgreSQL": [1.0, 1.0]},
+        "tests/web/test_y.py": {"SQLite": [1.0, 5.0]},
+        "tests/web/test_z.py": {"SQLite, second": [1.0, 4.5]},
+        "tests/crowd/test_w.py": {"SQLite": [1.0, 1.0]},
+    }
+    found = lanes.balanced(costs, costs)
+    assert found["tests/web/test_y.py"] == lanes.SECOND == found["tests/web/test_z.py"]
+    assert lanes.POSTGRESQL not in found.values()
+
+
 @pytest.fixture
 def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = tmp_path / "recorded.json"
