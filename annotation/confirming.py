@@ -1,6 +1,6 @@
 """Whether those who come from a crowd platform are who their address says they are.
 
-An address can be written by anybody. So whoever comes by one is unconfirmed, until the platform says that the
+Anybody can write an address. So people who come by one are unconfirmed until the platform says that the
 submission is theirs: by its signed link, a webhook, or its API (`prolific_api`). Until then they have a
 worker of their own, with nothing of what that participant did before, and get neither code nor pay:
 
@@ -56,7 +56,7 @@ T = TypeVar("T")
 class Arrival:
     """Somebody comes to a study with a submission, and says that they are `participant`.
 
-    `account` is whoever is signed in in their browser by such an address, `link` what their link proves; with
+    `account` is signed in in their browser by such an address, `link` what their link proves; with
     `spoilt` it carries a signature that proves nothing.
     """
 
@@ -392,7 +392,7 @@ def _locked(provider: str, submission: str, study: Study | None = None) -> list[
 
 
 def _keep(provider: str, told: Told, submission: str, at: datetime) -> None:
-    """Keep what a platform told, for whoever comes later with that submission."""
+    """Keep what a platform told, for a visit that comes later with that submission."""
     named = {"participant": told.participant, "status": told.status, "at": at}
     row, made = PlatformReport.objects.select_for_update().get_or_create(
         provider=provider, submission=submission, defaults=named
@@ -441,7 +441,7 @@ def _confirm(visit: Visit, by: str) -> None:
 
 
 def _refuse(visit: Visit, by: str) -> None:
-    """A visit is not of who came, for good. Whoever came by no other one is put out."""
+    """The visit is not of the person who came, for good. Without another visit they are put out."""
     visit.verification, visit.verified_by, visit.verified_at = Visit.REFUSED, by, sql.now()
     visit.save(update_fields=["verification", "verified_by", "verified_at"])
     if visits.others(visit):

@@ -140,9 +140,11 @@ def ask_more(
     return len(more)
 
 
-def ask_anew(*, campaign: Campaign, images: Iterable[int]) -> None:
-    """Ask about open images (ids of their rows) under the campaign's settings as they are now, from the
-    beginning: nobody has answered, and their questions are removed. Rulings stay. One chunk, all or none."""
+def reopen_images(*, campaign: Campaign, images: Iterable[int]) -> None:
+    """Ask about open images (ids of their rows) from the beginning, under the campaign's present settings.
+
+    Nobody has answered, and their questions are removed already. Rulings stay. One chunk, all or none.
+    """
     with sql.writing():
         at = sql.now()
         rows = list(OpenImage.objects.filter(pk__in=images).select_related("image").order_by("id"))

@@ -1,4 +1,4 @@
-"""Two workers who are one person become one: whoever worked before a platform said who they are.
+"""Two workers who are one person become one, once a platform has said who somebody is that worked before.
 
 All of the provisional worker's rows move to the known one, in one transaction, and nothing that was
 acknowledged is lost: answers, pay, reports, consents, tests. What one person may not have done twice is put
@@ -54,7 +54,7 @@ class Moved(Exception):
 def join(*, provisional: Identity, known: Identity) -> None:
     """Make one worker of two; the known one stays. Raises Moved; call inside `sql.writing()`.
 
-    Whoever is signed in as the provisional worker goes on as the known one.
+    Sessions of the provisional worker go on as the known one.
     """
     was, stays = provisional.worker, known.worker
     sessions.hand_over(_account_of(provisional), _account_of(known))

@@ -35,15 +35,10 @@ def end_access(account: Account) -> Ended:
     """Sign `account` out everywhere and void its tokens, at once: to be called where a role is taken away,
     and where an account is deactivated or erased.
 
-    With them go the addresses of pictures, which hold for a session or a token that is there. A session's
-    owner stands inside it, so all are looked at.
+    With them go the addresses of pictures, which hold for a session or a token that is there.
     """
     with sql.writing():
-        own = [
-            session.pk
-            for session in Session.objects.iterator()
-            if session.get_decoded().get(SESSION_KEY) == str(account.pk)
-        ]
+        own = _sessions_of(account)
         for start in range(0, len(own), CHUNK):
             Session.objects.filter(pk__in=own[start : start + CHUNK]).delete()
         tokens, _by_model = Token.objects.filter(user=account).delete()
@@ -51,18 +46,23 @@ def end_access(account: Account) -> Ended:
 
 
 def hand_over(old: Account, new: Account) -> int:
-    """Let whoever is signed in as `old` go on as `new`, which is the same person; in how many sessions."""
-    own = [
-        session.pk
-        for session in Session.objects.iterator()
-        if session.get_decoded().get(SESSION_KEY) == str(old.pk)
-    ]
+    """Turn the sessions of `old` into sessions of `new`, which is the same person; how many there were."""
+    own = _sessions_of(old)
     for session in list(Session.objects.select_for_update().filter(pk__in=own).order_by("pk")):
         data = session.get_decoded()
         data[SESSION_KEY] = str(new.pk)
         data[HASH_SESSION_KEY] = new.get_session_auth_hash()
         Session.objects.filter(pk=session.pk).update(session_data=SessionStore().encode(data))
     return len(own)
+
+
+def _sessions_of(account: Account) -> list[str]:
+    """The keys of an account's sessions. A session's owner stands inside it, so all are looked at."""
+    return [
+        session.pk
+        for session in Session.objects.iterator()
+        if session.get_decoded().get(SESSION_KEY) == str(account.pk)
+    ]
 
 
 def by_address(session: Mapping[str, Any]) -> bool:

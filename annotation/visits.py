@@ -29,8 +29,6 @@ PROLIFIC, MTURK = "prolific", "mturk"
 PROVIDERS = (PROLIFIC, MTURK)
 #: Platforms that name their studies.
 NAMING = (PROLIFIC,)
-#: Under which a session keeps the visit that it is for.
-SESSION = sessions.VISIT
 #: What a platform says of a submission that nobody is to work on any more.
 ENDED = ("RETURNED", "TIMED-OUT", "REJECTED")
 #: How a visit stands: there is work; it may end, with the answers given, after a test that was failed
@@ -131,7 +129,7 @@ def study_at(*, provider: str, campaign: Campaign, external_id: str = "") -> Stu
 
 def current(session: Mapping[str, Any], account: Any) -> Visit | None:
     """The visit that a session is for, where it is the account's own."""
-    number = session.get(SESSION)
+    number = session.get(sessions.VISIT)
     if number is None:
         return None
     visits = Visit.objects.select_related("identity", "study__campaign")

@@ -48,7 +48,7 @@ def refuse_while_restoring(**kwargs: Any) -> None:
 @worker_ready.connect
 def end_without_beat(sender: Any, **kwargs: Any) -> None:
     """Where beat, a process of the clock's own, is killed, Celery would go on without it, and no periodic
-    work be done any more. So the clock ends, with status 1, and whoever watches over it starts the next."""
+    work be done any more. So the clock ends, with status 1, and its supervisor restarts it."""
     beat = getattr(sender.controller, "beat", None)
     if beat is None or not hasattr(beat, "join"):
         return
@@ -56,7 +56,7 @@ def end_without_beat(sender: Any, **kwargs: Any) -> None:
     def watch() -> None:
         beat.join()
         if state.should_stop is None:
-            log.error("beat has ended, so the clock ends too: it is to be started anew")
+            log.error("beat has ended, so the clock ends too: restart it")
             state.should_stop = 1
 
     # Sent again where the broker was away; one watches.

@@ -12,10 +12,7 @@ reached                                     whether a stop rule holds
 
 from annotation.campaign_settings import CampaignError
 from annotation.campaigns.changing import (
-    ALL_IMAGES,
-    AT_ONCE,
-    NEW_IMAGES,
-    NEXT_LEASE,
+    WHEN,
     Change,
     Difference,
     StaleSettings,
@@ -23,6 +20,7 @@ from annotation.campaigns.changing import (
     change_settings,
     check_seen,
     differences,
+    reopens,
 )
 from annotation.campaigns.counted import OF_PAIRS, OpenedPairs, open_pairs
 from annotation.campaigns.deleting import delete, why_kept
@@ -52,15 +50,12 @@ from annotation.campaigns.states import (
 )
 
 __all__ = [
-    "ALL_IMAGES",
-    "AT_ONCE",
     "ENTITIES",
     "GOLD_LAYERS",
-    "NEW_IMAGES",
-    "NEXT_LEASE",
     "OF_PAIRS",
     "SMALLEST_CROWD",
     "TASKS",
+    "WHEN",
     "CampaignError",
     "Change",
     "Difference",
@@ -85,6 +80,7 @@ __all__ = [
     "open_pairs",
     "pause",
     "reached",
+    "reopens",
     "resume",
     "set_open_to_all",
     "set_stop_rules",

@@ -4,18 +4,19 @@ Every change is a version of its own. Each lease carries the version under which
 graded and paid under it; each open image keeps the version under which it was opened, and is asked about and
 folded under that one.
 
-    before the first lease   anything; where it matters to them, the images are opened anew, all or none
+    before the first lease   anything; a change to how images are asked about reopens all of them, or none
     after it                 trust, lease, pay and stop from the next lease on; what images are asked under
                              for images that are not open yet; what cannot be mixed stays (`FIXED`)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotation import image_rows, sql
 from annotation.audit import record
@@ -37,14 +38,20 @@ from annotation.models import (
 from annotation.portions import chunks
 from annotation.protocol.paging import FILLER, ROLES, WANTED, Pair
 
-#: When a change begins to count.
+#: When a change begins to count, and that in words.
 AT_ONCE, NEXT_LEASE, NEW_IMAGES, ALL_IMAGES = "at_once", "next_lease", "new_images", "all_images"
+WHEN = {
+    AT_ONCE: gettext_lazy("at once"),
+    NEXT_LEASE: gettext_lazy("from the next task handed out"),
+    NEW_IMAGES: gettext_lazy("for images that are not open yet"),
+    ALL_IMAGES: gettext_lazy("at once: all images are reopened"),
+}
 #: Tables that leases carry; all other settings belong to images.
 OF_LEASES = ("trust", "lease", "pay")
 #: Settings that stay once somebody has worked: sums of two currencies are none, and pages and forms of two
 #: measures would be graded by one.
 FIXED = ("pay.currency", "page.images", "page.captions", "page.controls", "answers.regions")
-#: Images opened anew at a time, within the one transaction.
+#: Images reopened at a time, within the one transaction.
 CHUNK = 200
 #: Versions that a campaign can have: its column's largest number.
 MOST_VERSIONS = 32767
@@ -66,7 +73,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a change: the version in force, what differs from the one before, images opened anew."""
+    """What became of a change: the version in force, what differs from the one before, images reopened."""
 
     version: int
     differences: tuple[Difference, ...]
@@ -82,6 +89,11 @@ def begun(campaign: Campaign) -> bool:
 def differences(campaign: Campaign, settings: Mapping[str, Any]) -> tuple[Difference, ...]:
     """What a change to `settings` would change, and from when on. Raises CampaignError where it cannot be."""
     return _differences(campaign, settings_of(settings), begun(campaign))
+
+
+def reopens(found: Iterable[Difference]) -> bool:
+    """Whether such a change reopens the campaign's images."""
+    return any(each.when == ALL_IMAGES for each in found)
 
 
 def check_seen(campaign: Campaign, seen: int | None) -> None:
@@ -106,7 +118,7 @@ def change_settings(
 ) -> Change:
     """Put `settings` in force as the next version; the same again changes nothing. Absent ones are defaults.
 
-    `seen` is the version that whoever asks has read: raises StaleSettings where it is no longer in force.
+    `seen` is the version that the change was made from: raises StaleSettings where another is in force.
     Raises CampaignError, changing nothing, for a setting that cannot be or cannot change any more.
     """
     wanted = settings_of(settings)
@@ -118,13 +130,14 @@ def change_settings(
                 _("Campaign “%(name)s” is closed; its settings do not matter any more.") % {"name": row.name}
             )
         found = _differences(row, wanted, begun(row))
-        anew = any(each.when == ALL_IMAGES for each in found)
-        if anew and _lease_given_meanwhile(row):
-            found, anew = _differences(row, wanted, True), False
+        if reopens(found):
+            # A lease may have been given since we looked.
+            _hold_questions(row)
+            found = _differences(row, wanted, begun(row))
         reopened = 0
         if found:
             _store(row, wanted, actor)
-            if anew:
+            if reopens(found):
                 reopened = _reopen(row, actor)
             raise_revision(row)
             record(
@@ -185,13 +198,12 @@ def _counted_on_by(campaign: Campaign) -> str:
     return ""
 
 
-def _lease_given_meanwhile(row: Campaign) -> bool:
-    """Hold all questions of a campaign, so that none is handed out until we are done; whether one was just
-    before. Image first, then task: the order in which an answer locks them."""
+def _hold_questions(row: Campaign) -> None:
+    """Lock all questions of a campaign, so that none is handed out until we are done. Image first, then task:
+    the order in which an answer locks them."""
     for rows in (OpenImage.objects.filter(campaign=row), Task.objects.filter(campaign=row)):
         for _id in rows.order_by("id").select_for_update().values_list("id", flat=True).iterator():
             pass
-    return begun(row)
 
 
 def _store(row: Campaign, wanted: CampaignSettings, actor: Account | None) -> None:
@@ -211,19 +223,19 @@ def _store(row: Campaign, wanted: CampaignSettings, actor: Account | None) -> No
 
 
 def _reopen(row: Campaign, actor: Account | None) -> int:
-    """Open the images of a campaign anew under its settings, in the caller's transaction; their number."""
+    """Reopen the images of a campaign under its settings, in the caller's transaction; how many there are."""
     images = OpenImage.objects.filter(campaign=row)
     total = images.count()
     if row.tasks in counted.PER_IMAGE or row.tasks in counted.OF_PAIRS:
-        _count_anew(row, actor)
+        _reopen_counted(row, actor)
         return total
     image_rows.remove_questions(row)
     for ids in chunks(images.order_by("id").values_list("id", flat=True).iterator(), CHUNK):
-        image_rows.ask_anew(campaign=row, images=ids)
+        image_rows.reopen_images(campaign=row, images=ids)
     return total
 
 
-def _count_anew(row: Campaign, actor: Account | None) -> None:
+def _reopen_counted(row: Campaign, actor: Account | None) -> None:
     """The same images, or pairs, with as many answers wanted, on pages as large, as the settings now say."""
     opened = OpenImage.objects.filter(campaign=row).order_by("id")
     first = {image: priority for image, priority in opened.values_list("image", "priority") if priority}

@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from annotation import confirming, instructions, sessions, throttle, visits
+from annotation import confirming, instructions, sessions, throttle
 from annotation.confirming import Arrival
 from annotation.models import Account, Campaign
 from annotation.throttle import Try
@@ -39,7 +39,7 @@ def ids(request: HttpRequest, *names: str) -> list[str]:
 
 
 def here(request: HttpRequest) -> Account | None:
-    """Whoever is signed in in this browser by such an address."""
+    """The account that is signed in in this browser by such an address."""
     signed_in = isinstance(request.user, Account) and sessions.by_address(request.session)
     return request.user if signed_in else None  # type: ignore[return-value]
 
@@ -56,7 +56,7 @@ def let_in(request: HttpRequest, arrival: Arrival) -> HttpResponse:
     if request.user.pk != account.pk or not sessions.by_address(request.session):
         logout(request)
         login(request, account, backend=BACKEND)
-    request.session[visits.SESSION] = visit.pk
+    request.session[sessions.VISIT] = visit.pk
     if instructions.needs_consent(worker=visit.identity.worker_id, campaign=campaign):
         return redirect("task_consent", campaign.name)
     return redirect("tasks")

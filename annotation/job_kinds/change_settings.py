@@ -1,4 +1,4 @@
-"""Changing the settings of a campaign nobody has worked on: its images are opened anew, all or none."""
+"""Changing the settings of a campaign nobody has worked on: all of its images are reopened, or none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def change_settings(progress: Progress, *, settings: dict[str, Any], seen: int) 
     """
     if progress.campaign is None:
         raise JobError("a change_settings job is of a campaign, and none was given")
-    progress.advance(0.0, phase="opening images anew")
+    progress.advance(0.0, phase="reopening images")
     if not campaigns.differences(progress.campaign, settings):
         return {"version": progress.campaign.settings_version, "reopened": 0}
     done = campaigns.change_settings(

@@ -21,7 +21,7 @@ from annotation.web.access import account_of, for_admins
 from annotation.web.filters import number_in
 from annotation.web.staff import said
 
-#: Grants on the page. Whoever came by a link or a study is among the workers of its campaign.
+#: Grants on the page. People who came by a link or a study are on their campaign's page of workers.
 MOST = 500
 
 

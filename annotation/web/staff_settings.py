@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -36,16 +37,8 @@ TITLES = {
     "pay": gettext_lazy("What an answer earns"),
     "stop": gettext_lazy("When it stops by itself"),
 }
-#: From when on a change counts, in words.
-WHEN = {
-    campaigns.AT_ONCE: gettext_lazy("at once"),
-    campaigns.NEXT_LEASE: gettext_lazy("from the next task handed out"),
-    campaigns.NEW_IMAGES: gettext_lazy("for images that are not open yet"),
-    campaigns.ALL_IMAGES: gettext_lazy("at once: all images are opened anew"),
-}
-#: Images that a page opens anew while somebody waits for it; more are left to a job.
-AT_ONCE = 300
-PRECONDITION_FAILED = 412
+#: Images that are reopened while somebody waits for the page; more are left to a job.
+MOST_REOPENED = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +113,7 @@ def change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             found = campaigns.differences(campaign, wanted)
             if request.POST.get("act") == "change":
                 _check_unpaid(campaign, wanted, request.POST.get("unpaid") == "yes")
-                if _many_to_reopen(campaign, found):
+                if _images_to_reopen(campaign, found) > MOST_REOPENED:
                     arguments = {"settings": wanted, "seen": seen}
                     jobs.enqueue(
                         kind="change_settings",
@@ -128,7 +121,7 @@ def change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                         campaign=campaign,
                         actor=account_of(request),
                     )
-                    messages.success(request, _("The settings change when the images are opened anew."))
+                    messages.success(request, _("The settings change once the images are reopened."))
                     return redirect("jobs", campaign.name)
                 done = campaigns.change_settings(
                     campaign=campaign, settings=wanted, seen=seen, actor=account_of(request)
@@ -138,15 +131,17 @@ def change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         except (CampaignError, jobs.JobError) as error:
             wrong, status, found = str(error), status_of(error), None
             campaign.refresh_from_db()
+    stale = status == HTTPStatus.PRECONDITION_FAILED
     about = {
         "text": text,
-        "found": [(each, told(each.before), told(each.after), str(WHEN[each.when])) for each in found or ()],
+        "found": [
+            (each, told(each.before), told(each.after), str(campaigns.WHEN[each.when]))
+            for each in found or ()
+        ],
         "same": found == (),
         "unpaid": bool(found) and _newly_unpaid(campaign, settings_in(text)),
-        "anew": OpenImage.objects.filter(campaign=campaign).count()
-        if any(each.when == campaigns.ALL_IMAGES for each in found or ())
-        else 0,
-        "in_force": as_toml(settings_of(campaign.settings)) if status == PRECONDITION_FAILED else None,
+        "reopened": _images_to_reopen(campaign, found or ()),
+        "in_force": as_toml(settings_of(campaign.settings)) if stale else None,
         "begun": campaigns.begun(campaign),
         "wrong": wrong,
     }
@@ -178,7 +173,7 @@ def seen_version(data: Mapping[str, str]) -> int:
 
 def status_of(error: Exception) -> int:
     """The status of a refused change: a stale one is told from one that cannot be."""
-    return PRECONDITION_FAILED if isinstance(error, campaigns.StaleSettings) else 409
+    return HTTPStatus.PRECONDITION_FAILED if isinstance(error, campaigns.StaleSettings) else 409
 
 
 def _newly_unpaid(campaign: Campaign, wanted: Mapping[str, Any]) -> list[str]:
@@ -196,10 +191,9 @@ def _check_unpaid(campaign: Campaign, wanted: Mapping[str, Any], meant: bool) ->
         )
 
 
-def _many_to_reopen(campaign: Campaign, found: Sequence[campaigns.Difference]) -> bool:
-    """Whether a change opens more images anew than a page should wait for."""
-    anew = any(each.when == campaigns.ALL_IMAGES for each in found)
-    return anew and OpenImage.objects.filter(campaign=campaign).count() > AT_ONCE
+def _images_to_reopen(campaign: Campaign, found: Sequence[campaigns.Difference]) -> int:
+    """How many images a change reopens."""
+    return OpenImage.objects.filter(campaign=campaign).count() if campaigns.reopens(found) else 0
 
 
 def _told_change(done: campaigns.Change) -> str:
@@ -207,9 +201,9 @@ def _told_change(done: campaigns.Change) -> str:
         return _("They are the same as before; nothing was changed.")
     said = _("Version %(number)d of the settings is in force.") % {"number": done.version}
     if done.reopened:
-        said += " " + ngettext(
-            "%(n)d image was opened anew.", "%(n)d images were opened anew.", done.reopened
-        ) % {"n": done.reopened}
+        said += " " + ngettext("%(n)d image was reopened.", "%(n)d images were reopened.", done.reopened) % {
+            "n": done.reopened
+        }
     return said
 
 

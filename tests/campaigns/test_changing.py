@@ -59,7 +59,7 @@ def opened(tasks: str, images: int = 3, **settings: Any) -> Campaign:
     )
 
 
-def test_before_anybody_works_images_are_opened_anew():
+def test_before_anybody_works_images_are_reopened():
     world = World()
     before = list(OpenImage.objects.order_by("place").values_list("image", "mentions"))
     tasks = set(Task.objects.values_list("pk", flat=True))
@@ -95,7 +95,7 @@ def test_rulings_and_priorities_outlive_a_change_before_anybody_works():
 
 
 @pytest.mark.parametrize("tasks", ["captions", "regions", "graded", "relevance"])
-def test_counted_questions_are_asked_anew_of_the_same_pairs(tasks: str):
+def test_counted_questions_are_asked_again_of_the_same_pairs(tasks: str):
     campaign = opened(tasks)
     kind = campaign.kinds[0]
     pairs = _pairs(campaign)
@@ -106,7 +106,7 @@ def test_counted_questions_are_asked_anew_of_the_same_pairs(tasks: str):
     assert {asked[2] for row in OpenImage.objects.all() for asked in row.questions} == {7}
 
 
-def test_pages_are_laid_out_anew_with_the_pairs_and_fillers_that_they_had():
+def test_pages_are_laid_out_again_with_the_pairs_and_fillers_that_they_had():
     a_corpus("few", some_images(4))
     campaign = campaigns.create(name="few", corpus="few", tasks="relevance", settings=TRUSTING)
     keys = list(campaign.corpus.images.order_by("position").values_list("key", flat=True))

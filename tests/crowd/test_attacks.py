@@ -1,7 +1,7 @@
 """Attack scripts: somebody who knows the ids of a participant, and is not them.
 
 Each is tried on every way in which a server may be set up: nothing that confirms who comes, webhooks, the
-API, signed links. What is left to whoever knows all three ids where links are not signed stands in
+API, signed links. What somebody can do who knows all three ids, where links are not signed, stands in
 docs/entry.md.
 """
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation import discard, instructions, standings, visits, workers
+from annotation import discard, instructions, sessions, standings, visits, workers
 from annotation.accounts import granting
 from annotation.campaign_settings import settings_of
 from annotation.models import Account, Assignment, Campaign, Consent, Identity, Standing, Study, Visit, Worker
@@ -309,7 +309,7 @@ def test_a_visit_of_another_is_not_shown(work: World):
     come()
     client = people.signed_in("olga", "annotator")
     session = client.session
-    session[visits.SESSION] = visit().pk
+    session[sessions.VISIT] = visit().pk
     session.save()
     assert client.get(reverse("visit"))["Location"] == reverse("tasks")
 

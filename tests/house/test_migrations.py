@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import prepare, services
+from tests import services
+from tests.conftest import need
 from tests.house.product import manage
 
 #: The newest migration before roles had a scope, campaigns were closed, and the audit kept names.
@@ -54,10 +55,7 @@ def database(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
     if request.param == "SQLite":
         yield {}
         return
-    binaries = prepare.find("postgresql")
-    if binaries is None:
-        pytest.skip("PostgreSQL is missing")
-    with services.postgres(binaries) as url:
+    with services.postgres(need("postgresql")) as url:
         yield {"DATABASE_URL": url}
 
 

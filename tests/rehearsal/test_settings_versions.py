@@ -75,7 +75,7 @@ class Changing(Play):
         return max(self.versions)
 
     def change(self, number: int, turn: int) -> None:
-        anew = not Assignment.objects.filter(campaign=self.campaign).exists()
+        untouched = not Assignment.objects.filter(campaign=self.campaign).exists()
         plain = {**self.campaign.settings, **CHANGES[turn % len(CHANGES)]}
         done = change_settings(campaign=self.campaign, settings=plain, seen=self.version)
         if not done.differences:
@@ -84,7 +84,7 @@ class Changing(Play):
         assert done.version == self.version + 1
         self.versions[done.version] = settings_of(plain)
         of_images = any(each.when in ("all_images", "new_images") for each in done.differences)
-        if anew and of_images:
+        if untouched and of_images:
             self.opened_under = dict.fromkeys(self.opened_under, done.version)
 
     def open(self, number: int, turn: int) -> None:
@@ -153,7 +153,7 @@ def test_plays_meet_all_that_versions_can_do() -> None:
         versions = set(leases.values_list("settings_version", flat=True))
         met["leases of several versions"] += len(versions) > 1
         met["images of several versions"] += len(set(play.opened_under.values())) > 1
-        met["opened anew"] += min(play.opened_under.values()) > 1
+        met["reopened"] += min(play.opened_under.values()) > 1
         met["paid"] += leases.filter(pay__gt=0).exists()
         met["withdrawn"] += Judgment.objects.filter(campaign=play.campaign, void=True).exists()
         met["late"] += leases.filter(state=Assignment.SUBMITTED, ended_at__gt=F("expires_at")).exists()

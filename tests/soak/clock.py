@@ -36,7 +36,7 @@ class Clock:
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "clock"
-        self.library = library(folder)
+        self.preload = library(folder)
         self.steps: list[Step] = []
         self.offset = 0
         self._since = 0.0
@@ -44,13 +44,13 @@ class Clock:
 
     @property
     def can_step(self) -> bool:
-        return self.library is not None
+        return self.preload is not None
 
     def environment(self) -> dict[str, str]:
         """What makes a process go by this clock."""
-        if self.library is None:
+        if self.preload is None:
             return {}
-        return {"LD_PRELOAD": str(self.library), "SOAK_CLOCK": str(self.file)}
+        return {"LD_PRELOAD": str(self.preload), "SOAK_CLOCK": str(self.file)}
 
     def set(self, offset: int) -> None:
         """Step to so many seconds off, 0 for the right time."""

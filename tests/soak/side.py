@@ -24,8 +24,8 @@ from typing import Any
 
 import psycopg2
 
-from annotation.management.base import table
-from tests.soak import check, clock, disk, ledger, memory, stored
+from annotation.protocol.questions import ASKED_BY
+from tests.soak import check, clock, disk, ledger, memory, stored, tables
 from tests.soak.crowd import Crowd, Offer
 from tests.soak.faults import Faults
 from tests.soak.product import MANAGE, REPOSITORY, Failed, Product, made
@@ -42,28 +42,10 @@ BEFORE, AFTER = (9.0, 11.0), (40.0, 45.0)
 ENDING, CALM, JOBS = 90.0, 150.0, 240.0
 #: Seconds that a lease may be over its time: it is ended within half a minute.
 OVERDUE = 60.0
-#: What the recount calls images that were not in their layer yet.
-LAGGED = "images that the layer lagged behind"
 #: Minutes from which on a run must be able to judge memory.
 LONG = 30.0
 #: Seconds between two samples of memory, and between two counts of open tasks.
 SAMPLE, COUNT = 15.0, 20.0
-KINDS = {
-    "entities": (
-        *(
-            "coref_link",
-            "box_requirement",
-            "box_drawing",
-            "box_quality",
-            "box_coverage",
-            "chain_verification",
-        ),
-    ),
-    "captions": ("caption_writing",),
-    "regions": ("region_description",),
-    "graded": ("graded_relevance",),
-    "relevance": ("relevance",),
-}
 CONFIG = """boxes = "always"
 [lease]
 minutes = 1.0
@@ -161,7 +143,7 @@ class Side:
             "import_corpus", "sample", str(sample), "--format", "jsonl", "--images", str(sample / "images")
         )
         (self.folder / "campaign.toml").write_text(CONFIG)
-        for tasks in KINDS:
+        for tasks in ASKED_BY:
             self._opened(tasks, tasks, wait=True)
         for number in range(1, 3):
             self._opened(f"entities-{number}", "entities", wait=True)
@@ -216,8 +198,8 @@ class Side:
         """Tell the crowd where there is work: each campaign's kinds, entities above all."""
         assert self.crowd is not None and self.staff is not None
         newest = [name for name in self.opened if name.startswith("entities")][-3:]
-        offers = [Offer(name, kind) for name in newest for kind in KINDS["entities"]]
-        offers += [Offer(name, kind) for name in KINDS if name != "entities" for kind in KINDS[name]]
+        offers = [Offer(name, kind) for name in newest for kind in ASKED_BY["entities"]]
+        offers += [Offer(name, kind) for name in ASKED_BY if name != "entities" for kind in ASKED_BY[name]]
         self.crowd.board.offers = offers
         self.crowd.board.refreshed()
         self.staff.campaigns = newest
@@ -481,72 +463,35 @@ class Side:
             subprocess.run(dumped, capture_output=True)
 
     def _show(self, report: dict[str, Any], *, interrupted: bool) -> bool:
-        """Print the table; whether all holds that must."""
-        assert self.faults and self.crowd
+        """Print the tables; whether all holds that must."""
+        assert self.faults
         scale = self.scale * 60
         grown = memory.rows(
             self.samples, (BEFORE[0] * scale, BEFORE[1] * scale), (AFTER[0] * scale, AFTER[1] * scale + 5)
         )
-        amiss, recount = report["amiss"], report["recount"]
-        must = {name: amiss.get(name, 0) for name in (check.LOST, check.DOUBLED, check.OVER)}
-        must |= {name: amiss.get(name, 0) for name in (check.OWN, check.UNKNOWN, check.NO_LEASE)}
-        must["over-assigned or miscounted while all went on"] = self.sampled["over or miscounted"]
-        must["what the queue keeps and a recount do not agree on"] = sum(recount["amiss"].values())
-        must["images that the layer lags behind after the calm"] = recount["looked"].get(LAGGED, 0)
-        must["leases overdue after the calm"] = report["overdue"]
-        must["jobs amiss"] = sum(report["jobs"]["faults"].values())
-        must["processes that grew by more than 10 %"] = sum(row.too_much for row in grown)
-        lines: list[list[Any]] = [
-            ["acknowledged", report["counted"].get("acknowledged", 0)],
-            ["stored", report["counted"].get("stored", 0)],
-            ["stored, and not acknowledged", report["counted"].get("stored, and not acknowledged", 0)],
-        ]
-        lines += [[name, number] for name, number in must.items()]
-        lines += [["same dataset, same checksum", report["same exports"]]]
-        lines += [[f"killed: {kind}", number] for kind, number in sorted(self.faults.killed.items())]
-        lines += [[name, number] for name, number in sorted(self.faults.done.items())]
-        lines += [[f"trouble seen: {kind}", number] for kind, number in sorted(report["troubles"].items())]
-        lines += [[f"refused: {kind}", number] for kind, number in sorted(report["refused"].items())]
-        recount["looked"].pop(LAGGED, None)
-        told = {name: n for name, n in report["counted"].items() if name not in ("acknowledged", "stored")}
-        lines += [[name, number] for name, number in sorted((told | recount["looked"]).items())]
-        lines += [[f"counted: {name}", number] for name, number in sorted(self.sampled.items())]
-        jobs = report["jobs"]
-        lines += [[f"jobs: {name}", jobs[name]] for name in ("asked", "shown", "fetched", "archives")]
-        lines += [[f"jobs that are {state}", number] for state, number in report["jobs that ended"].items()]
-        lines += [[f"failed: {error}", number] for error, number in jobs["failed"].items()]
-        text = [f"== {self.database}: what was acknowledged and what is stored =="]
-        text += [table(["what", "figure"], lines)]
-        text += [f"== {self.database}: memory, MiB of its own =="]
-        text += [
-            table(
-                ["process", "minute ten", "PSS", "age, min", "end", "PSS", "age, min", "growth"],
-                [
-                    [
-                        *(row.name, f"{row.before:.1f}", f"{row.pss_before:.1f}", f"{row.age_before:.1f}"),
-                        *(f"{row.after:.1f}", f"{row.pss_after:.1f}", f"{row.age_after:.1f}", row.verdict),
-                    ]
-                    for row in grown
-                ],
-            )
-        ]
-        for name, examples in report["examples"].items():
-            text += [f"{name}: {example}" for example in examples]
-        text += [f"recount: {example}" for example in recount["examples"]]
-        text += [f"note: {note}" for note in self.notes]
-        if interrupted:
-            text.append("note: the run was cut short")
-        wrong = [f"{name}: {number}" for name, number in must.items() if number]
-        if self.broken:
-            wrong.append(self.broken.splitlines()[0])
-        if not report["same exports"].startswith("yes"):
-            wrong.append(f"exports: {report['same exports']}")
+        notes = [*self.notes, *(["the run was cut short"] if interrupted else [])]
+        wrong = [self.broken.splitlines()[0]] if self.broken else []
         if all(row.young for row in grown):
-            text.append(f"note: none had lived for {memory.YOUNG:g} minutes by minute ten: not judged")
+            notes.append(f"none had lived for {memory.YOUNG:g} minutes by minute ten: not judged")
             if self.minutes >= LONG and not interrupted:
                 wrong.append("no process could be compared with minute ten")
-        text.append(f"{self.database}: {'FAILED: ' + '; '.join(wrong) if wrong else 'all holds'}")
-        said = "\n".join(text)
+        wrong += tables.wrong(report, self.sampled, grown)
+        said = "\n".join(
+            [
+                tables.figures(
+                    self.database, report, self.sampled, self.faults.killed, self.faults.done, grown
+                ),
+                tables.of_memory(self.database, grown),
+                *(
+                    f"{name}: {example}"
+                    for name, examples in report["examples"].items()
+                    for example in examples
+                ),
+                *(f"recount: {example}" for example in report["recount"]["examples"]),
+                *(f"note: {note}" for note in notes),
+                f"{self.database}: {'FAILED: ' + '; '.join(wrong) if wrong else 'all holds'}",
+            ]
+        )
         print(said, flush=True)
         self._log.write(f"{said}\n")
         (self.folder / "table.txt").write_text(f"{said}\n")

@@ -42,10 +42,10 @@ def in_force() -> str:
 def test_what_a_change_would_do_is_seen_before_it_is_done(world, ada):
     Assignment.objects.filter(campaign=world.campaign).delete()
     wanted = in_force() + '\n[pay]\nbasis = "hour"\nhourly = 12.5\n'
-    page = press(ada, CHANGE, "See what changes", settings=wanted)
+    page = press(ada, CHANGE, "Preview changes", settings=wanted)
     assert "pay.hourly 0 12.5 from the next task handed out" in words(page)
     assert Campaign.objects.get().settings_version == 1
-    (form,) = [form for form in forms(page) if "Change them" in form.buttons]
+    (form,) = [form for form in forms(page) if "Change the settings" in form.buttons]
     page = ada.post(CHANGE, {**form.fields, "act": "change"}, follow=True)
     assert said(page) == ["Version 2 of the settings is in force."]
     told = words(page)
@@ -53,17 +53,17 @@ def test_what_a_change_would_do_is_seen_before_it_is_done(world, ada):
     assert Campaign.objects.get().settings["pay"]["hourly"] == 12.5
 
 
-def test_images_are_opened_anew_before_anybody_works_and_not_after(ada):
+def test_images_are_reopened_before_anybody_works_and_not_after(ada):
     world = World(name="review", workers=1)
-    page = press(ada, CHANGE, "See what changes", settings=f"link_votes = 3\n{in_force()}")
-    assert "at once: all images are opened anew" in words(page) and "2 images are opened anew" in words(page)
+    page = press(ada, CHANGE, "Preview changes", settings=f"link_votes = 3\n{in_force()}")
+    assert "at once: all images are reopened" in words(page) and "2 images will be reopened" in words(page)
     page = ada.post(
         CHANGE, {"settings": f"link_votes = 3\n{in_force()}", "version": "1", "act": "change"}, follow=True
     )
-    assert said(page) == ["Version 2 of the settings is in force. 2 images were opened anew."]
+    assert said(page) == ["Version 2 of the settings is in force. 2 images were reopened."]
     world.held(0)
     page = press(
-        ada, CHANGE, "See what changes", settings=in_force().replace("link_votes = 3", "link_votes = 5")
+        ada, CHANGE, "Preview changes", settings=in_force().replace("link_votes = 3", "link_votes = 5")
     )
     assert "for images that are not open yet" in words(page)
 
@@ -115,12 +115,12 @@ def test_what_cannot_be_is_told_and_kept_for_mending(world, ada):
         assert text.splitlines()[-1] in page.content.decode()
 
 
-def test_many_images_are_opened_anew_by_a_job(ada, monkeypatch):
+def test_many_images_are_reopened_by_a_job(ada, monkeypatch):
     World(name="review", workers=0)
-    monkeypatch.setattr(staff_settings, "AT_ONCE", 1)
+    monkeypatch.setattr(staff_settings, "MOST_REOPENED", 1)
     text = f"link_votes = 3\n{in_force()}"
     page = ada.post(CHANGE, {"settings": text, "version": "1", "act": "change"}, follow=True)
-    assert "The settings change when the images are opened anew." in said(page)
+    assert "The settings change once the images are reopened." in said(page)
     job = Job.objects.get(kind="change_settings")
     jobs.run(job.pk)
     job.refresh_from_db()

@@ -13,13 +13,6 @@ from annotation import campaigns
 from annotation.campaigns import CampaignError, campaign_named
 from annotation.management.base import ReportCommand
 
-WHEN = {
-    campaigns.AT_ONCE: "at once",
-    campaigns.NEXT_LEASE: "from the next task handed out",
-    campaigns.NEW_IMAGES: "for images that are not open yet",
-    campaigns.ALL_IMAGES: "at once: all images are opened anew",
-}
-
 
 class Command(ReportCommand):
     help = (
@@ -72,7 +65,7 @@ class Command(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         lines = [
-            f"{each['name']}: {each['before']!r} -> {each['after']!r}, {WHEN[each['when']]}"
+            f"{each['name']}: {each['before']!r} -> {each['after']!r}, {campaigns.WHEN[each['when']]}"
             for each in report["changed"]
         ]
         if report["version"] is None:
@@ -80,8 +73,8 @@ class Command(ReportCommand):
         elif not lines:
             lines.append("they are the same as before; nothing was changed")
         else:
-            anew = f"; {report['reopened']} images were opened anew" if report["reopened"] else ""
-            lines.append(f"version {report['version']} of the settings is in force{anew}")
+            reopened = f"; {report['reopened']} images were reopened" if report["reopened"] else ""
+            lines.append(f"version {report['version']} of the settings is in force{reopened}")
         return "\n".join(lines)
 
 
