@@ -6,7 +6,7 @@ anew one by one, so that what they ask and show is what the others' judgments sa
 worker had answered. Both ways are made of steps that may be repeated: what died half-way is
 finished by asking for it again.
 
-Locks: image by image, then standings in the order of their ids.
+Locks: the campaign, image by image, then standings in the order of their ids.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from django.db.models import Max, QuerySet
 from annotation import leases, qualification, refold, replay, sql, standings
 from annotation.audit import record
 from annotation.campaign_settings import settings_of
-from annotation.controls import promotion, retire
+from annotation.controls import hold, named, promotion, recheck, retire
+from annotation.controls.authoring import raise_revision
 from annotation.models import (
     Account,
     Assignment,
@@ -50,13 +51,14 @@ class CannotDo(ValueError):
 @dataclass(frozen=True, slots=True)
 class Done:
     """What withdrawing or restoring came to: judgments and images changed now, drawers whose standing
-    changed with it, promoted known items retired for it."""
+    changed with it, known items retired for it, and what these are."""
 
     kinds: tuple[str, ...]
     judgments: int
     images: int
     drawers: int
     retired: int = 0
+    items: tuple[str, ...] = ()
 
 
 def worker_named(pseudonym: str, campaign: Campaign) -> int:
@@ -97,9 +99,14 @@ def discard(
     ).values_list("id", flat=True)
     for assignment in list(held):
         leases.give_back(worker=worker, assignment=assignment)
-    judgments, images = _mark(campaign, worker, kinds, void=True, progress=progress)
-    retired = retire(campaign=campaign, controls=_promoted_with(campaign, worker, kinds), actor=actor)
-    return Done(kinds, judgments, images, _retell_drawers(campaign, worker, kinds), retired)
+    judgments, images, retired = _mark(campaign, worker, kinds, void=True, actor=actor, progress=progress)
+    voted_on = _promoted_with(campaign, worker, kinds)
+    retired += list(Control.objects.filter(pk__in=voted_on).select_related("image").order_by("pk"))
+    retire(campaign=campaign, controls=voted_on, actor=actor)
+    # What was counted meanwhile saw some images as they had been.
+    raise_revision(campaign)
+    drawers = _retell_drawers(campaign, worker, kinds)
+    return Done(kinds, judgments, images, drawers, len(retired), tuple(named(retired)))
 
 
 def restore(
@@ -112,7 +119,7 @@ def restore(
 ) -> Done:
     """Undo `discard`: the judgments count again, in the order in which they came, and the worker is back.
 
-    Promoted known items stay retired.
+    Known items that were retired stay so; those that the judgments contradict now go too.
     """
     kinds = _kinds(campaign, kind)
     with sql.writing():
@@ -122,8 +129,10 @@ def restore(
             row.save(update_fields=["blocked", "reason", "withdrawn_at"])
         if back:
             _record("restore_worker", campaign, worker, back, actor)
-    judgments, images = _mark(campaign, worker, kinds, void=False, progress=progress)
-    return Done(kinds, judgments, images, _retell_drawers(campaign, worker, kinds))
+    judgments, images, retired = _mark(campaign, worker, kinds, void=False, actor=actor, progress=progress)
+    raise_revision(campaign)
+    drawers = _retell_drawers(campaign, worker, kinds)
+    return Done(kinds, judgments, images, drawers, len(retired), tuple(named(retired)))
 
 
 def suspend(
@@ -249,9 +258,16 @@ def _record(
 
 
 def _mark(
-    campaign: Campaign, worker: int, kinds: Sequence[str], *, void: bool, progress: Progress
-) -> tuple[int, int]:
-    """Mark the worker's judgments of `kinds`, image by image, and fold each anew: how many of both."""
+    campaign: Campaign,
+    worker: int,
+    kinds: Sequence[str],
+    *,
+    void: bool,
+    actor: Account | None,
+    progress: Progress,
+) -> tuple[int, int, list[Control]]:
+    """Mark the worker's judgments of `kinds`, image by image, and fold each anew: how many of both, and the
+    known items that were retired for it."""
     mine: QuerySet[Judgment] = Judgment.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
     if not void:
         # What one person had answered twice stays void (`joining`).
@@ -259,6 +275,7 @@ def _mark(
     left = mine.filter(image__isnull=False, void=not void)
     total = left.values("image").distinct().count()
     judgments = images = after_image = 0
+    retired: list[Control] = []
     while chunk := list(
         left.filter(image__gt=after_image)
         .order_by("image")
@@ -267,13 +284,15 @@ def _mark(
     ):
         for image in chunk:
             with sql.writing():
+                hold([campaign.pk])
                 OpenImage.objects.select_for_update(no_key=True).get(pk=image)
                 judgments += mine.filter(image=image, void=not void).update(void=void)
                 refold.refold(image)
+                retired += recheck([image], actor=actor)
             images += 1
             progress(images, total)
         after_image = chunk[-1]
-    return judgments, images
+    return judgments, images, retired
 
 
 def _promoted_with(campaign: Campaign, worker: int, kinds: Sequence[str]) -> list[int]:

@@ -6,14 +6,16 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.formats import FORMATS, FormatError, Written
-from annotation.models import Campaign, Caption, Chain, Corpus, Image, Layer
+from annotation import layers
+from annotation.formats import FORMATS, Format, FormatError, Written
+from annotation.models import Campaign, Caption, Chain, Corpus, Image, Layer, LayerImage, OpenImage
 from annotation.pictures import picture_path
 from annotation.protocol.state import CLOSED
 from annotation.protocol.terms import ImageRecord
@@ -35,6 +37,22 @@ class ExportError(ValueError):
     """An export that is refused; one line with the remedy."""
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """What is exported: the images of a corpus with their shares of a layer, if there is one.
+
+    `made_by` is the campaign whose answers make the layer; `left_out` of the corpus's images are not
+    finished and left out, `unfinished` are not and go with it.
+    """
+
+    corpus: Corpus
+    layer: Layer | None
+    images: QuerySet[Image]
+    made_by: Campaign | None = None
+    left_out: int = 0
+    unfinished: int = 0
+
+
 def export_dataset(
     *,
     corpus: str,
@@ -42,36 +60,50 @@ def export_dataset(
     out: Path,
     layer: str | None = None,
     include_unfinished: bool = False,
+    only_finished: bool = False,
     with_pictures: bool = False,
     progress: Progress = iter,
 ) -> Written:
     """Write the corpus `corpus` in `format` under the new folder `out`.
 
-    With `layer` named, or where only one exists, mentions, chains and boxes go with it; the
-    mentions of excluded chains are plain words. `with_pictures` puts the pictures under
-    out/images, as hard links where the file system allows. Where nothing tells how right the workers of
-    the layer's campaign were, `NOTES.md` says so. Everything is written beside
-    `out` first, so `out` is complete as soon as it exists. Raises UnknownName for a corpus, a
-    layer or a format that is none, AmbiguousLayer, else ExportError.
+    With `layer` named, or where only one exists, mentions, chains and boxes go with it, as its campaign's
+    answers make it now; the mentions of excluded chains are plain words. A layer that is not finished is
+    refused, unless its unfinished images go with it (`include_unfinished`) or are left out
+    (`only_finished`). `with_pictures` puts the pictures under out/images, as hard links where the file
+    system allows. What is to be known of it is in `Written.notes` and in `NOTES.md`. Everything is written
+    beside `out` first, so `out` is complete as soon as it exists. Raises UnknownName for a corpus, a layer
+    or a format that is none, AmbiguousLayer, else ExportError.
     """
-    found, chosen = check(
+    layers.layer_to_read(corpus_named(corpus), layer)
+    chosen = check(
         corpus=corpus,
         format=format,
         layer=layer,
         include_unfinished=include_unfinished,
+        only_finished=only_finished,
         with_pictures=with_pictures,
     )
+    done = _done(chosen)
     writer = FORMATS.get(format)
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise ExportError(f"{out}: stands already; expected a new or an empty folder")
     out.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial"))
     try:
-        written = writer.write(progress(stream_records(corpus=found, layer=chosen)), partial)
+        records = stream_records(corpus=chosen.corpus, layer=chosen.layer, images=chosen.images)
+        written = writer.write(progress(records), partial)
         if with_pictures:
-            written.add("pictures", _link_pictures(found, partial / IMAGES))
-        if notes := notes_on(found, chosen):
-            (partial / NOTES).write_text("".join(f"{note}\n" for note in notes), encoding="utf-8")
+            written.add("pictures", _link_pictures(chosen, partial / IMAGES))
+        if not include_unfinished and (lost := done - _done(chosen)):
+            told = ngettext(
+                "%(n)d image was taken back while the export was written: export again.",
+                "%(n)d images were taken back while the export was written: export again.",
+                len(lost),
+            )
+            raise ExportError(told % {"n": len(lost)})
+        written.notes += notes_on(chosen)
+        if written.notes:
+            (partial / NOTES).write_text("".join(f"{note}\n" for note in written.notes), encoding="utf-8")
             written.files.append(partial / NOTES)
         os.chmod(partial, 0o755)
         os.replace(partial, out)
@@ -90,8 +122,9 @@ def check(
     format: str,
     layer: str | None = None,
     include_unfinished: bool = False,
+    only_finished: bool = False,
     with_pictures: bool = False,
-) -> tuple[Corpus, Layer | None]:
+) -> Chosen:
     """What an export would be of, once all is asked that can be told before anything is written.
 
     Raises what `export_dataset` would raise for it: a page asks before it starts a job.
@@ -100,45 +133,32 @@ def check(
     if not writer.writes:
         writable = ", ".join(entry.key for entry in FORMATS if entry.writes)
         raise UnknownName(f"format {format!r} is for import only; for export: {writable}")
+    if include_unfinished and only_finished:
+        raise ExportError(
+            _("Unfinished images can go with an export, or be left out of it: choose one of the two.")
+        )
     found = corpus_named(corpus)
-    chosen = layer_named(found, layer)
-    if chosen and not include_unfinished:
-        _refuse_unfinished(chosen)
-    images = Image.objects.filter(corpus=found).order_by("position")
-    if writer.needs_captions:
-        bare = images.filter(~Exists(Caption.objects.filter(image=OuterRef("pk"))))
-        if (key := bare.values_list("key", flat=True).first()) is not None:
-            raise ExportError(
-                _("Image “%(image)s” has no caption, which %(format)s cannot say. Choose the format jsonl.")
-                % {"image": key, "format": format}
-            )
-    if writer.splits is not None:
-        other = images.exclude(split__in=("", *writer.splits)).values_list("key", "split").first()
-        if other is not None:
-            raise ExportError(
-                _(
-                    "Image “%(image)s” is of the split “%(split)s”, for which %(format)s has no list (it has "
-                    "%(splits)s). Choose the format jsonl."
-                )
-                % {
-                    "image": other[0],
-                    "split": other[1],
-                    "format": format,
-                    "splits": ", ".join(writer.splits),
-                }
-            )
+    chosen = _chosen(found, layer_named(found, layer), only_finished=only_finished)
+    if chosen.unfinished and not include_unfinished:
+        raise ExportError(_unfinished(chosen))
+    _check_format(writer, chosen.images.order_by("position"))
     if with_pictures:
-        _check_pictures(found)
-    return found, chosen
+        _check_pictures(chosen)
+    return chosen
 
 
-def notes_on(corpus: Corpus, layer: Layer | None) -> list[str]:
-    """What is to be known of a layer that a campaign made: where nothing tells how right its workers were,
-    and where its images were opened under several versions of the settings."""
-    made_by = Campaign.objects.filter(corpus=corpus, name=layer.name).first() if layer else None
-    if made_by is None:
-        return []
+def notes_on(chosen: Chosen) -> list[str]:
+    """What is to be known of an export: which images are not finished, or are left out for it; and of a layer
+    that a campaign made, where nothing tells how right its workers were, and where its images were opened
+    under several versions of the settings."""
     notes = []
+    every = chosen.corpus.image_count
+    if chosen.left_out:
+        notes.append(f"Left out: {chosen.left_out} of {every} images, which are not finished.")
+    if chosen.unfinished:
+        notes.append(f"Unfinished: {chosen.unfinished} of {every} images, which go with it as they stand.")
+    if (made_by := chosen.made_by) is None:
+        return notes
     if unchecked := unchecked_kinds(made_by):
         notes.append(
             f"Unchecked: no answers to {', '.join(unchecked)} are known, so that nobody's accuracy is "
@@ -153,15 +173,92 @@ def notes_on(corpus: Corpus, layer: Layer | None) -> list[str]:
     return notes
 
 
-def _check_pictures(corpus: Corpus) -> None:
-    shown = Image.objects.filter(corpus=corpus).exclude(picture="")
+def _chosen(corpus: Corpus, layer: Layer | None, *, only_finished: bool) -> Chosen:
+    images = Image.objects.filter(corpus=corpus)
+    if layer is None:
+        return Chosen(corpus, None, images)
+    made_by = layers.campaign_of(layer)
+    finished = images.filter(_is_finished(layer, made_by))
+    if only_finished:
+        return Chosen(corpus, layer, finished, made_by, left_out=images.count() - finished.count())
+    unfinished = images.exclude(pk__in=finished.values("pk"))
+    asked: QuerySet[LayerImage] | QuerySet[OpenImage]
+    if made_by is None:
+        # What an import, or a simulation, does not cover was never to be annotated.
+        asked = LayerImage.objects.filter(layer=layer, image=OuterRef("pk"))
+    else:
+        asked = OpenImage.objects.filter(campaign=made_by, image=OuterRef("pk"))
+    unfinished = unfinished.filter(Exists(asked))
+    return Chosen(corpus, layer, images, made_by, unfinished=unfinished.count())
+
+
+def _is_finished(layer: Layer, made_by: Campaign | None) -> Exists:
+    """The condition that an image has nothing open: its campaign says so, or all its chains are closed."""
+    if made_by is not None:
+        return Exists(OpenImage.objects.filter(campaign=made_by, image=OuterRef("pk"), complete=True))
+    unfinished = Chain.objects.filter(layer=layer, image=OuterRef("image")).exclude(stage__in=("", *CLOSED))
+    return Exists(LayerImage.objects.filter(~Exists(unfinished), layer=layer, image=OuterRef("pk")))
+
+
+def _check_format(writer: Format, images: QuerySet[Image]) -> None:
+    """Raise ExportError for what a format cannot say of any of `images`, in their order."""
+    if writer.needs_captions:
+        bare = images.filter(~Exists(Caption.objects.filter(image=OuterRef("pk"))))
+        if (key := bare.values_list("key", flat=True).first()) is not None:
+            raise ExportError(
+                _("Image “%(image)s” has no caption, which %(format)s cannot say. Choose the format jsonl.")
+                % {"image": key, "format": writer.key}
+            )
+    if writer.splits is not None:
+        other = images.exclude(split__in=("", *writer.splits)).values_list("key", "split").first()
+        if other is not None:
+            raise ExportError(
+                _(
+                    "Image “%(image)s” is of the split “%(split)s”, for which %(format)s has no list (it has "
+                    "%(splits)s). Choose the format jsonl."
+                )
+                % {
+                    "image": other[0],
+                    "split": other[1],
+                    "format": writer.key,
+                    "splits": ", ".join(writer.splits),
+                }
+            )
+
+
+def _unfinished(chosen: Chosen) -> str:
+    """Why a layer is refused that is not finished, and what helps."""
+    assert chosen.layer is not None  # without one, nothing is unfinished
+    told = ngettext(
+        "Layer “%(name)s” is unfinished: %(n)d image is not done%(bare)s. Finish it, leave it out (in a "
+        "command: --only-finished), or export it as it stands (--include-unfinished).",
+        "Layer “%(name)s” is unfinished: %(n)d images are not done%(bare)s. Finish them, leave them out "
+        "(in a command: --only-finished), or export them as they stand (--include-unfinished).",
+        chosen.unfinished,
+    )
+    bare = ""
+    if chosen.made_by is not None:
+        opened = OpenImage.objects.filter(campaign=chosen.made_by, version=0, complete=False)
+        if count := opened.count():
+            bare = _(", and nobody has begun %(n)d of these") % {"n": count}
+    return told % {"name": chosen.layer.name, "n": chosen.unfinished, "bare": bare}
+
+
+def _done(chosen: Chosen) -> set[int]:
+    """The images (ids) of a campaign's layer that are finished now; none of another's."""
+    done = OpenImage.objects.filter(campaign=chosen.made_by, complete=True) if chosen.made_by else None
+    return set(done.values_list("image", flat=True)) if done is not None else set()
+
+
+def _check_pictures(chosen: Chosen) -> None:
+    shown = chosen.images.exclude(picture="")
     if not shown.exists():
         raise ExportError(
             _(
                 "Corpus “%(name)s” has no picture to go with it. Export it without pictures, or import it "
                 "with them (import_corpus --images DIR)."
             )
-            % {"name": corpus.name}
+            % {"name": chosen.corpus.name}
         )
     twice = shown.values("filename").annotate(n=Count("id")).filter(n__gt=1)
     if (again := twice.values_list("filename", flat=True).order_by("filename").first()) is not None:
@@ -172,24 +269,10 @@ def _twice(filename: str) -> str:
     return _("Two images have the file name “%(name)s”: export without pictures.") % {"name": filename}
 
 
-def _refuse_unfinished(layer: Layer) -> None:
-    unfinished = Chain.objects.filter(layer=layer).exclude(stage__in=("", *CLOSED))
-    if chains := unfinished.count():
-        images = unfinished.values("image").distinct().count()
-        told = ngettext(
-            "Layer “%(name)s” is unfinished: %(chains)d chain is open, in %(images)d of its images. Finish "
-            "it, or export with what is unfinished (in a command: --include-unfinished).",
-            "Layer “%(name)s” is unfinished: %(chains)d chains are open, in %(images)d of its images. Finish "
-            "them, or export with what is unfinished (in a command: --include-unfinished).",
-            chains,
-        )
-        raise ExportError(told % {"name": layer.name, "chains": chains, "images": images})
-
-
-def _link_pictures(corpus: Corpus, folder: Path) -> int:
-    """Put every picture of `corpus` into `folder` under its image's file name; returns how many."""
+def _link_pictures(chosen: Chosen, folder: Path) -> int:
+    """Put the picture of every image into `folder` under its image's file name; returns how many."""
     folder.mkdir()
-    shown = Image.objects.filter(corpus=corpus).exclude(picture="").order_by("position")
+    shown = chosen.images.exclude(picture="").order_by("position")
     linked = 0
     for filename, picture in shown.values_list("filename", "picture").iterator():
         target = folder / filename

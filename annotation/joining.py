@@ -23,7 +23,7 @@ from typing import Any
 
 from django.db.models import F, Max, Q
 
-from annotation import qualification, refold, replay, sessions
+from annotation import controls, qualification, refold, replay, sessions
 from annotation.audit import record
 from annotation.controls.authoring import raise_revision
 from annotation.models import (
@@ -59,17 +59,19 @@ def join(*, provisional: Identity, known: Identity) -> None:
     was, stays = provisional.worker, known.worker
     sessions.hand_over(_account_of(provisional), _account_of(known))
     images = _images(was.pk)
+    campaigns = set(Assignment.objects.filter(worker=was).values_list("campaign", flat=True))
+    controls.hold(campaigns)
     rows = _lock(was.pk, stays.pk, images)
     if _images(was.pk) != images:
         raise Moved
     Worker.objects.select_for_update().get(pk=was.pk)
-    campaigns = set(Assignment.objects.filter(worker=was).values_list("campaign", flat=True))
     _move(was.pk, stays.pk)
     _merge_standings(was.pk, stays.pk)
     _void_own_boxes(stays.pk, images)
     _void_withdrawn(stays.pk, images)
     for image in images:
         refold.refold(image)
+    controls.recheck(images)
     _count_checks(images)
     replay.retell(rows(stays.pk))
     for campaign in Campaign.objects.filter(pk__in=campaigns).order_by("pk"):

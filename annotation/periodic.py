@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from annotation import confirming, downloads, emails, jobs, leases, running, sessions, throttle
+from annotation import confirming, downloads, emails, jobs, layers, leases, running, sessions, throttle
 from annotation.exclusive import Busy, exclusive_folder
-from annotation.job_kinds.refresh_layer import refreshing
 from annotation.models import Campaign
 
 log = logging.getLogger(__name__)
@@ -46,7 +45,8 @@ def look_after_campaigns() -> None:
 def refresh_layers() -> None:
     """Write into the campaigns' layers what was answered lately."""
     # A generator, taken to its end: each of its steps is a transaction.
-    _each(Campaign.objects.exclude(state=Campaign.DRAFT), lambda row: sum(refreshing(row, at_most=IMAGES)))
+    begun = Campaign.objects.exclude(state=Campaign.DRAFT)
+    _each(begun, lambda row: sum(layers.bringing_up(row, at_most=IMAGES)))
 
 
 def _each(campaigns: QuerySet[Campaign], work: Callable[[Campaign], object]) -> None:

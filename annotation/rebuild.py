@@ -3,6 +3,7 @@
 A layer that comes whole is written in chunks, out of sight, and published by one statement at the
 end. Where it replaces another, the old one is seen until that statement. A campaign's own layer
 grows with its answers instead: `refresh` writes the share of every image that was folded since.
+Readers get it through `annotation.layers`, which sees to that.
 """
 
 from __future__ import annotations
@@ -14,13 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Count, Sum
+from django.db.models import F, QuerySet
 
 from annotation import sql
 from annotation.exclusive import exclusive_folder
 from annotation.formats.checks import check_record
 from annotation.models import (
-    Assignment,
     Box,
     BoxChain,
     Campaign,
@@ -32,10 +32,8 @@ from annotation.models import (
     LayerImage,
     Mention,
     OpenImage,
-    Ruling,
 )
 from annotation.portions import chunks, delete_in_pages
-from annotation.protocol import questions as q
 from annotation.protocol.state import ImageState
 from annotation.protocol.terms import NOT_VISUAL, LayerRecord
 from annotation.refold import state_of
@@ -46,6 +44,8 @@ from annotation.simulation.driver import renamed
 CHUNK = 250
 #: The source of layers that grow with a campaign's answers.
 CAMPAIGN = "campaign"
+#: The source of layers that simulations write, and may replace.
+SIMULATION = "simulation"
 #: Numbers that the chains of one image may take in such a layer.
 CHAINS_PER_IMAGE = 1_000
 
@@ -57,11 +57,13 @@ class LayerError(ValueError):
 
 
 class Share(NamedTuple):
-    """One image's share of a layer: the image's key, its record, and stages by chain id, if any."""
+    """One image's share of a layer: the image's key, its record, and stages by chain id, if any; of a
+    campaign's, the version of the open image that it was made from."""
 
     image: str
     record: LayerRecord
     stages: Mapping[str, str] = {}
+    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class Placed:
     captions: Sequence[int]
     record: LayerRecord
     stages: Mapping[str, str] = field(default_factory=dict)
+    version: int = 0
 
 
 def write_layer(
@@ -134,7 +137,9 @@ def check_layer_name(name: str) -> None:
 
 def insert(layer: Layer, shares: Sequence[Placed]) -> None:
     """Write the rows of some images, checked before; call within a transaction."""
-    LayerImage.objects.bulk_create(LayerImage(layer_id=layer.pk, image_id=share.image) for share in shares)
+    LayerImage.objects.bulk_create(
+        LayerImage(layer_id=layer.pk, image_id=share.image, version=share.version) for share in shares
+    )
     chains = Chain.objects.bulk_create(row for share in shares for row in _chains(layer, share))
     chain_ids = {(row.image_id, row.label): row.pk for row in chains}
     Mention.objects.bulk_create(
@@ -222,11 +227,10 @@ def refresh(campaign: Campaign, *, images: Sequence[int] | None = None, limit: i
     ruled about are not covered yet. A simulation's layer of that name makes place. Chains are
     numbered by their image's place, 1000 a piece, so that a share can be written by itself.
     """
-    behind = OpenImage.objects.filter(campaign=campaign, layer_behind=True)
+    behind = waiting(campaign)
     if images is not None:
         behind = behind.filter(pk__in=images)
-    # An image without mentions is complete from the start, and waits for company.
-    if not behind.filter(version__gt=0).exists():
+    if not behind.exists():
         return 0
     layer = _growing(campaign)
     written, after = 0, 0
@@ -240,10 +244,25 @@ def refresh(campaign: Campaign, *, images: Sequence[int] | None = None, limit: i
                 break
             after = page[-1].pk
             _rewrite(layer, page)
+            Layer.objects.filter(pk=layer.pk).update(version=F("version") + 1)
             written += len(page)
-    if images is None:
-        Layer.objects.filter(pk=layer.pk).update(cost=spent(campaign))
     return written
+
+
+def waiting(campaign: Campaign) -> QuerySet[OpenImage]:
+    """The images that the campaign's layer does not show as they are.
+
+    One without mentions is complete from the start, and waits until somebody has answered about another.
+    """
+    behind = OpenImage.objects.filter(campaign=campaign, layer_behind=True)
+    if behind.filter(version__gt=0).exists() or own_layers(campaign).exists():
+        return behind
+    return behind.none()
+
+
+def own_layers(campaign: Campaign) -> QuerySet[Layer]:
+    """The layer that grows with the campaign's answers, where it is there yet."""
+    return Layer.objects.filter(corpus=campaign.corpus_id, name=campaign.name, source=CAMPAIGN)
 
 
 def _growing(campaign: Campaign) -> Layer:
@@ -253,7 +272,7 @@ def _growing(campaign: Campaign) -> Layer:
         layer = corpus.layers.filter(name=campaign.name).first()
         if layer is not None and layer.source == CAMPAIGN:
             return layer
-        if layer is not None and layer.source != "simulation":
+        if layer is not None and layer.source != SIMULATION:
             raise LayerError(
                 f"corpus {corpus.name!r} has a layer {campaign.name!r} that is none of this campaign's "
                 f"({layer.source}); remove or rename it"
@@ -274,7 +293,7 @@ def _rewrite(layer: Layer, page: Sequence[OpenImage]) -> None:
             chain.id: str(row.place * CHAINS_PER_IMAGE + i) for i, chain in enumerate(state.layer.chains, 1)
         }
         record = renamed(state.layer, names)
-        shares.append(Share(row.image.key, record, stages_of(state, record)))
+        shares.append(Share(row.image.key, record, stages_of(state, record), row.version))
     ids = [row.image_id for row in page]
     BoxChain.objects.filter(box__layer=layer, box__image__in=ids).delete()
     for kind in (Mention, Box, Chain, LayerImage):
@@ -288,29 +307,6 @@ def stages_of(state: ImageState, layer: LayerRecord) -> dict[str, str]:
     """The stage of each printed chain; merged chains are closed, as all of their image are."""
     stage = {m.id: chain.stage for chain in state.chains for m in chain.mentions}
     return {chain.id: stage[chain.mentions[0].id] for chain in layer.chains}
-
-
-def spent(campaign: Campaign) -> dict[str, Any]:
-    """What the campaign's answers cost so far, in the form of a simulation's cost."""
-    given: dict[str, dict[str, float]] = {"judgments": {}, "seconds": {}, "controls": {}, "double_checks": {}}
-    names = {q.VOTE: "judgments", q.SURPLUS: "judgments", q.DOUBLE_CHECK: "double_checks"}
-    done = Assignment.objects.filter(campaign=campaign, state=Assignment.SUBMITTED)
-    for kind, role, count, seconds in (
-        done.values("kind", "role")
-        .annotate(n=Count("id"), s=Sum("seconds"))
-        .values_list("kind", "role", "n", "s")
-    ):
-        table = given[names.get(role, "controls")]
-        table[kind] = table.get(kind, 0) + count
-        given["seconds"][kind] = given["seconds"].get(kind, 0.0) + seconds
-    opened = OpenImage.objects.filter(campaign=campaign)
-    return {
-        **given,
-        "images": opened.count(),
-        "mentions": Mention.objects.filter(layer__corpus=campaign.corpus, layer__name=campaign.name).count(),
-        "rulings": Ruling.objects.filter(image__campaign=campaign, withdrawn_at=None).count(),
-        "unfinished": opened.filter(complete=False).count(),
-    }
 
 
 def _placed(corpus: Corpus, name: str, shares: Sequence[Share], seen: set[str]) -> list[Placed]:
@@ -330,5 +326,6 @@ def _placed(corpus: Corpus, name: str, shares: Sequence[Share], seen: set[str]) 
         seen.add(share.image)
         sentences = captions[image.pk]
         check_record(image_record(image, sentences, share.record), file=Path(f"layer {name}"))
-        placed.append(Placed(image.pk, [c.pk for c in sentences], share.record, share.stages))
+        captioned = [caption.pk for caption in sentences]
+        placed.append(Placed(image.pk, captioned, share.record, share.stages, share.version))
     return placed

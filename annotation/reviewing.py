@@ -7,7 +7,9 @@ it back folds the image without it; nothing is ever deleted.
 
 To undo a merge is to keep the two chains apart that merged.
 
-Locks: the image, before its rulings are read.
+Known items that a ruling contradicts are retired with it.
+
+Locks: the campaign, then the image, before its rulings are read.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ from dataclasses import dataclass
 from django.db.models import F
 from django.utils.translation import gettext as _
 
-from annotation import refold, sql
+from annotation import controls, refold, sql
 from annotation.audit import record
-from annotation.models import Account, Campaign, Flag, Image, OpenImage
+from annotation.models import Account, Campaign, Control, Flag, Image, OpenImage
 from annotation.models import Ruling as Row
 from annotation.protocol.boxes import REVIEW
 from annotation.protocol.contents import corners, mention_from, plain_ruling
@@ -41,10 +43,11 @@ class Changed(CannotRule):
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
-    """A ruling that was made or withdrawn, and what the image is now."""
+    """A ruling that was made or withdrawn, what the image is now, and the known items retired for it."""
 
     ruling: Row
     state: ImageState
+    retired: Sequence[Control] = ()
 
 
 def rule(
@@ -61,6 +64,7 @@ def rule(
     are not, and CannotRule where the ruling names what the image does not have.
     """
     with sql.writing():
+        controls.hold(OpenImage.objects.filter(pk=image).values_list("campaign", flat=True))
         row = _locked(image)
         chains = {frozenset(chain["m"]): chain["s"] for chain in row.state["chains"]}
         if any(frozenset(chain) not in chains for chain in seen):
@@ -76,7 +80,8 @@ def rule(
             ruling=made.pk,
             content=made.content,
         )
-    return Ruled(made, state)
+        retired = controls.recheck([row.pk], actor=actor)
+    return Ruled(made, state, retired)
 
 
 def withdraw(*, campaign: Campaign, ruling: int, actor: Account | None = None) -> Ruled:
@@ -88,6 +93,7 @@ def withdraw(*, campaign: Campaign, ruling: int, actor: Account | None = None) -
                 _("There is no ruling %(id)s in campaign %(campaign)s.")
                 % {"id": ruling, "campaign": campaign.name}
             )
+        controls.hold([campaign.pk])
         row = _locked(of)
         given = Row.objects.get(pk=ruling)
         if given.withdrawn_at is not None:
@@ -96,7 +102,8 @@ def withdraw(*, campaign: Campaign, ruling: int, actor: Account | None = None) -
         given.save(update_fields=["withdrawn_by", "withdrawn_at"])
         state = _folded(row)
         record(actor=actor, act="withdraw_ruling", campaign=campaign, image=row.image.key, ruling=ruling)
-    return Ruled(given, state)
+        retired = controls.recheck([row.pk], actor=actor)
+    return Ruled(given, state, retired)
 
 
 def resolve_flag(*, campaign: Campaign, flag: int, actor: Account | None = None) -> bool:

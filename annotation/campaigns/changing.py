@@ -30,13 +30,13 @@ from annotation.models import (
     Image,
     Item,
     Judgment,
-    Layer,
     OpenImage,
     SettingsVersion,
     Task,
 )
 from annotation.portions import chunks
 from annotation.protocol.paging import FILLER, ROLES, WANTED, Pair
+from annotation.rebuild import own_layers
 
 #: When a change begins to count, and that in words.
 AT_ONCE, NEXT_LEASE, NEW_IMAGES, ALL_IMAGES = "at_once", "next_lease", "new_images", "all_images"
@@ -218,8 +218,7 @@ def _store(row: Campaign, wanted: CampaignSettings, actor: Account | None) -> No
     SettingsVersion.objects.create(
         campaign=row, number=row.settings_version, settings=row.settings, created_by=actor
     )
-    own_layer = Layer.objects.filter(corpus=row.corpus_id, name=row.name, source="campaign")
-    own_layer.update(settings=row.settings)
+    own_layers(row).update(settings=row.settings)
 
 
 def _reopen(row: Campaign, actor: Account | None) -> int:

@@ -20,6 +20,7 @@ from annotation.campaign_settings import CampaignError, settings_of
 from annotation.campaigns import counted
 from annotation.controls.authoring import raise_revision
 from annotation.controls.spelling import install as install_spelling
+from annotation.layers import layer_to_read
 from annotation.models import Account, Campaign, Corpus, Image, Layer, OpenImage, SettingsVersion
 from annotation.portions import chunks
 from annotation.protocol.mentions import find_mentions
@@ -27,7 +28,7 @@ from annotation.protocol.questions import ASKED_BY, CAPTION_WRITING
 from annotation.protocol.terms import ImageRecord, Mention
 from annotation.protocol.trust_settings import kinds_tested
 from annotation.rebuild import check_layer_name
-from annotation.selectors.corpora import check_split, corpus_named, layer_named
+from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import stream_records
 
 ENTITIES = "entities"
@@ -261,7 +262,7 @@ def campaign_named(name: str) -> Campaign:
 def gold_layer(corpus: Corpus, name: str | None = None) -> Layer | None:
     """The layer to answer from: the one named, else "gold" or "import" where there is one, else None."""
     if name is not None:
-        return layer_named(corpus, name)
+        return layer_to_read(corpus, name)
     found = {layer.name: layer for layer in corpus.layers.filter(name__in=GOLD_LAYERS, published=True)}
     return next((found[usual] for usual in GOLD_LAYERS if usual in found), None)
 

@@ -7,10 +7,12 @@ add, from_csv, from_gold,           where they come from; raises BadItems, stori
 from_captions, from_split,
 promote, install_spelling
 retire                              out of the pools
+hold, recheck, named                what rulings and withdrawals contradict goes, and is named
 """
 
 from annotation.controls.authoring import Added, BadItems, add, retire
 from annotation.controls.captions import from_captions, from_split
+from annotation.controls.contradicted import hold, named, recheck
 from annotation.controls.counted import CountedItem
 from annotation.controls.gold import NoGold, from_gold, from_golds
 from annotation.controls.items import BadItem, KnownItem
@@ -47,11 +49,14 @@ __all__ = [
     "from_split",
     "grade",
     "history",
+    "hold",
     "install_spelling",
     "known",
     "known_from_plain",
+    "named",
     "pool",
     "promote",
+    "recheck",
     "retire",
     "rules",
     "seen",

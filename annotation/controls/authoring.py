@@ -16,7 +16,7 @@ from annotation import sql
 from annotation.audit import record
 from annotation.controls.counted import CountedItem, counted_row
 from annotation.controls.items import BadItem, Images, KnownItem, row_of
-from annotation.models import Account, Campaign, Control
+from annotation.models import Account, Campaign, Control, Layer
 
 
 class BadItems(ValueError):
@@ -29,10 +29,12 @@ class BadItems(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """How many known items were added, and how many stood there already, exactly so."""
+    """How many known items were added, and how many stood there already, exactly so; `passed_over` names
+    those that were left out, since something contradicts their answer."""
 
     added: int
     there: int
+    passed_over: tuple[str, ...] = ()
 
 
 def add(
@@ -42,11 +44,14 @@ def add(
     source: str,
     actor: Account | None = None,
     problems: Iterable[tuple[int, str]] = (),
+    layer: Layer | None = None,
 ) -> Added:
     """Add known items, each with its number (of a line, from 1) for messages.
 
-    What stands there already is left alone; what was retired is put back. Raises BadItems, with
-    every bad one and the `problems` that were found before, in their order; nothing is stored then.
+    What stands there already is left alone; what was retired is put back. `layer` is where their answers were
+    read: one that stands there with another answer, because the layer has changed, is passed over. Raises
+    BadItems, with every bad one and the `problems` that were found before, in their order; nothing is stored
+    then.
     """
     given = list(items)
     with sql.writing():
@@ -60,17 +65,20 @@ def add(
         found = list(problems)
         fresh: dict[tuple[str, int, str], Control] = {}
         back: list[Control] = []
+        passed_over: list[str] = []
         for number, item in given:
             try:
                 if isinstance(item, CountedItem):
                     row = counted_row(item, campaign=campaign, images=images)
                 else:
                     row = row_of(item, campaign=campaign, images=images)
-                row.source, row.created_by = source, actor
+                row.source, row.created_by, row.layer = source, actor, layer
                 name = (row.purpose, row.image_id, row.key)
                 other = standing.get(name) or fresh.get(name)
                 if other is None:
                     fresh[name] = row
+                elif other.known != row.known and layer is not None:
+                    passed_over.append(f"{item.kind} about image {item.image}: {row.stratum}")
                 elif other.known != row.known:
                     raise BadItem(
                         f"this question about image {item.image!r} is a {item.purpose} item already, known "
@@ -88,7 +96,7 @@ def add(
         if changed:
             raise_revision(campaign)
             record(actor=actor, act="add_known_items", campaign=campaign, source=source, items=changed)
-    return Added(changed, len(given) - changed)
+    return Added(changed, len(given) - changed - len(passed_over), tuple(passed_over))
 
 
 def retire(*, campaign: Campaign, controls: Sequence[int], actor: Account | None = None) -> int:

@@ -12,10 +12,13 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
+from django.db.models import Exists, OuterRef
+
+from annotation import layers, sql
 from annotation.campaign_settings import settings_of
 from annotation.controls.authoring import Added, add
 from annotation.controls.items import KnownItem, item_of
-from annotation.models import Account, Campaign, Control, Image, Layer
+from annotation.models import Account, Campaign, Control, Image, Layer, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.controls import draw, drawn
 from annotation.protocol.grading import stratum
@@ -58,17 +61,31 @@ def from_gold(
     `images`: the keys of those to use, or how many of the layer's (drawn by `seed`): better ones that
     the campaign does not open, whose questions nobody meets as tasks. At most `per_answer` items of
     a purpose for each possible answer of a kind, spread over the images; no question serves two
-    purposes. Raises NoGold where the layer covers none of the images.
+    purposes. A layer that grows with a campaign's answers is brought up first (`annotation.layers`), and
+    serves with its finished images alone: what they say stays until somebody rules or withdraws, and then
+    the items are looked at again (`controls.contradicted`). Raises NoGold where the layer covers none of
+    the images.
     """
-    golds = _golds(campaign, layer, images, seed)
-    if not golds:
-        raise NoGold(
-            f"layer {layer.name!r} covers none of these images of corpus {campaign.corpus.name!r}; name "
-            "another layer (--from-gold) or images that it covers"
+    growing = layers.campaign_of(layer)
+    with sql.writing():
+        if growing is not None:
+            # Nobody withdraws or rules between our reading and our writing.
+            Campaign.objects.select_for_update(no_key=True).get(pk=growing.pk)
+        golds = _golds(campaign, layer, images, seed, growing)
+        if not golds:
+            raise NoGold(
+                f"layer {layer.name!r} covers none of these images of corpus {campaign.corpus.name!r}, or "
+                "none that is finished; name another layer (--from-gold) or images that it covers"
+            )
+        return from_golds(
+            campaign=campaign,
+            golds=golds,
+            seed=seed,
+            purposes=purposes,
+            per_answer=per_answer,
+            actor=actor,
+            layer=layer,
         )
-    return from_golds(
-        campaign=campaign, golds=golds, seed=seed, purposes=purposes, per_answer=per_answer, actor=actor
-    )
 
 
 def from_golds(
@@ -79,8 +96,10 @@ def from_golds(
     purposes: Sequence[str] = Control.PURPOSES,
     per_answer: Mapping[str, int] = PER_ANSWER,
     actor: Account | None = None,
+    layer: Layer | None = None,
 ) -> Added:
-    """`from_gold` for images of the campaign's corpus whose gold is at hand; names are their keys.
+    """`from_gold` for images of the campaign's corpus whose gold is at hand, of `layer` where it is one's.
+    Names are their keys.
 
     Of images whose boxes the campaign would not ask about there are no items about boxes either.
     """
@@ -105,7 +124,7 @@ def from_golds(
                 item_of(question, image=image, purpose=purpose, known=known)
                 for image, question, known in islice(ordered, min(per_answer[purpose], share))
             ]
-    return add(campaign=campaign, items=enumerate(items, 1), source="gold", actor=actor)
+    return add(campaign=campaign, items=enumerate(items, 1), source="gold", actor=actor, layer=layer)
 
 
 def clear(question: Question, truth: Truth) -> bool:
@@ -134,11 +153,21 @@ def known_of(question: Question, truth: Truth) -> str | tuple[Box, ...]:
     return truth.answer(question)[0]
 
 
-def _golds(campaign: Campaign, layer: Layer, images: int | Collection[str], seed: int) -> list[Gold]:
-    """The gold of the images to use."""
+def _golds(
+    campaign: Campaign, layer: Layer, images: int | Collection[str], seed: int, growing: Campaign | None
+) -> list[Gold]:
+    """The gold of the images to use: of the layer that grows with the answers of `growing`, if it does."""
+    covered = layer.covers.all()
+    if growing is not None:
+        for _ in layers.bringing_up(growing):
+            pass
+        done = OpenImage.objects.filter(campaign=growing, image=OuterRef("image"), complete=True)
+        covered = covered.filter(Exists(done))
     if isinstance(images, int):
-        images = drawn(layer.covers.values_list("image__key", flat=True), images, seed, "gold")
+        images = drawn(covered.values_list("image__key", flat=True), images, seed, "gold")
     wanted = Image.objects.filter(key__in=images)
+    if growing is not None:
+        wanted = wanted.filter(pk__in=covered.values("image"))
     return [
         (record.id, (record.width, record.height), record.layer)
         for record in stream_records(corpus=campaign.corpus, layer=layer, images=wanted)

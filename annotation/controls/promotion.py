@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from django.db import connection
 
+from annotation import sql
 from annotation.controls.authoring import Added, add
 from annotation.controls.items import KnownItem
-from annotation.models import Account, Campaign, Control, Item
+from annotation.models import Account, Campaign, Control, Item, Judgment, Task
 from annotation.protocol.contents import question_from
 from annotation.protocol.controls import drawn
-from annotation.protocol.questions import BOX_DRAWING, QUESTIONS
+from annotation.protocol.questions import BOX_DRAWING, QUESTIONS, VOTE
+from annotation.protocol.state import ImageState
 from annotation.protocol.trust import SUSPENDED
+from annotation.refold import state_of
 
 #: Where they come from, as their rows say it.
 SOURCE = "promoted"
@@ -35,8 +41,8 @@ def promote(
 
     Votes and double checks count, also those that no question consumed. Left out are questions that
     anybody flagged, that are open, that are known items already, or that a worker answered who is
-    suspended, taken off or discarded at this kind. At most `per_answer` for each answer, drawn by the
-    campaign's seed. Raises CannotPromote.
+    suspended, taken off or discarded at this kind; and, named, those that a ruling has overruled. At most
+    `per_answer` for each answer, drawn by the campaign's seed. Raises CannotPromote.
 
     By default a question is settled by one answer or two: to have more of them, ask for `at_least` two,
     or set more votes.
@@ -46,7 +52,26 @@ def promote(
         raise CannotPromote(f"answers to {kind!r} cannot be promoted; those to these can: {known}")
     if at_least < LEAST:
         raise CannotPromote(f"agreement of {at_least} is none: expected {LEAST} workers or more")
+    with sql.writing():
+        # Nobody rules or withdraws between our reading and our writing.
+        Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        return _promoted(campaign, kind, at_least, purpose, per_answer, actor)
+
+
+def consumed(image: int, key: str, state: ImageState) -> bool:
+    """Whether the fold of an open image goes by a vote on this question: it does not where a ruling did away
+    with the question."""
+    votes = Judgment.objects.filter(image=image, key=key, role=VOTE, void=False)
+    return any(name not in state.moot for name in votes.values_list("name", flat=True))
+
+
+def _promoted(
+    campaign: Campaign, kind: str, at_least: int, purpose: str, per_answer: int, actor: Account | None
+) -> Added:
     found = {str(task): answer for task, answer in _agreed(campaign.pk, kind, at_least)}
+    overruled = _overruled(campaign, map(int, found))
+    for task in overruled:
+        del found[str(task)]
     chosen = [
         task
         for answer in sorted(set(found.values()))
@@ -73,7 +98,21 @@ def promote(
                 ),
             )
         )
-    return add(campaign=campaign, items=items, source=SOURCE, actor=actor)
+    added = add(campaign=campaign, items=items, source=SOURCE, actor=actor)
+    return replace(added, passed_over=tuple(overruled.values()))
+
+
+def _overruled(campaign: Campaign, tasks: Iterable[int]) -> dict[int, str]:
+    """Of these tasks those that a ruling did away with: id -> in words. Only ruled images are folded."""
+    ruled = Task.objects.filter(pk__in=list(tasks), image__rulings_version__gt=0)
+    states: dict[int, ImageState] = {}
+    found = {}
+    for task in ruled.select_related("image__image").order_by("pk"):
+        if task.image_id not in states:
+            states[task.image_id] = state_of(task.image)
+        if not consumed(task.image_id, task.key, states[task.image_id]):
+            found[task.pk] = f"{task.kind} about image {task.image.image.key}: overruled"
+    return found
 
 
 def _agreed(campaign: int, kind: str, at_least: int) -> list[tuple[int, str]]:

@@ -35,10 +35,12 @@ class FormatError(ValueError):
 
 @dataclass(slots=True)
 class Written:
-    """What a writer left on disk: counts by word ("images", "captions", "boxes"), and files."""
+    """What a writer left on disk: counts by word ("images", "captions", "boxes"), files, and what is to be
+    known of them, a sentence each."""
 
     counts: dict[str, int] = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def add(self, word: str, number: int = 1) -> None:
         self.counts[word] = self.counts.get(word, 0) + number

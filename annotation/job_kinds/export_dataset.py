@@ -11,12 +11,12 @@ from django.utils.translation import gettext_lazy
 
 from annotation.downloads import pack
 from annotation.exclusive import exclusive_folder
-from annotation.export import ExportError, notes_on
+from annotation.export import ExportError
 from annotation.export import export_dataset as write
 from annotation.jobs import Progress, job_kind
 from annotation.protocol.terms import ImageRecord
 from annotation.registry import UnknownName
-from annotation.selectors.corpora import AmbiguousLayer, corpus_named, layer_named
+from annotation.selectors.corpora import AmbiguousLayer, corpus_named
 
 #: The share of the work that is done when the files are written, and are yet to be packed.
 WRITTEN = 0.7
@@ -36,10 +36,11 @@ def export_dataset(
     format: str,
     layer: str | None = None,
     include_unfinished: bool = False,
+    only_finished: bool = False,
     with_pictures: bool = False,
 ) -> dict[str, Any]:
     """Write the dataset and pack it; the result has the archive's path, sha256, size and expiry, counts, and
-    what is to be known of a layer whose makers were unchecked.
+    what is to be known of it.
 
     A file cannot be gone on with in its middle, so that a killed export starts anew; what it
     had written is removed first.
@@ -62,10 +63,9 @@ def export_dataset(
             out=folder / "dataset",
             layer=layer,
             include_unfinished=include_unfinished,
+            only_finished=only_finished,
             with_pictures=with_pictures,
             progress=told,
         )
         made = pack(folder / "dataset", f"{name}-{progress.job_id}", progress=packing)
-    found = corpus_named(corpus)
-    notes = notes_on(found, layer_named(found, layer))
-    return {**made._asdict(), "counts": dict(written.counts), "notes": notes}
+    return {**made._asdict(), "counts": dict(written.counts), "notes": written.notes}

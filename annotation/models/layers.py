@@ -21,6 +21,7 @@ class Layer(models.Model):
     settings = models.JSONField(default=dict, blank=True, help_text="The protocol's settings, frozen")
     cost = models.JSONField(default=dict, blank=True, help_text="Judgments by question and the like")
     published = models.BooleanField(default=False)
+    version = models.PositiveIntegerField(default=0, db_default=0, help_text="Rises whenever its rows change")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -36,11 +37,15 @@ class LayerImage(models.Model):
     """That a layer covers an image.
 
     Tells an image that was looked at and holds no mention from one that was not looked at:
-    the first counts in the layer's figures, the second does not.
+    the first counts in the layer's figures, the second does not. `version` is the `OpenImage.version`
+    from which a campaign's share was written.
     """
 
     layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="covers", db_index=False)
     image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
+    version = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Of the campaign's image that it shows; 0 of an import"
+    )
 
     class Meta:
         constraints = [

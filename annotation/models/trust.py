@@ -7,6 +7,7 @@ from django.db.models import F, Q
 
 from annotation.models.corpus import Image
 from annotation.models.crowd import Account, Worker
+from annotation.models.layers import Layer
 from annotation.models.work import Campaign
 
 
@@ -16,6 +17,7 @@ class Control(models.Model):
     `purpose`: "control" items are mixed into the work, "qualification" items make up the test.
     `content` is what is shown, as an Item's; `known` the answer; `stratum` the answer it stands
     for, over which they are balanced. `explanation` says why, for whoever got it wrong in practice.
+    What a ruling or a withdrawal contradicts later is retired (`controls.contradicted`).
     """
 
     CONTROL = "control"
@@ -31,6 +33,14 @@ class Control(models.Model):
     known = models.JSONField()
     stratum = models.CharField(max_length=40)
     source = models.CharField(max_length=40, help_text="gold, page, csv, promoted")
+    layer = models.ForeignKey(
+        Layer,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Where its answer was read, of one from gold",
+    )
     explanation = models.TextField(blank=True)
     active = models.BooleanField(default=True)
     created_by = models.ForeignKey(

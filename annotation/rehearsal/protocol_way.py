@@ -16,7 +16,7 @@ from annotation.campaigns import gold_layer
 from annotation.models import Campaign, Corpus, Layer
 from annotation.protocol.scores import Scores, compare
 from annotation.protocol.terms import ImageRecord
-from annotation.rebuild import Share, stages_of, write_layer
+from annotation.rebuild import SIMULATION, Share, stages_of, write_layer
 from annotation.rehearsal.people import check_mix
 from annotation.rehearsal.truths import gold_of, truth_of
 from annotation.selectors.records import stream_records
@@ -24,8 +24,6 @@ from annotation.simulation.driver import Cost, Crowd, Simulated, numbered, simul
 from annotation.simulation.gate import Gate, Gold, known_items
 from annotation.simulation.workers import crowd
 
-#: The source of layers that simulations write, and may replace.
-SIMULATION = "simulation"
 #: Images whose gold becomes control items.
 CONTROL_IMAGES = 30
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from annotation import instructions, leases, rebuild, refold, reviewing, sql
+from annotation import instructions, layers, leases, refold, reviewing, sql
 from annotation.campaign_settings import CampaignError
 from annotation.campaigns import gold_layer
 from annotation.exclusive import exclusive_folder
@@ -28,6 +28,7 @@ from annotation.rehearsal.party import THREADS, hold
 from annotation.rehearsal.people import Person, check_mix, enrol, withdraw_passwords
 from annotation.rehearsal.soundness import violations
 from annotation.rehearsal.truths import Truths, known_about
+from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.records import stream_records
 from annotation.simulation.driver import rulings_of
 from annotation.simulation.judging import Known
@@ -120,12 +121,13 @@ def rehearse(
             )
         finally:
             withdraw_passwords(people)
-    rebuild.refresh(campaign)
+    for _ in layers.bringing_up(campaign):
+        pass
     layer = campaign.corpus.layers.filter(name=campaign.name, published=True).first()
     out = Assignment.objects.filter(campaign=campaign, state=Assignment.LEASED)
     return Rehearsal(
         layer,
-        layer.cost if layer else rebuild.spent(campaign),
+        answers_cost(campaign),
         _scores(campaign, layer, source) if layer and source else None,
         _suspended(campaign),
         tally,

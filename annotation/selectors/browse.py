@@ -20,8 +20,8 @@ from annotation.protocol.state import CLOSED
 PAGE = 48
 #: Pictures in a corpus's strip on the home page.
 STRIP = 8
-#: Seconds for which a layer's figures are kept: counting Flickr30k whole takes half a second.
-FIGURES_KEPT = 60
+#: Seconds for which a version's figures are kept: counting Flickr30k whole takes half a second.
+FIGURES_KEPT = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +223,10 @@ def _count_layer(tiles: list[Tile], layer: Layer | None) -> None:
 
 
 def figures_of(layers: Iterable[Layer]) -> dict[int, LayerFigures]:
-    """What each layer holds, by its primary key; at most `FIGURES_KEPT` seconds old."""
-    names = {layer.pk: f"figures-{layer.pk}-{layer.created_at.timestamp()}" for layer in layers}
+    """What each layer holds, by its primary key; kept for each of its versions."""
+    names = {
+        layer.pk: f"figures-{layer.pk}-{layer.created_at.timestamp()}-{layer.version}" for layer in layers
+    }
     kept = cache.get_many(names.values())
     missing = [pk for pk, name in names.items() if name not in kept]
     counted = _counted(missing) if missing else {}

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from django.db.models import QuerySet
 
+from annotation import sql
 from annotation.models import Box as BoxRow
 from annotation.models import BoxChain, Caption, Corpus, Image, Layer, LayerImage
 from annotation.models import Chain as ChainRow
@@ -46,16 +47,20 @@ def stream_records(
     An image that the layer does not cover, or any without a layer, has None. Chains that a
     reviewer excluded are left out, so that their mentions are plain words, unless `excluded`.
     `images` narrows the choice further, and is asked anew for every page. Pages by key; seven
-    queries a page with a layer, two without.
+    queries a page with a layer, two without. A page is read as of one moment.
     """
     wanted = (Image.objects.all() if images is None else images).filter(corpus=corpus).order_by("position")
     if split is not None:
         wanted = wanted.filter(split=split)
     after = -1
-    while page := list(wanted.filter(position__gt=after)[:PAGE]):
+    while True:
+        with sql.one_moment():
+            page = list(wanted.filter(position__gt=after)[:PAGE])
+            captions = _captions(page)
+            records = _layer_records(layer, captions, excluded=excluded) if layer else {}
+        if not page:
+            return
         after = page[-1].position
-        captions = _captions(page)
-        records = _layer_records(layer, captions, excluded=excluded) if layer else {}
         for image in page:
             yield image_record(image, captions[image.pk], records.get(image.pk))
 

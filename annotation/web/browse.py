@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from annotation.models import Corpus, Image, Layer
+from annotation.layers import bring_up_image, brought_up
+from annotation.models import Campaign, Corpus, Image, Layer
 from annotation.pictures import picture_size
 from annotation.protocol.terms import CATEGORIES
-from annotation.roles import ANNOTATOR
+from annotation.roles import ANNOTATOR, RESEARCHER
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
 from annotation.selectors.scopes import corpora_of
@@ -51,6 +52,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def corpus(request: HttpRequest, shown: Corpus) -> HttpResponse:
     """One corpus: what its layers hold, and its images by the filter in the address."""
     wanted = filter_in(request.GET)
+    behind = brought_up(shown)
     layers = browse.layers_of(shown)
     layer = _layer(layers, layer_in(request.GET))
     page = browse.page_of(
@@ -67,6 +69,7 @@ def corpus(request: HttpRequest, shown: Corpus) -> HttpResponse:
             "layer": layer,
             "layers": [(each, figures[each.pk], as_query(wanted, each.name)) for each in layers],
             "figures": figures[layer.pk] if layer else None,
+            "behind": _late(request, shown, behind),
             "splits": _with(browse.splits_of(shown), wanted.split),
             "categories": _with(CATEGORIES, wanted.category),
             "count": browse.images_matching(shown, layer, wanted).count() if wanted else shown.image_count,
@@ -86,7 +89,8 @@ def image(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse:
     """One image: the picture with its boxes, its captions with their mentions, its chains."""
     shown = _image(corpus, key)
     wanted = filter_in(request.GET)
-    layers = browse.layers_of(shown.corpus)
+    bring_up_image(shown)
+    layers = browse.layers_of(corpus)
     layer = _layer(layers, layer_in(request.GET))
     asked = layer_in(request.GET)
     seen = inspect(
@@ -116,6 +120,19 @@ def image(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse:
             "filtered": bool(wanted),
         },
     )
+
+
+def _late(
+    request: HttpRequest, corpus: Corpus, behind: Mapping[str, int]
+) -> list[tuple[str, int, Campaign | None]]:
+    """The layers that are behind their answers: name, images behind, and the campaign of each where whoever
+    asks may have it brought up."""
+    account = account_of(request)
+    made_by = {row.name: row for row in Campaign.objects.filter(corpus=corpus, name__in=behind)}
+    return [
+        (name, count, made_by[name] if account.has_role(RESEARCHER, on=made_by[name].scope) else None)
+        for name, count in behind.items()
+    ]
 
 
 def _image(corpus: Corpus, key: str) -> Image:

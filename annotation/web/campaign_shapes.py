@@ -145,6 +145,8 @@ def _end(seen: Overview) -> Fact:
     pace = seen.pace
     if pace.to_come is None:
         return Fact(_("expected end"), "–", _("told once some images are finished"))
+    if not pace.to_come:
+        return Fact(_("expected end"), "–", _("no answers to come"))
     left = ngettext("%(n)s answer to come", "about %(n)s answers to come", pace.to_come)
     left = left % {"n": _grouped(pace.to_come)}
     if pace.ends_at is None:

@@ -56,7 +56,8 @@ def index(request: HttpRequest) -> HttpResponse:
 def campaign(request: HttpRequest, shown: Campaign) -> HttpResponse:
     """One campaign: what to do next, where it stands, its funnel, its questions, who did what."""
     settings = settings_of(shown.settings)
-    seen = overview(shown, settings.pay)
+    fresh = request.GET.get("fresh") == "1"
+    seen = overview(shown, settings.pay, fresh=fresh)
     history = AuditEntry.objects.filter(campaign=shown).select_related("actor").order_by("-pk")
     return render(
         request,
@@ -78,7 +79,9 @@ def campaign(request: HttpRequest, shown: Campaign) -> HttpResponse:
             ),
             stages=funnel_rows(seen.funnel) if shown.tasks == campaigns.ENTITIES else [],
             kinds=kind_rows(seen),
-            ways=[(WAYS.get(each.way, each.way), each) for each in drawing_ways(shown)],
+            ways=[(WAYS.get(each.way, each.way), each) for each in drawing_ways(shown, fresh=fresh)],
+            counted_at=seen.counted_at,
+            since=seen.since,
             history=told_acts(history[:HISTORY]),
             deletable=not campaigns.why_kept(shown),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -9,10 +10,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import refold, reviewing
-from annotation.models import Campaign, OpenImage
+from annotation.models import Campaign, Control, OpenImage
 from annotation.reviewing import CannotRule
 from annotation.selectors import review as selector
 from annotation.web.access import BROWSING, account_of, for_roles_on
@@ -21,7 +23,7 @@ from annotation.web.filters import number_in
 from annotation.web.review_forms import NEW, ruling_in
 from annotation.web.review_shapes import reviewed
 from annotation.web.staff import CAMPAIGN, framed, query
-from annotation.web.staff_words import FLAGS, QUESTIONS, REASONS
+from annotation.web.staff_words import ANSWERS, FLAGS, KINDS, QUESTIONS, REASONS
 
 
 @require_safe
@@ -90,7 +92,25 @@ def rule(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
         if waiting
         else _("Your ruling holds. Nothing in this image waits for a reviewer."),
     )
+    _tell_retired(request, done.retired)
     return redirect(reverse("review_image", args=[campaign.name, key]))
+
+
+def _tell_retired(request: HttpRequest, items: Sequence[Control]) -> None:
+    """Name the known items that a ruling did away with."""
+    if items:
+        told = ngettext(
+            "%(n)d known item says otherwise and is not shown any more: %(items)s.",
+            "%(n)d known items say otherwise and are not shown any more: %(items)s.",
+            len(items),
+        )
+        messages.warning(request, told % {"n": len(items), "items": ", ".join(_item(item) for item in items)})
+
+
+def _item(item: Control) -> str:
+    """A known item in the words of the page."""
+    known = ANSWERS.get(item.stratum, item.stratum)
+    return f"{KINDS[item.kind]}, {item.image.key}, {known}"
 
 
 @require_POST
@@ -98,8 +118,9 @@ def rule(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
 def withdraw(request: HttpRequest, campaign: Campaign, key: str, ruling: int) -> HttpResponse:
     """Take a ruling back."""
     try:
-        reviewing.withdraw(campaign=campaign, ruling=ruling, actor=account_of(request))
+        done = reviewing.withdraw(campaign=campaign, ruling=ruling, actor=account_of(request))
         messages.success(request, _("The ruling is withdrawn; the image is as the answers make it."))
+        _tell_retired(request, done.retired)
     except CannotRule as error:
         messages.error(request, str(error))
     return redirect(reverse("review_image", args=[campaign.name, key]))

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation import downloads, jobs
 from annotation.export import ExportError, check
 from annotation.formats import FORMATS
+from annotation.layers import brought_up
 from annotation.models import Campaign, Job
 from annotation.registry import UnknownName
 from annotation.roles import RESEARCHER
@@ -35,6 +36,7 @@ EXPORT = "export_dataset"
 @for_roles_on(CAMPAIGN, RESEARCHER)
 def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The campaign's newest jobs, and the form for an export."""
+    behind = brought_up(campaign.corpus, campaign.name)
     layers = layers_open(request, campaign)
     found = recent_jobs(campaign=campaign, limit=NEWEST)
     shown = [_shown(job) for job in found if _is_open(request, campaign, job)]
@@ -49,6 +51,7 @@ def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             live=any(job.live for job in shown),
             layers=layers,
             own=any(layer.name == campaign.name for layer in layers),
+            behind=behind.get(campaign.name, 0),
             formats=[entry.key for entry in FORMATS if entry.writes],
             unchecked=[KINDS[kind] for kind in unchecked_kinds(campaign)],
         ),
@@ -73,7 +76,8 @@ def start(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                     "corpus": campaign.corpus.name,
                     "format": request.POST.get("format", ""),
                     "layer": layer,
-                    "include_unfinished": request.POST.get("unfinished") == "1",
+                    "include_unfinished": request.POST.get("unfinished") == "include",
+                    "only_finished": request.POST.get("unfinished") == "leave",
                     "with_pictures": request.POST.get("pictures") == "1",
                 }
                 check(**arguments)

@@ -18,13 +18,14 @@ from annotation import controls, discard, qualification
 from annotation.campaign_settings import settings_of
 from annotation.campaigns import OF_PAIRS
 from annotation.formats.base import FormatError
+from annotation.layers import AT_ONCE, LayerBehind, layer_to_read
 from annotation.models import Campaign, Control
 from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
 from annotation.registry import UnknownName
 from annotation.roles import RESEARCHER
 from annotation.selectors.controls import answered, known_items
-from annotation.selectors.corpora import check_split, layer_named, splits_of
+from annotation.selectors.corpora import check_split, splits_of
 from annotation.tasktypes import shown_image
 from annotation.tasktypes.shown import sentence
 from annotation.web.access import account_of, for_roles_on
@@ -109,6 +110,7 @@ def add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         controls.NoGold,
         controls.CannotPromote,
         FormatError,
+        LayerBehind,
         UnknownName,
         BadUpload,
     )
@@ -117,6 +119,13 @@ def add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         text = ngettext("%(n)d known item is added", "%(n)d known items are added", done.added)
         there = ngettext("; %(n)d stood there already.", "; %(n)d stood there already.", done.there)
         tell(text % {"n": done.added} + (there % {"n": done.there} if done.there else "."))
+        if done.passed_over:
+            over = ngettext(
+                "%(n)d is passed over, since something contradicts its answer: %(items)s.",
+                "%(n)d are passed over, since something contradicts their answers: %(items)s.",
+                len(done.passed_over),
+            )
+            tell(over % {"n": len(done.passed_over), "items": "; ".join(done.passed_over)})
     return redirect("known_items", campaign.name)
 
 
@@ -167,7 +176,7 @@ def _added(request: HttpRequest, campaign: Campaign) -> controls.Added:
             wanted = request.POST.get("layer", "")
             if not layer_is_open(request, campaign, wanted):
                 raise UnknownName(_("Your role is for this campaign alone, not for its corpus's layers."))
-            layer = layer_named(campaign.corpus, wanted)
+            layer = layer_to_read(campaign.corpus, wanted, most=AT_ONCE)
             assert layer is not None  # A name was given.
             return controls.from_gold(campaign=campaign, layer=layer, images=IMAGES, actor=actor)
         case "captions":

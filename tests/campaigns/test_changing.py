@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from annotation import campaigns, controls, leases, payments, rebuild, replay, sql, standings, submission
 from annotation.campaign_settings import CampaignError
 from annotation.campaigns import StaleSettings, change_settings
-from annotation.export import notes_on
+from annotation.export import check, notes_on
 from annotation.models import (
     Assignment,
     AuditEntry,
@@ -318,5 +318,5 @@ def test_the_ledger_the_answers_and_the_notes_of_an_export_name_the_version():
     assert [(line[6], line[-1]) for line in payments.ledger(campaign)] == [("0", 1), ("0.5", 2)]
     assert [line["settings"] for line in answers(campaign)] == [1, 2]
     rebuild.refresh(campaign)
-    notes = notes_on(campaign.corpus, campaign.corpus.layers.get(name="some"))
+    notes = notes_on(check(corpus=campaign.corpus.name, format="jsonl", layer="some", only_finished=True))
     assert any("2 under version 1, 1 under version 2" in note for note in notes)

@@ -614,7 +614,16 @@ get("text", RUNNERS, "quay", lambda at: at.one("consent", q.COREF_LINK))
 post("texts", RUNNERS, "quay", text=lambda at: at.new("You agree."), version=_text("consent"))
 post("text", RUNNERS, "quay", q.COREF_LINK, text=lambda at: at.new("Read this."), version=_text(q.COREF_LINK))
 get("jobs", RUNNERS, "quay")
-post("start_job", RUNNERS, "quay", act="export", format="jsonl", layer="import", unfinished="1", pictures="1")
+post(
+    "start_job",
+    RUNNERS,
+    "quay",
+    act="export",
+    format="jsonl",
+    layer="import",
+    unfinished="include",
+    pictures="1",
+)
 post("start_job", RUNNERS, "quay", act="refresh")
 post("start_job", RUNNERS, "quay", act="open")
 post("steer_job", RUNNERS, "quay", _job(Job.QUEUED), called="cancelled", act="cancel")

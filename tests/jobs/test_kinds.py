@@ -146,7 +146,7 @@ def test_a_layer_is_refreshed_wholly():
     OpenImage.objects.update(version=1, layer_behind=True)
     job = done("refresh_layer", campaign=world.campaign)
     assert job.result == {"images": 45}
-    assert world.corpus.layers.get(name=world.campaign.name).cost["images"] == 45
+    assert world.corpus.layers.get(name=world.campaign.name).covers.count() == 45
     assert done("refresh_layer", campaign=world.campaign).result == {"images": 0}
 
 

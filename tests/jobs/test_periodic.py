@@ -42,7 +42,7 @@ def test_layers_follow_the_answers():
     world.work()
     assert periodic.do("refresh_layers")
     layer = world.corpus.layers.get(name=world.campaign.name, published=True)
-    assert Chain.objects.filter(layer=layer).exists() and layer.cost["images"] == 3
+    assert Chain.objects.filter(layer=layer).exists() and layer.covers.count() == 3
     assert not OpenImage.objects.filter(layer_behind=True).exists()
 
 
@@ -61,7 +61,7 @@ def test_one_campaign_that_fails_does_not_keep_the_next_from_its_turn(monkeypatc
     first.corpus.layers.create(name="first", source="import", published=True)
     assert periodic.do("refresh_layers")
     assert "campaign first is passed over" in caplog.text and "remove or rename it" in caplog.text
-    assert second.corpus.layers.get(name="second").cost["images"] == 1
+    assert second.corpus.layers.get(name="second").covers.count() == 1
 
 
 def table(monkeypatch, work) -> str:

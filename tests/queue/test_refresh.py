@@ -7,6 +7,7 @@ import pytest
 from annotation import rebuild, refold
 from annotation.models import Chain, Layer, LayerImage
 from annotation.protocol import questions as q
+from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.records import layer_of
 from tests.factories import some_images
 from tests.queue.world import World
@@ -38,7 +39,7 @@ def test_the_layer_of_a_finished_campaign_is_what_its_folds_say():
             frozenset(m.id for m in c.mentions) for c in theirs.chains
         }
         assert {o.box for o in ours.objects} == {o.box for o in theirs.objects}
-    assert layer.cost["judgments"][q.COREF_LINK] == 3
+    assert answers_cost(world.campaign)["judgments"][q.COREF_LINK] == 3
 
 
 def test_only_images_with_new_answers_are_written_again():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from statistics import median
 from typing import Any
@@ -11,13 +12,17 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation import refold, running
+from annotation import refold, reviewing, running
 from annotation.campaign_settings import settings_of
+from annotation.campaigns import close
+from annotation.discard import discard, restore
 from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Judgment, OpenImage, Task
 from annotation.protocol import questions as q
+from annotation.protocol.contents import mention_from
+from annotation.protocol.rulings import KeepApart
 from annotation.selectors import campaign as figures
-from annotation.selectors.campaign import crowd, double_checks, progress, sums
+from annotation.selectors.campaign import crowd, double_checks, kept, progress, sums
 from annotation.selectors.campaign.double_checks import measured
 from annotation.submission import Answer
 from tests.factories import some_images
@@ -59,7 +64,7 @@ def test_images_are_counted_from_untouched_to_complete():
     OpenImage.objects.filter(pk=third.pk).update(version=0, complete=True)  # without mentions
     funnel = figures.funnel(world.campaign, fresh=True)
     assert (funnel.images, funnel.complete, funnel.finished, funnel.in_review) == (5, 2, 1, 1)
-    assert funnel.refolds_finished == 60 and funnel.refolds >= 7
+    assert (funnel.answers, funnel.answers_finished) == (0, 1)
     assert figures.complete_images(world.campaign) == 2
 
 
@@ -100,17 +105,46 @@ def test_the_end_is_told_from_what_finished_images_took(monkeypatch, clock):
     monkeypatch.setattr(progress, "TELLING", 2)
     world = World(some_images(10))
     world.campaign.opened_at = clock.at - timedelta(hours=10)
-    rows = world.images()
-    OpenImage.objects.filter(pk=rows[0].pk).update(version=20, complete=True)
-    assert figures.pace(world.campaign, fresh=True).to_come is None
-    OpenImage.objects.filter(pk=rows[1].pk).update(version=40, complete=True)
-    OpenImage.objects.filter(pk=rows[2].pk).update(version=25)
-    Task.objects.filter(image__in=rows[:3]).update(state=Task.VOID)  # Answers go to other images.
     for worker in (0, 1):
         world.submit(worker, world.held(worker, q.BOX_REQUIREMENT), then=False)
-    now = figures.pace(world.campaign, at=clock.at, fresh=True)
-    assert now.to_come == 30 * 8 - 25 - 2
+    asked = figures.tasks(world.campaign)
+    one = replace(figures.funnel(world.campaign), complete=1, finished=1, answers=27, answers_finished=20)
+    assert figures.pace(world.campaign, at=clock.at, counts=(one, asked)).to_come is None
+    two = replace(one, complete=2, finished=2, answers_finished=60)
+    now = figures.pace(world.campaign, at=clock.at, counts=(two, asked))
+    assert now.to_come == 30 * 8 - 27
     assert now.ends_at == clock.at + timedelta(hours=213 / (2 / 10))
+
+
+def test_what_is_to_come_stays_whatever_is_withdrawn_and_given_back(monkeypatch):
+    monkeypatch.setattr(progress, "TELLING", 1)
+    world = World(some_images(4), settings=PAID)
+    while figures.complete_images(world.campaign) < 2:
+        for worker in range(4):
+            for kind in q.QUESTIONS:
+                found = world.take(worker, kind)
+                if isinstance(found, Lease):
+                    world.submit(worker, found, then=False)
+    before = figures.forecast(world.campaign, pay_of(world.campaign))
+    assert before.answers and before.pay
+    worker = world.workers[0]
+    for _ in range(3):
+        discard(campaign=world.campaign, worker=worker)
+        restore(campaign=world.campaign, worker=worker)
+    row = world.images()[-1]
+    first, *_, last = (mention_from(plain).id for plain in row.mentions)
+    for _ in range(3):
+        made = reviewing.rule(image=row.pk, ruling=KeepApart(first, last))
+        reviewing.withdraw(campaign=world.campaign, ruling=made.ruling.pk)
+    assert figures.forecast(world.campaign, pay_of(world.campaign)) == before
+
+
+def test_a_closed_campaign_has_nothing_to_come():
+    world = World(some_images(2), settings=PAID)
+    world.submit(0, world.held(0), then=False)
+    close(campaign=world.campaign)
+    seen = figures.overview(world.campaign, pay_of(world.campaign))
+    assert (seen.pace.to_come, seen.pay_to_come, seen.pace.ends_at) == (0, 0, None)
 
 
 def test_what_is_open_is_the_least_that_is_to_come(monkeypatch):
@@ -249,12 +283,28 @@ def test_medians_are_told_for_more_workers_than_one_statement_takes(monkeypatch)
     assert [row.kinds[0].median_seconds for row in figures.workers(world.campaign)] == [0.0] * 5
 
 
-def test_figures_over_the_whole_campaign_are_kept_a_minute():
+def test_figures_that_are_quickly_counted_are_counted_whenever_they_are_read():
     world = World(some_images(2))
     before = figures.funnel(world.campaign)
     world.submit(0, world.held(0), then=False)
-    assert figures.funnel(world.campaign) == before
-    assert figures.funnel(world.campaign, fresh=True) != before
+    assert figures.funnel(world.campaign) != before
+    assert figures.overview(world.campaign, pay_of(world.campaign)).counted_at is None
+
+
+def test_figures_that_are_slowly_counted_are_kept_until_somebody_acts_and_say_how_old_they_are(monkeypatch):
+    monkeypatch.setattr(kept, "SLOW", 0.0)
+    world = World(some_images(2))
+    pay = pay_of(world.campaign)
+    before = figures.overview(world.campaign, pay)
+    world.submit(0, world.held(0), then=False)
+    later = figures.overview(world.campaign, pay)
+    assert (later.funnel, later.since) == (before.funnel, 1)
+    assert later.counted_at == before.counted_at is not None
+    anew = figures.overview(world.campaign, pay, fresh=True)
+    assert anew.funnel != before.funnel and anew.since == 0
+    world.submit(1, world.held(1), then=False)
+    discard(campaign=world.campaign, worker=world.workers[0])
+    assert figures.funnel(world.campaign).answers == 1
 
 
 @pytest.mark.parametrize("images", [1, 6])
@@ -265,10 +315,10 @@ def test_the_number_of_queries_does_not_depend_on_the_size(images):
     with CaptureQueriesContext(connection) as queries:
         figures.overview(world.campaign, pay_of(world.campaign))
         figures.workers(world.campaign)
-    assert len(queries) <= 18
+    assert len(queries) <= 26
     with CaptureQueriesContext(connection) as queries:
         running.tick(world.campaign)
-    assert len(queries) <= 13
+    assert len(queries) <= 16
 
 
 def test_sums_that_are_kept_and_added_to_are_those_of_all_answers(monkeypatch, clock):

@@ -68,7 +68,7 @@ class Staff:
             self._in = self._line.sign_in(self._name, self._password)
             if not self._in:
                 return False
-        data = {"act": act, "layer": campaign, "unfinished": "1"}
+        data = {"act": act, "layer": campaign, "unfinished": "include"}
         data["format"] = form or self._chance.choice(FORMATS)
         said = self._line.form(f"/campaigns/{campaign}/jobs/start/", data)
         if said.status == 302 and "/sign-in/" in said.location:

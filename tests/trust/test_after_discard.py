@@ -69,7 +69,7 @@ def test_known_items_promoted_with_a_discarded_vote_are_retired():
     done = discard.discard(campaign=world.campaign, worker=world.workers[2])
     assert done.retired == 1 and not Control.objects.get().active
     world.campaign.refresh_from_db()
-    assert world.campaign.revision == revision + 1
+    assert world.campaign.revision > revision
 
 
 def test_whom_a_wrong_known_item_had_pushed_below_the_bar_is_back_without_it():

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from annotation import campaigns, controls, leases, rebuild, replay, standings
-from annotation.export import notes_on
+from annotation.export import check, notes_on
 from annotation.leases import Lease
 from annotation.models import Judgment, Standing, Worker
 from annotation.protocol import questions as q
@@ -64,7 +64,8 @@ def test_items_that_come_later_check_whoever_is_there_and_take_nothing_from_them
     assert told_again(world) and reads(world) <= {"probation", "qualification"}
     early = Judgment.objects.filter(kind=q.COREF_LINK, role=q.VOTE).count()
     rebuild.refresh(world.campaign)
-    (note,) = notes_on(world.corpus, world.corpus.layers.get(name=world.campaign.name))
+    chosen = check(corpus=world.corpus.name, format="jsonl", layer=world.campaign.name, only_finished=True)
+    note = notes_on(chosen)[-1]
     assert f"before any were known: {early} to coref_link" in note
     crowd_works(world, ["always_yes", "careful"])
     bad = Standing.objects.get(worker=world.workers[0], kind=q.COREF_LINK)

@@ -54,11 +54,11 @@ def test_a_corpus_takes_as_many_queries_whatever_it_holds(
 ):
     world.unfinished_layer(world.corpus(tmp_path, images=images))
     # session, account, roles; corpus, layers, images, captions, three for tiles, four figures, splits
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(16):
         show(reader)
-    with django_assert_num_queries(11):  # the figures are remembered
+    with django_assert_num_queries(12):  # the figures are remembered
         show(reader)
-    with django_assert_num_queries(12):  # and the number of matching images
+    with django_assert_num_queries(13):  # and the number of matching images
         show(reader, "?text=dogs&category=people&layer=campaign")
 
 

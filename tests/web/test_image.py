@@ -180,5 +180,5 @@ def test_an_image_takes_as_many_queries_whatever_surrounds_it(
 ):
     world.corpus(tmp_path, images=images)
     # session, account, roles; corpus, image, layers, captions, five for the layer, two neighbours
-    with django_assert_num_queries(14):
+    with django_assert_num_queries(15):
         show(reader)

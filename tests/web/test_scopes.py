@@ -75,7 +75,7 @@ def test_a_role_for_a_campaign_exports_its_own_layer_and_no_other(campaign: Camp
     rebuild.write_layer(
         corpus=campaign.corpus, name=campaign.name, source="campaign", records=[], settings=campaign.settings
     )
-    bob.post(address, {"act": "export", "format": "jsonl", "layer": campaign.name, "unfinished": "1"})
+    bob.post(address, {"act": "export", "format": "jsonl", "layer": campaign.name, "unfinished": "include"})
     assert Job.objects.get().arguments["layer"] == campaign.name
     assert f'value="{OTHER_LAYER}"' not in bob.get(reverse("jobs", args=[campaign.name])).content.decode()
 

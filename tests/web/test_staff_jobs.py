@@ -98,7 +98,7 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     # What is wrong is told before there is a job; what goes wrong meanwhile, by the job.
     refused = press(ada, address, "Export", layer="open-still", format="jsonl")
     assert "unfinished" in said(refused)[0] and not Job.objects.exists()
-    press(ada, address, "Export", layer="open-still", format="jsonl", unfinished="1")
+    press(ada, address, "Export", layer="open-still", format="jsonl", unfinished="include")
     name = Layer.objects.filter(name="open-still")
     name.update(name="gone")
     assert jobs.run(Job.objects.get().pk) == Job.FAILED

@@ -11,12 +11,13 @@ from annotation import controls, qualification
 from annotation.campaign_settings import CampaignError, settings_of
 from annotation.campaigns import campaign_named
 from annotation.formats.base import FormatError
+from annotation.layers import layer_to_read
 from annotation.management.base import ReportCommand, table
 from annotation.models import Control
 from annotation.protocol.questions import BOX_DRAWING, QUESTIONS
 from annotation.registry import UnknownName
 from annotation.selectors.controls import known_items
-from annotation.selectors.corpora import check_split, layer_named
+from annotation.selectors.corpora import check_split
 
 
 class Command(ReportCommand):
@@ -76,7 +77,7 @@ class Command(ReportCommand):
         purpose = options["purpose"]
         added: controls.Added | None = None
         if options["from_gold"] is not None:
-            layer = layer_named(campaign.corpus, options["from_gold"])
+            layer = layer_to_read(campaign.corpus, options["from_gold"])
             assert layer is not None  # A name was given.
             added = controls.from_gold(
                 campaign=campaign,
@@ -107,6 +108,7 @@ class Command(ReportCommand):
             "campaign": campaign.name,
             "added": added.added if added else 0,
             "there_already": added.there if added else 0,
+            "passed_over": list(added.passed_over) if added else [],
             "items": [
                 {"kind": kind, "purpose": purpose, "answer": answer, "items": items}
                 for (kind, purpose, answer), items in known_items(campaign).items()
@@ -127,4 +129,7 @@ class Command(ReportCommand):
         ]
         if rows:
             lines.append(table(["question", "purpose", "known to be", "items"], rows))
+        if report["passed_over"]:
+            lines.append("passed over, since something contradicts their answer:")
+            lines += [f"  {item}" for item in report["passed_over"]]
         return "\n".join([*lines, *(f"beware: {warning}" for warning in report["warnings"])])

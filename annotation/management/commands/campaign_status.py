@@ -15,7 +15,7 @@ from annotation.campaigns import campaign_named
 from annotation.management.base import ReportCommand, table
 from annotation.models import Campaign
 from annotation.running import Alarm
-from annotation.selectors.campaign import money, overview, workers
+from annotation.selectors.campaign import Overview, money, overview, workers
 from annotation.selectors.campaign.crowd import PAGE, WorkerRow
 from annotation.selectors.campaign.reasons import in_words
 from annotation.selectors.drawing_ways import drawing_ways
@@ -55,7 +55,7 @@ class Command(ReportCommand):
             "corpus": campaign.corpus.name,
             "state": campaign.state,
             "reason": in_words(campaign.reason),
-            **asdict(figures),
+            **_figures(figures),
             "pace": {
                 **asdict(figures.pace),
                 "newest_at": _iso(figures.pace.newest_at),
@@ -102,6 +102,11 @@ class Command(ReportCommand):
         if report["alarms"]:
             parts.append("\n".join(alarms_text(report["alarms"])))
         return "\n\n".join(parts)
+
+
+def _figures(figures: Overview) -> dict[str, Any]:
+    """The figures as plain data; all are counted now."""
+    return {name: value for name, value in asdict(figures).items() if name not in ("counted_at", "since")}
 
 
 def _iso(moment: datetime | None) -> str | None:

@@ -7,10 +7,14 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from annotation.layers import campaign_of, layer_to_read
 from annotation.management.base import ReportCommand, progress, table
+from annotation.models import Campaign
 from annotation.protocol.statistics import PRINTED, TOTAL, cost_figures
 from annotation.registry import UnknownName
-from annotation.selectors.corpora import AmbiguousLayer, check_split, corpus_named, layer_named
+from annotation.selectors.campaign import funnel
+from annotation.selectors.corpora import AmbiguousLayer, check_split, corpus_named
+from annotation.selectors.layer_cost import cost_of
 from annotation.selectors.statistics import layer_statistics
 
 WIDTH = 9
@@ -31,7 +35,7 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         corpus = corpus_named(options["corpus"])
-        layer = layer_named(corpus, options["layer"])
+        layer = layer_to_read(corpus, options["layer"])
         if layer is None:
             raise CommandError(
                 f"corpus {corpus.name!r} has no layer: nothing is marked in its captions; import one that "
@@ -45,6 +49,7 @@ class Command(ReportCommand):
             split=options["split"],
             progress=partial(progress, what="images", total=None if options["split"] else corpus.image_count),
         )
+        made_by = campaign_of(layer)
         return {
             "corpus": corpus.name,
             "layer": layer.name,
@@ -52,7 +57,8 @@ class Command(ReportCommand):
             **statistics.figures(),
             "printed": PRINTED,
             # What a layer cost is known as a whole only.
-            "cost": cost_figures(layer.cost) if options["split"] is None else {},
+            "cost": cost_figures(cost_of(layer, made_by)) if options["split"] is None else {},
+            "campaign": None if made_by is None else _far(made_by),
         }
 
     def show(self, report: dict[str, Any]) -> str:
@@ -63,9 +69,22 @@ class Command(ReportCommand):
             _by_category(report),
             _shares(report),
         ]
+        if report["campaign"]:
+            parts.insert(
+                1,
+                "of its campaign's {images} images {begun} are begun and {complete} complete".format_map(
+                    report["campaign"]
+                ),
+            )
         if report["cost"]:
             parts.append(_cost(report["cost"]))
         return "\n\n".join(parts)
+
+
+def _far(campaign: Campaign) -> dict[str, int]:
+    """How far the campaign of a layer is: its images, those begun, those complete."""
+    now = funnel(campaign, fresh=True)
+    return {"images": now.images, "begun": now.begun, "complete": now.complete}
 
 
 def _cell(value: Any, form: str) -> str:

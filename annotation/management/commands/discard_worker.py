@@ -67,7 +67,8 @@ class Command(ReportCommand):
         if report["drawers"]:
             lines.append(f"the standing of {report['drawers']} drawers changed with their verdicts")
         if report["retired"]:
-            lines.append(f"{report['retired']} known items promoted with these votes are retired")
+            lines.append(f"{report['retired']} known items that rested on these answers are retired:")
+            lines += [f"  {item}" for item in report["items"]]
         return "\n".join(lines)
 
 

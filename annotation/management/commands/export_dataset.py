@@ -9,12 +9,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.export import ExportError, export_dataset, notes_on
+from annotation.export import ExportError, export_dataset
 from annotation.formats import FORMATS
 from annotation.management.base import ReportCommand, progress
 from annotation.management.resources import peak_mib
 from annotation.registry import UnknownName
-from annotation.selectors.corpora import AmbiguousLayer, corpus_named, layer_named
+from annotation.selectors.corpora import AmbiguousLayer, corpus_named
 
 
 class Command(ReportCommand):
@@ -29,10 +29,16 @@ class Command(ReportCommand):
         )
         parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="A new or an empty folder")
         parser.add_argument("--layer", help="The layer; needed where several exist")
-        parser.add_argument(
+        unfinished = parser.add_mutually_exclusive_group()
+        unfinished.add_argument(
             "--include-unfinished",
             action="store_true",
-            help="Export chains that are not closed as they stand",
+            help="Export images that are not finished as they stand, those that nobody has begun among them",
+        )
+        unfinished.add_argument(
+            "--only-finished",
+            action="store_true",
+            help="Leave out images that are not finished, and say how many they are",
         )
         parser.add_argument(
             "--with-pictures",
@@ -48,17 +54,17 @@ class Command(ReportCommand):
             out=options["out"],
             layer=options["layer"],
             include_unfinished=options["include_unfinished"],
+            only_finished=options["only_finished"],
             with_pictures=options["with_pictures"],
             progress=partial(progress, what="images", total=corpus_named(options["corpus"]).image_count),
         )
         seconds = time.monotonic() - began
-        found = corpus_named(options["corpus"])
         return {
             "corpus": options["corpus"],
             "format": options["format"],
             "out": str(options["out"]),
             "counts": written.counts,
-            "notes": notes_on(found, layer_named(found, options["layer"])),
+            "notes": written.notes,
             "files": [str(file) for file in written.files],
             "seconds": seconds,
             "images_per_second": written.counts.get("images", 0) / seconds,

@@ -9,6 +9,7 @@ from django.core.management.base import CommandParser
 from annotation import reviewing
 from annotation.campaign_settings import CampaignError
 from annotation.campaigns import campaign_named
+from annotation.controls import named
 from annotation.management.base import ReportCommand, table
 from annotation.protocol.contents import BadContent, mention_from, ruling_from
 from annotation.protocol.rulings import Ruling
@@ -55,15 +56,16 @@ class Command(ReportCommand):
         row = open_image(campaign=campaign.pk, key=options["image"])
         ruling, done = _ruling(options), None
         if options["withdraw"] is not None:
-            done = reviewing.withdraw(campaign=campaign, ruling=options["withdraw"]).ruling
+            done = reviewing.withdraw(campaign=campaign, ruling=options["withdraw"])
         elif ruling is not None:
-            done = reviewing.rule(image=row.pk, ruling=ruling, comment=options["comment"]).ruling
+            done = reviewing.rule(image=row.pk, ruling=ruling, comment=options["comment"])
         row.refresh_from_db()
         mentions = {mention.id: mention for mention in map(mention_from, row.mentions)}
         return {
             "campaign": campaign.name,
             "image": options["image"],
-            "ruling": done.pk if done else None,
+            "ruling": done.ruling.pk if done else None,
+            "retired": named(done.retired) if done else [],
             "withdrawn": options["withdraw"] is not None,
             "complete": row.complete,
             "chains": [
@@ -105,6 +107,7 @@ class Command(ReportCommand):
             lines.append(f"ruling {given['id']}: {given['kind']} {said}{withdrawn}")
         if report["ruling"] is not None:
             lines.append(f"ruling {report['ruling']} is {'withdrawn' if report['withdrawn'] else 'in force'}")
+        lines += [f"known item retired, since it says otherwise: {item}" for item in report["retired"]]
         return "\n".join(lines)
 
 

@@ -1,12 +1,13 @@
 """What the campaign page and `campaign_status` read of a campaign.
 
-`overview` puts together what is asked for most. Counts of images and tasks are kept for a minute
-(`kept`); sums over answers are kept and added to (`sums`); all else is read from few rows.
+`overview` puts together what is asked for most. Counts of images and tasks are kept for a minute where they
+are slow (`kept`); sums over answers are kept and added to (`sums`); all else is read from few rows.
 """
 
 from annotation.selectors.campaign.cost import Cost, costs, in_hand, money, paid, spent
 from annotation.selectors.campaign.crowd import KindRow, WorkerRow, workers
 from annotation.selectors.campaign.double_checks import Agreement, agreement
+from annotation.selectors.campaign.forecast import Forecast, forecast
 from annotation.selectors.campaign.glance import Overview, overview
 from annotation.selectors.campaign.progress import (
     Funnel,
@@ -23,6 +24,7 @@ __all__ = [
     "Agreement",
     "Cost",
     "Earned",
+    "Forecast",
     "Funnel",
     "KindRow",
     "Overview",
@@ -33,6 +35,7 @@ __all__ = [
     "complete_images",
     "costs",
     "earned",
+    "forecast",
     "funnel",
     "in_hand",
     "money",

@@ -36,7 +36,7 @@ class Agreement:
 
 
 def agreement(campaign: Campaign, *, fresh: bool = False) -> dict[str, Agreement]:
-    """Kind -> agreement over the newest double checks; kinds without any are not there."""
+    """Kind -> agreement over the newest double checks; kinds without any are not there. Kept as `funnel`."""
     return kept(campaign, "agreement", lambda: _agreement(campaign), fresh=fresh)
 
 

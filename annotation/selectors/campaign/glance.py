@@ -9,12 +9,17 @@ from annotation.models import Campaign
 from annotation.protocol.work import PaySettings
 from annotation.selectors.campaign.cost import Cost, costs
 from annotation.selectors.campaign.double_checks import Agreement, agreement
-from annotation.selectors.campaign.progress import Funnel, Pace, TaskCounts, funnel, pace, tasks
+from annotation.selectors.campaign.forecast import foretold
+from annotation.selectors.campaign.kept import counted_at
+from annotation.selectors.campaign.progress import Funnel, Pace, TaskCounts, funnel, pace, submitted, tasks
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What the campaign page shows above its tables; `pay_to_come` is what the answers to come will earn."""
+    """What the campaign page shows above its tables; `pay_to_come` is what the answers to come will earn.
+
+    Where counting is slow, figures may be those of `counted_at`; `since` answers came after that.
+    """
 
     funnel: Funnel
     tasks: dict[str, TaskCounts]
@@ -22,27 +27,24 @@ class Overview:
     cost: Cost
     pay_to_come: int | None
     agreement: dict[str, Agreement]
+    counted_at: datetime | None
+    since: int
 
 
 def overview(
     campaign: Campaign, pay: PaySettings, *, at: datetime | None = None, fresh: bool = False
 ) -> Overview:
-    """All figures of a campaign; those over all of it are a minute old at most, unless `fresh`."""
-    now = pace(campaign, at=at, fresh=fresh)
-    so_far = costs(campaign, pay)
+    """All figures of a campaign; counted anew with `fresh`, or where that is quick."""
+    now, asked = funnel(campaign, fresh=fresh), tasks(campaign, fresh=fresh)
+    so_far, agreed = costs(campaign, pay), agreement(campaign, fresh=fresh)
+    counted = counted_at(campaign, ("funnel", "tasks", "agreement"))
     return Overview(
-        funnel=funnel(campaign),
-        tasks=tasks(campaign),
-        pace=now,
+        funnel=now,
+        tasks=asked,
+        pace=pace(campaign, at=at, counts=(now, asked)),
         cost=so_far,
-        pay_to_come=_to_come(now, so_far),
-        agreement=agreement(campaign, fresh=fresh),
+        pay_to_come=foretold(campaign, now, asked, so_far).pay,
+        agreement=agreed,
+        counted_at=counted,
+        since=submitted(campaign, since=counted) if counted else 0,
     )
-
-
-def _to_come(now: Pace, so_far: Cost) -> int | None:
-    """What the answers to come will earn, known items among them, at what one earned so far."""
-    if not now.to_come:
-        return now.to_come
-    on_tasks = so_far.answers - sum(of.controls + of.tests for of in so_far.kinds.values())
-    return round(now.to_come * so_far.earned / on_tasks) if on_tasks else None

@@ -1,26 +1,66 @@
-"""Figures that are counted over a whole campaign, kept for a while by this process."""
+"""Figures that are counted over a whole campaign, kept for a while by this process where counting is slow."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeVar
 
 from django.core.cache import cache
+from django.db.models import Max
+from django.utils import timezone
 
-from annotation.models import Campaign
+from annotation.models import AuditEntry, Campaign
 
-#: Seconds for which figures are kept: at the size of Flickr30k, counting them takes seconds.
+#: Seconds for which figures are kept at most: at the size of Flickr30k, counting them takes seconds.
 KEPT = 60
+#: What takes less is counted whenever it is read.
+SLOW = 0.2
 
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class Counted(Generic[T]):
+    """A figure and when it was counted."""
+
+    at: datetime
+    value: T
+
+
 def kept(campaign: Campaign, what: str, count: Callable[[], T], *, fresh: bool) -> T:
-    """What `count` gives, or gave at most `KEPT` seconds ago; `fresh` counts anew in any case."""
-    # Ids alone are used again by databases that are thrown away.
-    name = f"campaign-{campaign.pk}-{campaign.created_at.timestamp()}-{what}"
-    found: T | None = None if fresh else cache.get(name)
+    """What `count` gives, or gave at most `KEPT` seconds ago; `fresh` counts anew in any case.
+
+    Nothing is kept that was counted quickly, nor beyond an act of a researcher or reviewer: answers alone
+    may be newer. `counted_at` tells since when.
+    """
+    name = _name(campaign, what)
+    found: Counted[T] | None = None if fresh else cache.get(name)
     if found is None:
-        found = count()
-        cache.set(name, found, KEPT)
-    return found
+        began, at = time.perf_counter(), timezone.now()
+        found = Counted(at, count())
+        if time.perf_counter() - began >= SLOW:
+            cache.set(name, found, KEPT)
+        else:
+            cache.delete(name)
+    return found.value
+
+
+def counted_at(campaign: Campaign, whats: Iterable[str]) -> datetime | None:
+    """When the oldest of these figures that are kept was counted; None where none is kept."""
+    found = cache.get_many([_name(campaign, what) for what in whats])
+    return min((counted.at for counted in found.values()), default=None)
+
+
+def _name(campaign: Campaign, what: str) -> str:
+    # Ids alone are used again by databases that are thrown away.
+    made = f"{campaign.pk}-{campaign.created_at.timestamp()}"
+    return f"campaign-{made}-{campaign.revision}-{newest_act(campaign)}-{what}"
+
+
+def newest_act(campaign: Campaign) -> int:
+    """The id of the newest line of the audit about the campaign: every act writes one in its transaction."""
+    newest: int | None = AuditEntry.objects.filter(campaign=campaign).aggregate(id=Max("id"))["id"]
+    return newest or 0

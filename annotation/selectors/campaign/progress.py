@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -29,9 +30,9 @@ LONG = 24
 class Funnel:
     """Images, and their chains by stage.
 
-    Of `images`, somebody answered about `begun`; `complete` are done, of which `finished` took
-    answers (one without mentions takes none). `refolds` and `refolds_finished` are how often the
-    unfinished and the finished were folded anew: once for each answer, but for a few rulings.
+    Of `images`, somebody answered or ruled about `begun`; `complete` are done, of which `finished` took
+    answers (one without mentions takes none). `answers` and `answers_finished` are those about the
+    unfinished and about the finished images, withdrawn ones left out.
     """
 
     images: int
@@ -39,8 +40,8 @@ class Funnel:
     complete: int
     finished: int
     in_review: int
-    refolds: int
-    refolds_finished: int
+    answers: int
+    answers_finished: int
     chains: dict[str, int]
 
 
@@ -78,19 +79,27 @@ def complete_images(campaign: Campaign) -> int:
 
 
 def funnel(campaign: Campaign, *, fresh: bool = False) -> Funnel:
-    """Images and chains by stage; two passes over the campaign's images, a minute old at most."""
+    """Images and chains by stage; three passes over the campaign's images. Kept for a minute where that is
+    slow (`kept`)."""
     return kept(campaign, "funnel", lambda: _funnel(campaign), fresh=fresh)
 
 
 def _funnel(campaign: Campaign) -> Funnel:
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT complete, count(*), sum(CASE WHEN version > 0 THEN 1 ELSE 0 END), sum(version),
+            """SELECT complete, count(*), sum(CASE WHEN version > 0 THEN 1 ELSE 0 END),
                    sum(CASE WHEN in_review > 0 THEN 1 ELSE 0 END)
                FROM annotation_openimage WHERE campaign_id = %s GROUP BY complete""",
             [campaign.pk],
         )
         groups = {bool(row[0]): row[1:] for row in cursor.fetchall()}
+        cursor.execute(
+            """SELECT o.complete, count(*) FROM annotation_openimage o
+               JOIN annotation_judgment j ON j.image_id = o.id
+               WHERE o.campaign_id = %s AND NOT j.void GROUP BY o.complete""",
+            [campaign.pk],
+        )
+        answers = {bool(complete): count for complete, count in cursor.fetchall()}
         if connection.vendor == "postgresql":
             stage, chains = "c ->> 's'", "jsonb_array_elements(o.state -> 'chains') c"
         else:
@@ -101,21 +110,21 @@ def _funnel(campaign: Campaign) -> Funnel:
             [campaign.pk],
         )
         found = dict(cursor.fetchall())
-    unfinished, complete = groups.get(False, (0, 0, 0, 0)), groups.get(True, (0, 0, 0, 0))
+    unfinished, complete = groups.get(False, (0, 0, 0)), groups.get(True, (0, 0, 0))
     return Funnel(
         images=unfinished[0] + complete[0],
         begun=unfinished[1] + complete[1],
         complete=complete[0],
         finished=complete[1],
-        in_review=unfinished[3] + complete[3],
-        refolds=unfinished[2],
-        refolds_finished=complete[2],
+        in_review=unfinished[2] + complete[2],
+        answers=answers.get(False, 0),
+        answers_finished=answers.get(True, 0),
         chains={stage: found.get(stage, 0) for stage in CHAIN_STAGES},
     )
 
 
 def tasks(campaign: Campaign, *, fresh: bool = False) -> dict[str, TaskCounts]:
-    """Kind -> its open tasks; every kind that the campaign asks is there. A minute old at most."""
+    """Kind -> its open tasks; every kind that the campaign asks is there. Kept as `funnel` is."""
     return kept(campaign, "tasks", lambda: _tasks(campaign), fresh=fresh)
 
 
@@ -138,37 +147,44 @@ def _tasks(campaign: Campaign) -> dict[str, TaskCounts]:
     return counts
 
 
-def pace(campaign: Campaign, *, at: datetime | None = None, fresh: bool = False) -> Pace:
-    """Answers an hour, and the expected end."""
+def pace(
+    campaign: Campaign,
+    *,
+    at: datetime | None = None,
+    fresh: bool = False,
+    counts: tuple[Funnel, Mapping[str, TaskCounts]] | None = None,
+) -> Pace:
+    """Answers an hour, and the expected end; `counts` are the campaign's where they are at hand."""
+    now, asked = counts or (funnel(campaign, fresh=fresh), tasks(campaign, fresh=fresh))
     at = at or timezone.now()
     begun = campaign.opened_at or campaign.created_at
     hours = min(float(LONG), max(1.0, (at - begun).total_seconds() / 3600))
     per_hour = submitted(campaign, since=at - timedelta(hours=LONG)) / hours
-    left = to_come(campaign, fresh=fresh)
+    left = to_come(campaign, now, asked)
     return Pace(
         last_hour=submitted(campaign, since=at - timedelta(hours=1)),
         per_hour=per_hour,
         newest_at=newest(campaign),
         to_come=left,
-        ends_at=at + timedelta(hours=left / per_hour) if left is not None and per_hour else None,
+        ends_at=at + timedelta(hours=left / per_hour) if left and per_hour else None,
     )
 
 
-def to_come(campaign: Campaign, *, fresh: bool = False) -> int | None:
+def to_come(campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts]) -> int | None:
     """How many answers the campaign still takes: as many an image as the finished ones took.
 
     At least those that its open tasks want. None while fewer than `TELLING` images are finished. Where
-    questions are only counted, all of them were asked when the images were opened.
+    questions are only counted, all of them were asked when the images were opened. A closed campaign takes
+    none.
     """
-    if set(campaign.kinds) <= set(COUNTED):
-        return sum(of.wanting + of.in_hand for of in tasks(campaign, fresh=fresh).values())
-    now = funnel(campaign, fresh=fresh)
-    wanting = sum(of.wanting + of.in_hand for of in tasks(campaign, fresh=fresh).values())
-    if now.complete == now.images:
+    if campaign.state == Campaign.CLOSED:
+        return 0
+    wanting = sum(of.wanting + of.in_hand for of in asked.values())
+    if set(campaign.kinds) <= set(COUNTED) or now.complete == now.images:
         return wanting
     if now.finished < TELLING:
         return None
-    expected = now.refolds_finished / now.finished * (now.images - now.complete) - now.refolds
+    expected = now.answers_finished / now.finished * (now.images - now.complete) - now.answers
     return max(wanting, round(expected))
 
 

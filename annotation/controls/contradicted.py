@@ -1,0 +1,70 @@
+"""Known items that what people do later contradicts: they are retired, and named.
+
+Items that were promoted rest on the votes of their campaign, those from a campaign's layer on that campaign's
+image. Rulings and withdrawals change both. Whoever does such a thing holds the campaign (`hold`), so that no
+items are made meanwhile, and has those of the images concerned looked at again (`recheck`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from django.db.models import Q
+
+from annotation.controls.authoring import retire
+from annotation.controls.gold import clear, known_of
+from annotation.controls.items import plain_known
+from annotation.controls.promotion import SOURCE as PROMOTED
+from annotation.controls.promotion import consumed
+from annotation.models import Account, Campaign, Control, Judgment, OpenImage
+from annotation.protocol.contents import question_from
+from annotation.protocol.state import ImageState
+from annotation.rebuild import own_layers
+from annotation.refold import state_of
+from annotation.simulation.truth import Truth
+
+
+def hold(campaigns: Iterable[int]) -> None:
+    """Lock campaigns (ids) against whoever makes known items of their work. Before any image is locked."""
+    rows = Campaign.objects.select_for_update(no_key=True).filter(pk__in=set(campaigns)).order_by("pk")
+    list(rows.values_list("pk", flat=True))
+
+
+def recheck(images: Iterable[int], *, actor: Account | None = None) -> list[Control]:
+    """Retire the active items that rest on these open images (ids) and that they no longer bear out.
+
+    Returns those. Inside the act's transaction, which holds the campaign.
+    """
+    found: list[Control] = []
+    rows = OpenImage.objects.filter(pk__in=list(images)).select_related("campaign", "image").order_by("pk")
+    for row in rows:
+        promoted = Q(campaign=row.campaign_id, source=PROMOTED)
+        resting = Control.objects.filter(promoted | Q(layer__in=own_layers(row.campaign)), image=row.image_id)
+        items = list(resting.filter(active=True).select_related("campaign", "image").order_by("pk"))
+        if items:
+            state = state_of(row)
+            found += [item for item in items if not _borne_out(item, row, state)]
+    found.sort(key=lambda item: (item.campaign_id, item.pk))
+    for campaign, own in groupby(found, key=lambda item: item.campaign):
+        retire(campaign=campaign, controls=[item.pk for item in own], actor=actor)
+    return found
+
+
+def named(items: Iterable[Control]) -> list[str]:
+    """Items as people find them: the question, the image, and what was known."""
+    return [f"{item.kind} about image {item.image.key}: {item.stratum}" for item in items]
+
+
+def _borne_out(item: Control, row: OpenImage, state: ImageState) -> bool:
+    if item.source == PROMOTED:
+        answers = Judgment.objects.filter(image=row, key=item.key, void=False)
+        alike = set(answers.values_list("answer", flat=True)) == {item.known}
+        return alike and consumed(row.pk, item.key, state)
+    if not state.complete:
+        return False
+    truth = Truth(state.layer, size=(row.image.width, row.image.height))
+    question = question_from(item.kind, item.key, item.content)
+    if not truth.mentions.keys() >= set(question.mentions) or not clear(question, truth):
+        return False
+    return bool(plain_known(known_of(question, truth)) == item.known)

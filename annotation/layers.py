@@ -1,0 +1,98 @@
+"""Reading layers: a campaign's own layer is brought up to its answers before anybody reads it.
+
+Answers, rulings and withdrawals change what an image asks and holds at once; the rows of its layer follow.
+So whoever reads a layer takes it from here: a command or a job waits until all is written, a page until
+little is, and else says how many images are behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from django.utils.translation import ngettext
+
+from annotation import rebuild
+from annotation.models import Campaign, Corpus, Image, Layer
+from annotation.portions import chunks
+from annotation.selectors.corpora import layer_named
+
+#: Images written in one transaction: on SQLite everybody's answers wait for it.
+TOGETHER = 20
+#: Images that a page has written before it is shown: a fraction of a second.
+AT_ONCE = 100
+
+
+class LayerBehind(ValueError):
+    """A layer too far behind its answers to be brought up while somebody waits; says what helps."""
+
+
+def layer_to_read(corpus: Corpus, name: str | None = None, *, most: int | None = None) -> Layer | None:
+    """The layer `name` of `corpus` as its campaign's answers now make it; without a name the only one.
+
+    None where there is none. With `most`, raises LayerBehind where more images are behind. Raises what
+    `layer_named` does.
+    """
+    for late, count in brought_up(corpus, name, most=most).items():
+        told = ngettext(
+            "Layer “%(name)s” is %(n)d image behind its answers: bring it up to date first (on its "
+            "campaign's page of jobs and exports).",
+            "Layer “%(name)s” is %(n)d images behind its answers: bring it up to date first (on its "
+            "campaign's page of jobs and exports).",
+            count,
+        )
+        raise LayerBehind(told % {"name": late, "n": count})
+    return layer_named(corpus, name)
+
+
+def brought_up(corpus: Corpus, name: str | None = None, *, most: int | None = AT_ONCE) -> Mapping[str, int]:
+    """Bring the layers of `corpus`, or the one called `name`, up where no more than `most` images are behind,
+    or however many are.
+
+    Returns layer -> images behind, of those that still are.
+    """
+    late = {}
+    for campaign in growing(corpus, name):
+        count = behind(campaign)
+        if most is not None and count > most:
+            late[campaign.name] = count
+        elif count:
+            for _ in bringing_up(campaign):
+                pass
+    return late
+
+
+def bring_up_image(image: Image) -> None:
+    """Bring the shares of one image up to its answers, in all layers that grow."""
+    for campaign in growing(image.corpus):
+        ids = rebuild.waiting(campaign).filter(image=image).values_list("pk", flat=True)
+        if late := list(ids):
+            rebuild.refresh(campaign, images=late)
+
+
+def growing(corpus: Corpus, name: str | None = None) -> list[Campaign]:
+    """The campaigns whose answers make a layer of `corpus`, or the one called `name`."""
+    found = Campaign.objects.filter(corpus=corpus).exclude(state=Campaign.DRAFT).select_related("corpus")
+    if name is not None:
+        found = found.filter(name=name)
+    # A layer of that name which came from elsewhere is none of the campaign's.
+    others = corpus.layers.exclude(source__in=(rebuild.CAMPAIGN, rebuild.SIMULATION)).values("name")
+    return list(found.exclude(name__in=others).order_by("pk"))
+
+
+def campaign_of(layer: Layer) -> Campaign | None:
+    """The campaign whose answers make the layer; None of one that came whole."""
+    if layer.source != rebuild.CAMPAIGN:
+        return None
+    return Campaign.objects.select_related("corpus").filter(corpus=layer.corpus_id, name=layer.name).first()
+
+
+def behind(campaign: Campaign) -> int:
+    """How many of the campaign's images its layer does not show as they are."""
+    return rebuild.waiting(campaign).count()
+
+
+def bringing_up(campaign: Campaign, *, at_most: int | None = None) -> Iterator[int]:
+    """Write what is behind, or so many images of it, some at a time; yields how many each time."""
+    ids = list(rebuild.waiting(campaign).order_by("pk").values_list("pk", flat=True)[:at_most])
+    for page in chunks(ids, TOGETHER):
+        yield rebuild.refresh(campaign, images=page)

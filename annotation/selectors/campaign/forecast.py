@@ -1,0 +1,40 @@
+"""What a campaign will still take: one figure for its pages, its commands and what is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from annotation.models import Campaign
+from annotation.protocol.work import PaySettings
+from annotation.selectors.campaign.cost import Cost, costs
+from annotation.selectors.campaign.progress import Funnel, TaskCounts, funnel, tasks, to_come
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Answers to come and what they will earn, in millionths of the currency; None where it is too early to
+    tell. Both are 0 for a closed campaign."""
+
+    answers: int | None
+    pay: int | None
+
+
+def forecast(campaign: Campaign, pay: PaySettings, *, fresh: bool = False) -> Forecast:
+    """The forecast of a campaign; counted anew with `fresh`, else kept as its counts are."""
+    now, asked = funnel(campaign, fresh=fresh), tasks(campaign, fresh=fresh)
+    return foretold(campaign, now, asked, costs(campaign, pay))
+
+
+def foretold(campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts], so_far: Cost) -> Forecast:
+    """The forecast of a campaign that is as far, and cost as much, as is said."""
+    answers = to_come(campaign, now, asked)
+    return Forecast(answers, _will_earn(answers, so_far))
+
+
+def _will_earn(answers: int | None, so_far: Cost) -> int | None:
+    """What so many answers will earn, known items among them, at what one earned so far."""
+    if not answers:
+        return answers
+    on_tasks = so_far.answers - sum(of.controls + of.tests for of in so_far.kinds.values())
+    return round(answers * so_far.earned / on_tasks) if on_tasks else None

@@ -1,0 +1,43 @@
+"""What a layer cost: counted from its campaign's answers, or as a simulation left it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import Count, Q, Sum
+
+from annotation.models import Assignment, Campaign, Layer, Mention, OpenImage, Ruling
+from annotation.protocol import questions as q
+
+
+def cost_of(layer: Layer, campaign: Campaign | None) -> Mapping[str, Any]:
+    """The cost of a layer, of `campaign` where that is what it grows with."""
+    return layer.cost if campaign is None else answers_cost(campaign)
+
+
+def answers_cost(campaign: Campaign) -> dict[str, Any]:
+    """What the campaign's answers cost until now, in the form of a simulation's cost.
+
+    `images` are those that its layer covers once it is brought up: somebody answered or ruled about them, or
+    they have nothing to ask. So images opened later do not make what was done cheaper.
+    """
+    given: dict[str, dict[str, float]] = {"judgments": {}, "seconds": {}, "controls": {}, "double_checks": {}}
+    names = {q.VOTE: "judgments", q.SURPLUS: "judgments", q.DOUBLE_CHECK: "double_checks"}
+    done = Assignment.objects.filter(campaign=campaign, state=Assignment.SUBMITTED)
+    for kind, role, count, seconds in (
+        done.values("kind", "role")
+        .annotate(n=Count("id"), s=Sum("seconds"))
+        .values_list("kind", "role", "n", "s")
+    ):
+        table = given[names.get(role, "controls")]
+        table[kind] = table.get(kind, 0) + count
+        given["seconds"][kind] = given["seconds"].get(kind, 0.0) + seconds
+    opened = OpenImage.objects.filter(campaign=campaign)
+    return {
+        **given,
+        "images": opened.filter(Q(version__gt=0) | Q(complete=True)).count(),
+        "mentions": Mention.objects.filter(layer__corpus=campaign.corpus, layer__name=campaign.name).count(),
+        "rulings": Ruling.objects.filter(image__campaign=campaign, withdrawn_at=None).count(),
+        "unfinished": opened.filter(complete=False).count(),
+    }

@@ -1,0 +1,142 @@
+"""Known items whose answers something contradicts later are passed over, retired, and named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from annotation import controls, layers, reviewing
+from annotation.controls.gold import NoGold
+from annotation.discard import discard, restore
+from annotation.models import Campaign, Control, OpenImage
+from annotation.protocol import questions as q
+from annotation.protocol.rulings import Boxes, Closure
+from annotation.protocol.terms import Box
+from annotation.simulation.truth import Truth
+from tests.queue.world import TRUSTING, World
+from tests.review.world import HAT_BOX, MAN, THE_MAN, answer, the_world
+from tests.trust.scenes import crowd_works, scenes
+from tests.web import world as people
+from tests.web.staff import said
+
+pytestmark = pytest.mark.django_db
+
+
+def test_what_a_ruling_overruled_is_not_promoted_and_what_was_is_retired_and_named():
+    world = the_world(verification_votes=3)
+    answer(world, q.COREF_LINK, "yes")
+    for worker in (1, 2):
+        answer(world, q.CHAIN_VERIFICATION, "true", worker=worker)
+    row = world.images()[0]
+    chain = Boxes((MAN, THE_MAN), (Box(*HAT_BOX),))
+    ruled = reviewing.rule(image=row.pk, ruling=chain)
+    done = controls.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2)
+    assert (done.added, done.passed_over) == (0, ("chain_verification about image man: overruled",))
+    assert not Control.objects.exists()
+
+    reviewing.withdraw(campaign=world.campaign, ruling=ruled.ruling.pk)
+    assert controls.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2).added == 1
+    again = reviewing.rule(image=row.pk, ruling=chain)
+    assert controls.named(again.retired) == ["chain_verification about image man: true"]
+    assert not Control.objects.get().active
+    # Whoever takes the ruling back does not put the item back: it may be promoted anew.
+    assert not reviewing.withdraw(campaign=world.campaign, ruling=again.ruling.pk).retired
+
+
+def test_a_ruling_names_the_items_that_it_retires_on_its_page():
+    world = the_world(verification_votes=3)
+    answer(world, q.COREF_LINK, "yes")
+    for worker in (1, 2):
+        answer(world, q.CHAIN_VERIFICATION, "true", worker=worker)
+    controls.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2)
+    reviewer = people.signed_in("rita", "reviewer")
+    address = reverse("rule", args=[world.campaign.name, "man"])
+    page = reviewer.post(address, {"act": "close", "chain": f"{MAN} {THE_MAN}", "as": "none"}, follow=True)
+    assert any("1 known item says otherwise and is not shown any more" in text for text in said(page))
+
+
+@pytest.fixture
+def people_world() -> World:
+    """Images that careful workers have finished; their layer serves as gold for another campaign."""
+    world = scenes(4, settings=TRUSTING, workers=4, name="people")
+    crowd_works(world, ["perfect"] * 4)
+    return world
+
+
+def another(world: World) -> Campaign:
+    return Campaign.objects.create(
+        name="other", corpus=world.corpus, tasks="entities", settings=world.campaign.settings
+    )
+
+
+def own_layer(world: World) -> Any:
+    found = layers.layer_to_read(world.corpus, world.campaign.name)
+    assert found is not None
+    return found
+
+
+def test_items_are_made_from_what_the_layer_is_now_and_of_finished_images_alone(people_world: World):
+    layer = own_layer(people_world)
+    discard(campaign=people_world.campaign, worker=people_world.workers[0], kind=q.BOX_QUALITY)
+    unfinished = set(OpenImage.objects.filter(complete=False).values_list("image", flat=True))
+    assert unfinished
+    campaign = another(people_world)
+    try:
+        controls.from_gold(campaign=campaign, layer=layer)
+    except NoGold:
+        assert len(unfinished) == 4
+    made = Control.objects.filter(campaign=campaign)
+    assert not made.filter(image__in=unfinished).exists()
+    assert {item.layer_id for item in made} <= {layer.pk}
+
+
+def test_items_whose_gold_is_taken_back_are_retired_and_named(people_world: World):
+    campaign = another(people_world)
+    controls.from_gold(campaign=campaign, layer=own_layer(people_world))
+    assert Control.objects.filter(active=True).count() > 10
+    done = discard(campaign=people_world.campaign, worker=people_world.workers[0])
+    for row in people_world.images():
+        active = Control.objects.filter(image=row.image_id, active=True)
+        row.refresh_from_db()
+        assert row.complete or not active.exists()
+    assert done.retired == Control.objects.filter(active=False).count() == len(done.items) > 0
+    assert all("about image" in item for item in done.items)
+    campaign.refresh_from_db()
+    assert campaign.revision > 0  # every process sees it
+    # Restored, the gold is as it was: nothing else goes, and what is added anew comes back.
+    assert restore(campaign=people_world.campaign, worker=people_world.workers[0]).retired == 0
+    assert controls.from_gold(campaign=campaign, layer=own_layer(people_world)).added == done.retired
+    assert not Control.objects.filter(active=False).exists()
+
+
+def test_items_that_a_ruling_about_their_gold_contradicts_go_and_others_stay(people_world: World):
+    campaign = another(people_world)
+    controls.from_gold(campaign=campaign, layer=own_layer(people_world))
+    item = Control.objects.filter(kind=q.BOX_REQUIREMENT, known="box").order_by("pk")[0]
+    row = OpenImage.objects.get(campaign=people_world.campaign, image=item.image)
+    before = {one.pk: one for one in Control.objects.filter(image=row.image_id)}
+    (chain,) = [c["m"] for c in row.state["chains"] if set(item.content["mentions"]) & set(c["m"])]
+    ruled = reviewing.rule(image=row.pk, ruling=Closure(tuple(chain), "none"))
+    gone = {item.pk for item in ruled.retired}
+    truth = Truth(ruled.state.layer, size=(row.image.width, row.image.height))
+    for pk, one in before.items():
+        about = one.content.get("mentions", [])
+        if one.kind == q.BOX_REQUIREMENT:
+            wanted = "box" if truth.boxes[truth.chain(about)] else "none"
+            assert (pk in gone) == (one.known == "box" and wanted == "none")
+    assert item.pk in gone and gone < before.keys()
+    # Gold says something else about these now: they are passed over, and named.
+    again = controls.from_gold(campaign=campaign, layer=own_layer(people_world))
+    assert not Control.objects.filter(pk__in=gone, active=True).exists()
+    assert all(row.image.key in name for name in again.passed_over)
+
+
+def test_a_worker_who_is_withdrawn_elsewhere_takes_no_items_along(people_world: World):
+    campaign = another(people_world)
+    gold = people_world.corpus.layers.get(name="import")
+    controls.from_gold(campaign=campaign, layer=gold)
+    before = Control.objects.filter(active=True).count()
+    discard(campaign=people_world.campaign, worker=people_world.workers[0])
+    assert Control.objects.filter(active=True).count() == before
