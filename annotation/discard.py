@@ -18,7 +18,7 @@ from typing import Any
 
 from django.db.models import Max, QuerySet
 
-from annotation import leases, qualification, refold, replay, sql, standings
+from annotation import leases, qualification, refold, replay, sql, standings, task_rows
 from annotation.audit import record
 from annotation.campaign_settings import settings_of
 from annotation.controls import hold, named, promotion, recheck, retire
@@ -288,6 +288,7 @@ def _mark(
                 OpenImage.objects.select_for_update(no_key=True).get(pk=image)
                 judgments += mine.filter(image=image, void=not void).update(void=void)
                 refold.refold(image)
+                task_rows.count_checks([image])
                 retired += recheck([image], actor=actor)
             images += 1
             progress(images, total)

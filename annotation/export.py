@@ -141,6 +141,10 @@ def check(
     chosen = _chosen(found, layer_named(found, layer), only_finished=only_finished)
     if chosen.unfinished and not include_unfinished:
         raise ExportError(_unfinished(chosen))
+    if only_finished and not chosen.images.exists():
+        raise ExportError(
+            _("No image of layer “%(name)s” is finished: there is nothing to export yet.") % {"name": layer}
+        )
     _check_format(writer, chosen.images.order_by("position"))
     if with_pictures:
         _check_pictures(chosen)

@@ -23,7 +23,7 @@ from typing import Any
 
 from django.db.models import F, Max, Q
 
-from annotation import controls, qualification, refold, replay, sessions
+from annotation import controls, qualification, refold, replay, sessions, task_rows
 from annotation.audit import record
 from annotation.controls.authoring import raise_revision
 from annotation.models import (
@@ -40,7 +40,7 @@ from annotation.models import (
     Visit,
     Worker,
 )
-from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, DOUBLE_CHECK, VOTE
+from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY
 from annotation.protocol.trust import QUALIFICATION
 
 #: What a standing knows of a test.
@@ -72,7 +72,7 @@ def join(*, provisional: Identity, known: Identity) -> None:
     for image in images:
         refold.refold(image)
     controls.recheck(images)
-    _count_checks(images)
+    task_rows.count_checks(images)
     replay.retell(rows(stays.pk))
     for campaign in Campaign.objects.filter(pk__in=campaigns).order_by("pk"):
         # Processes remember what each worker earned.
@@ -241,16 +241,6 @@ def _void_withdrawn(worker: int, images: list[int]) -> None:
         Judgment.objects.filter(
             campaign=row.campaign_id, worker=worker, kind=row.kind, image__in=images, void=False
         ).update(void=True)
-
-
-def _count_checks(images: list[int]) -> None:
-    """Count the places of questions that wait for a double check: the fold leaves those alone."""
-    for task in Task.objects.filter(image__in=images, state=Task.OPEN, role=DOUBLE_CHECK):
-        votes = Judgment.objects.filter(image=task.image_id, key=task.key, role=VOTE, void=False).count()
-        live = votes + Assignment.objects.filter(task=task, state=Assignment.LEASED).count()
-        if live != task.live:
-            wanted = max(live, task.wanted - task.live + live)
-            Task.objects.filter(pk=task.pk).update(live=live, wanted=wanted)
 
 
 # Standings and the person -----------------------------------------------------------------------

@@ -12,8 +12,9 @@ from datetime import datetime
 from typing import Any
 
 from annotation import sql
+from annotation.models import Assignment, Judgment, Task
 from annotation.protocol.contents import content_of
-from annotation.protocol.questions import Question
+from annotation.protocol.questions import DOUBLE_CHECK, VOTE, Question
 
 #: The place of the highest priority's first image in the order of tasks.
 _PRIORITIES = 2**15
@@ -112,3 +113,17 @@ def asked(
             shown,
         ),
     ]
+
+
+def count_checks(images: Sequence[int]) -> None:
+    """Count the places of questions about these open images (ids) that wait for a double check.
+
+    The fold leaves those alone, so whoever withdraws a vote, or gives it back, counts them anew.
+    """
+    waiting = Task.objects.filter(image__in=images, state=Task.OPEN, role=DOUBLE_CHECK)
+    for task in waiting.select_for_update(no_key=True).order_by("pk"):
+        votes = Judgment.objects.filter(image=task.image_id, key=task.key, role=VOTE, void=False).count()
+        live = votes + Assignment.objects.filter(task=task, state=Assignment.LEASED).count()
+        if live != task.live:
+            wanted = max(live, task.wanted - task.live + live)
+            Task.objects.filter(pk=task.pk).update(live=live, wanted=wanted)

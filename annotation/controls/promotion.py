@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from django.db import connection
@@ -41,8 +40,9 @@ def promote(
 
     Votes and double checks count, also those that no question consumed. Left out are questions that
     anybody flagged, that are open, that are known items already, or that a worker answered who is
-    suspended, taken off or discarded at this kind; and, named, those that a ruling has overruled. At most
-    `per_answer` for each answer, drawn by the campaign's seed. Raises CannotPromote.
+    suspended, taken off or discarded at this kind; and, named, those that the image no longer asks, because
+    of a ruling or of what was withdrawn. At most `per_answer` for each answer, drawn by the campaign's seed.
+    Raises CannotPromote.
 
     By default a question is settled by one answer or two: to have more of them, ask for `at_least` two,
     or set more votes.
@@ -59,8 +59,8 @@ def promote(
 
 
 def consumed(image: int, key: str, state: ImageState) -> bool:
-    """Whether the fold of an open image goes by a vote on this question: it does not where a ruling did away
-    with the question."""
+    """Whether the fold of an open image goes by a vote on this question: it does not where the question is no
+    longer asked, because of a ruling or of what was withdrawn."""
     votes = Judgment.objects.filter(image=image, key=key, role=VOTE, void=False)
     return any(name not in state.moot for name in votes.values_list("name", flat=True))
 
@@ -69,16 +69,23 @@ def _promoted(
     campaign: Campaign, kind: str, at_least: int, purpose: str, per_answer: int, actor: Account | None
 ) -> Added:
     found = {str(task): answer for task, answer in _agreed(campaign.pk, kind, at_least)}
-    overruled = _overruled(campaign, map(int, found))
-    for task in overruled:
-        del found[str(task)]
-    chosen = [
-        task
-        for answer in sorted(set(found.values()))
-        for task in drawn(
-            (task for task, given in found.items() if given == answer), per_answer, campaign.seed, "promote"
-        )
-    ]
+    chosen: list[str] = []
+    unused: list[str] = []
+    states: dict[int, ImageState] = {}
+    for answer in sorted(set(found.values())):
+        alike = [task for task, given in found.items() if given == answer]
+        taken = 0
+        for name in drawn(alike, len(alike), campaign.seed, "promote"):
+            if taken == per_answer:
+                break
+            task = Task.objects.select_related("image__image").get(pk=int(name))
+            if task.image_id not in states:
+                states[task.image_id] = state_of(task.image)
+            if consumed(task.image_id, task.key, states[task.image_id]):
+                chosen.append(name)
+                taken += 1
+            else:
+                unused.append(f"{kind} about image {task.image.image.key}: no longer asked")
     contents = Item.objects.filter(task__in=map(int, chosen), position=0).order_by("task")
     items = []
     for number, row in enumerate(contents.select_related("task__image__image"), 1):
@@ -99,20 +106,7 @@ def _promoted(
             )
         )
     added = add(campaign=campaign, items=items, source=SOURCE, actor=actor)
-    return replace(added, passed_over=tuple(overruled.values()))
-
-
-def _overruled(campaign: Campaign, tasks: Iterable[int]) -> dict[int, str]:
-    """Of these tasks those that a ruling did away with: id -> in words. Only ruled images are folded."""
-    ruled = Task.objects.filter(pk__in=list(tasks), image__rulings_version__gt=0)
-    states: dict[int, ImageState] = {}
-    found = {}
-    for task in ruled.select_related("image__image").order_by("pk"):
-        if task.image_id not in states:
-            states[task.image_id] = state_of(task.image)
-        if not consumed(task.image_id, task.key, states[task.image_id]):
-            found[task.pk] = f"{task.kind} about image {task.image.image.key}: overruled"
-    return found
+    return replace(added, passed_over=tuple(unused))
 
 
 def _agreed(campaign: int, kind: str, at_least: int) -> list[tuple[int, str]]:

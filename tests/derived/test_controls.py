@@ -33,7 +33,7 @@ def test_what_a_ruling_overruled_is_not_promoted_and_what_was_is_retired_and_nam
     chain = Boxes((MAN, THE_MAN), (Box(*HAT_BOX),))
     ruled = reviewing.rule(image=row.pk, ruling=chain)
     done = controls.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2)
-    assert (done.added, done.passed_over) == (0, ("chain_verification about image man: overruled",))
+    assert (done.added, done.passed_over) == (0, ("chain_verification about image man: no longer asked",))
     assert not Control.objects.exists()
 
     reviewing.withdraw(campaign=world.campaign, ruling=ruled.ruling.pk)

@@ -1,0 +1,198 @@
+"""Every figure of a campaign, counted plainly from the judgments, rulings and leases that are stored.
+
+The fold itself is checked elsewhere; here it is folded anew from all rows, and everything else that readers
+show is counted from that with plain Python.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from annotation.campaign_settings import settings_of
+from annotation.models import Assignment, Campaign, Control, Judgment, OpenImage, Payout, Task
+from annotation.protocol import questions as q
+from annotation.protocol.boxes import REVIEW
+from annotation.protocol.state import CLOSED, ImageState
+from annotation.protocol.terms import LayerRecord
+from annotation.selectors.campaign import progress
+from tests.rehearsal.play import _pure_state, by_first_mention
+
+#: Stages of a chain at which nothing is asked of anybody any more.
+DONE = set(CLOSED)
+
+
+@dataclass(frozen=True)
+class Image:
+    """An open image: its row, and what its judgments and rulings make of it."""
+
+    row: OpenImage
+    state: ImageState
+    answers: int
+
+    @property
+    def begun(self) -> bool:
+        return self.row.version > 0
+
+    @property
+    def covered(self) -> bool:
+        return self.begun or self.state.complete
+
+
+class Recount:
+    """All rows of a campaign, read at once."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign = Campaign.objects.get(pk=campaign.pk)
+        self.judgments = list(
+            Judgment.objects.filter(campaign=campaign).select_related("worker").order_by("id")
+        )
+        self.leases = list(Assignment.objects.filter(campaign=campaign))
+        self.tasks = list(Task.objects.filter(campaign=campaign))
+        self.payouts = list(Payout.objects.filter(campaign=campaign))
+        self.images = []
+        for row in OpenImage.objects.filter(campaign=campaign).select_related("image").order_by("place"):
+            valid = sum(j.image_id == row.pk and not j.void for j in self.judgments)
+            self.images.append(Image(row, _pure_state(row), valid))
+
+    # The layer ---------------------------------------------------------------------------------------
+
+    def layer(self) -> dict[str, LayerRecord]:
+        """Key of each image that the layer covers -> its share."""
+        if not any(image.begun for image in self.images):
+            return {}
+        return {i.row.image.key: by_first_mention(i.state.layer) for i in self.images if i.covered}
+
+    def finished(self) -> set[str]:
+        return {image.row.image.key for image in self.images if image.state.complete}
+
+    # The campaign ------------------------------------------------------------------------------------
+
+    def funnel(self) -> dict[str, Any]:
+        stages = Counter(chain.stage for image in self.images for chain in image.state.chains)
+        done = [image for image in self.images if image.state.complete]
+        return {
+            "images": len(self.images),
+            "begun": sum(image.begun for image in self.images),
+            "complete": len(done),
+            "finished": sum(image.begun for image in done),
+            "in_review": sum(any(c.stage == REVIEW for c in image.state.chains) for image in self.images),
+            "answers": sum(image.answers for image in self.images if not image.state.complete),
+            "answers_finished": sum(image.answers for image in done),
+            "chains": {stage: stages[stage] for stage in progress.CHAIN_STAGES},
+        }
+
+    def open_tasks(self) -> dict[str, dict[str, int]]:
+        """Kind -> open questions, answers that somebody new may give, and answers in hand."""
+        found = {
+            kind: dict.fromkeys(("open", "wanting", "in_hand", "double_checks"), 0) for kind in q.QUESTIONS
+        }
+        held = Counter(lease.task_id for lease in self.leases if lease.state == Assignment.LEASED)
+        tasks = {(task.image_id, task.key): task for task in self.tasks}
+        for image in self.images:
+            asked = {question.key: question for question in image.state.questions}
+            for key, question in asked.items():
+                of = found[question.kind]
+                of["open"] += 1
+                of["wanting"] += max(0, question.wanted - held[tasks[image.row.pk, key].pk])
+        for task in self.tasks:
+            if task.role == q.DOUBLE_CHECK and task.state == Task.OPEN:
+                votes = sum(
+                    j.image_id == task.image_id and j.key == task.key and j.role == q.VOTE and not j.void
+                    for j in self.judgments
+                )
+                of = found[task.kind]
+                of["open"] += 1
+                of["double_checks"] += 1
+                of["wanting"] += task.wanted - votes - held[task.pk]
+        for lease in self.leases:
+            if lease.state == Assignment.LEASED and lease.role not in (q.CONTROL, "qualification"):
+                found[lease.kind]["in_hand"] += 1
+        return found
+
+    def to_come(self) -> int | None:
+        if self.campaign.state == Campaign.CLOSED:
+            return 0
+        wanting = sum(of["wanting"] + of["in_hand"] for of in self.open_tasks().values())
+        done = [image for image in self.images if image.state.complete]
+        if len(done) == len(self.images):
+            return wanting
+        took = [image.answers for image in done if image.begun]
+        if len(took) < progress.TELLING:
+            return None
+        left = [image.answers for image in self.images if not image.state.complete]
+        expected = sum(took) / len(took) * len(left) - sum(left)
+        return max(wanting, round(expected))
+
+    # Money -------------------------------------------------------------------------------------------
+
+    def earned(self) -> dict[tuple[int, str, str], tuple[int, int]]:
+        """(worker, kind, role) -> answers handed in, and what they earned."""
+        found: dict[tuple[int, str, str], list[int]] = defaultdict(lambda: [0, 0])
+        for lease in self.leases:
+            if lease.state == Assignment.SUBMITTED:
+                of = found[lease.worker_id, lease.kind, lease.role]
+                of[0] += 1
+                of[1] += lease.pay
+        return {key: (answers, pay) for key, (answers, pay) in found.items()}
+
+    def paid(self) -> dict[int, int]:
+        found: Counter[int] = Counter()
+        for payout in self.payouts:
+            found[payout.worker_id] += payout.amount
+        return dict(found)
+
+    def pay_to_come(self) -> int | None:
+        answers = self.to_come()
+        if not answers:
+            return answers
+        lines = self.earned()
+        on_tasks = sum(
+            n for (_, _, role), (n, _) in lines.items() if role not in (q.CONTROL, "qualification")
+        )
+        earned = sum(pay for _, pay in lines.values())
+        return round(answers * earned / on_tasks) if on_tasks else None
+
+    def cost(self) -> dict[str, Any]:
+        """What the answers cost, as a layer's cost says it."""
+        found: dict[str, Counter[str]] = {
+            name: Counter() for name in ("judgments", "controls", "double_checks")
+        }
+        for (_, kind, role), (answers, _) in self.earned().items():
+            names = {q.VOTE: "judgments", q.SURPLUS: "judgments", q.DOUBLE_CHECK: "double_checks"}
+            found[names.get(role, "controls")][kind] += answers
+        return {name: dict(counts) for name, counts in found.items()}
+
+    # Agreement and known items -----------------------------------------------------------------------
+
+    def agreement(self) -> dict[str, tuple[int, float]]:
+        """Kind -> pairs of a vote and its double check, and the share of them that are equal."""
+        equal: dict[str, list[bool]] = defaultdict(list)
+        by_lease = {lease.pk: lease for lease in self.leases}
+        usual = [j for j in self.judgments if not j.void and not j.flag]
+        for check in usual:
+            if check.role != q.DOUBLE_CHECK:
+                continue
+            task = by_lease[check.assignment_id].task_id
+            votes = [j for j in usual if j.role == q.VOTE and by_lease[j.assignment_id].task_id == task]
+            if votes:
+                equal[check.kind].append(min(votes, key=lambda j: j.pk).answer == check.answer)
+        return {kind: (len(found), sum(found) / len(found)) for kind, found in equal.items()}
+
+    def wrong_items(self) -> list[str]:
+        """Active known items that rest on this campaign's answers and that these do not bear out."""
+        found = []
+        for item in Control.objects.filter(active=True, campaign=self.campaign, source="promoted"):
+            (image,) = [i for i in self.images if i.row.image_id == item.image_id]
+            votes = [
+                j for j in self.judgments if j.image_id == image.row.pk and j.key == item.key and not j.void
+            ]
+            used = [j for j in votes if j.role == q.VOTE and j.name not in image.state.moot]
+            if not used or {j.answer for j in votes} != {item.known}:
+                found.append(f"{item}: {[j.answer for j in votes]}, {len(used)} used")
+        return found
+
+
+def pay_of(campaign: Campaign) -> Any:
+    return settings_of(campaign.settings).pay

@@ -1,0 +1,266 @@
+"""Whatever people do, in any order: after each step every reader says what a plain recount says."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from annotation import campaigns, controls, discard, layers, payments, replay, reviewing, standings
+from annotation.export import ExportError, export_dataset
+from annotation.models import Campaign, Control, Layer, OpenImage, Ruling, Standing
+from annotation.protocol import questions as q
+from annotation.protocol.contents import mention_from
+from annotation.protocol.rulings import Closure, KeepApart, Partition
+from annotation.protocol.state import LINKING
+from annotation.selectors import browse
+from annotation.selectors import campaign as figures
+from annotation.selectors.campaign import progress
+from annotation.selectors.layer_cost import cost_of
+from annotation.selectors.records import stream_records
+from annotation.selectors.statistics import layer_statistics
+from tests.derived.recount import Recount, pay_of
+from tests.queue.world import TRUSTING
+from tests.rehearsal.play import Play, by_first_mention, check_database
+from tests.rehearsal.script import Script, pictured
+from tests.sizes import sized
+
+pytestmark = pytest.mark.django_db
+
+PEOPLE = 4
+#: A run is 30 steps; the recount after each is slow.
+STEPS, RUNS = 30, sized(20, 300)
+SETTINGS = {
+    "trust": {**TRUSTING["trust"], "double_check_share": 0.5},
+    "pay": {"basis": "item", "per_item": dict.fromkeys(q.QUESTIONS, 0.02)},
+    "link_votes": 3,
+}
+#: What may happen, as often as it stands here. Closing ends the asking, so it is rare.
+ACTS = (
+    *(["answer"] * 8 + ["work"] * 4),
+    *("withdraw", "restore", "rule", "take_back", "suspend", "reinstate"),
+    *("pay", "promote", "from_own_layer", "export", "settle_all", "close"),
+)
+
+
+class Managed(Play):
+    """A play with staff: who withdraw, rule, pay, make known items, export, and close."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__([pictured(seed % 50 + i) for i in range(2)], Script(seed=seed), SETTINGS)
+        self.met: Counter[str] = Counter()
+
+    def work(self, number: int, turn: int) -> None:
+        """Several answers of one worker at once."""
+        for i in range(6):
+            self.answer(number, turn + i)
+
+    def settle_all(self, number: int, turn: int) -> None:
+        """Everybody answers until two images are as far as they come."""
+        for _ in range(12):
+            for worker in range(PEOPLE):
+                self.answer(worker, turn)
+
+    def withdraw(self, number: int, turn: int) -> None:
+        done = discard.discard(campaign=self.campaign, worker=self.worker(number))
+        self.withdrawn = True
+        self.met["withdrawn"] += bool(done.judgments)
+        self.met["retired by a withdrawal"] += bool(done.retired)
+
+    def restore(self, number: int, turn: int) -> None:
+        done = discard.restore(campaign=self.campaign, worker=self.worker(number))
+        self.met["restored"] += bool(done.judgments)
+
+    def suspend(self, number: int, turn: int) -> None:
+        self.met["suspended"] += bool(
+            discard.suspend(campaign=self.campaign, worker=self.worker(number), kind=q.QUESTIONS[turn % 6])
+        )
+
+    def reinstate(self, number: int, turn: int) -> None:
+        try:
+            back = discard.reinstate(campaign=self.campaign, worker=self.worker(number))
+        except discard.CannotDo:
+            return
+        self.met["reinstated"] += bool(back)
+
+    def rule(self, number: int, turn: int) -> None:
+        images = list(OpenImage.objects.filter(campaign=self.campaign).order_by("place"))
+        row = images[turn % len(images)]
+        names = [mention_from(plain).id for plain in row.mentions]
+        chains = [tuple(chain["m"]) for chain in row.state["chains"] if chain["s"] != LINKING]
+        match turn % 3:
+            case 0 if chains:
+                ruling = Closure(chains[turn % len(chains)], ("none", "scene", "excluded")[number % 3])
+            case 1 if len(names) > 1:
+                ruling = KeepApart(names[0], names[1 + number % (len(names) - 1)])
+            case _:
+                ruling = Partition(tuple((name,) for name in names))
+        try:
+            done = reviewing.rule(image=row.pk, ruling=ruling)
+        except reviewing.CannotRule:
+            return
+        self.met["ruled"] += 1
+        self.met["retired by a ruling"] += bool(done.retired)
+
+    def take_back(self, number: int, turn: int) -> None:
+        given = Ruling.objects.filter(image__campaign=self.campaign, withdrawn_at=None).order_by("pk")
+        if ids := list(given.values_list("pk", flat=True)):
+            reviewing.withdraw(campaign=self.campaign, ruling=ids[turn % len(ids)])
+            self.met["taken back"] += 1
+
+    def pay(self, number: int, turn: int) -> None:
+        paid = payments.pay_everybody(campaign=self.campaign, reference=f"payday-{next(self.tokens)}")
+        self.met["paid"] += bool(paid)
+
+    def promote(self, number: int, turn: int) -> None:
+        kind = [kind for kind in q.QUESTIONS if kind != q.BOX_DRAWING][turn % 5]
+        done = controls.promote(campaign=self.campaign, kind=kind, at_least=2)
+        self.met["promoted"] += bool(done.added)
+
+    def from_own_layer(self, number: int, turn: int) -> None:
+        layer = layers.layer_to_read(self.world.corpus, "import")
+        assert layer is not None
+        if own := Layer.objects.filter(corpus=self.world.corpus, name=self.campaign.name).first():
+            layer = own
+        other, _ = Campaign.objects.get_or_create(
+            name=f"{self.campaign.name}-other",
+            defaults={"corpus": self.world.corpus, "tasks": "entities", "settings": self.campaign.settings},
+        )
+        try:
+            done = controls.from_gold(campaign=other, layer=layer, purposes=[Control.CONTROL])
+        except controls.NoGold:
+            return
+        self.met["made of the layer"] += bool(done.added) and layer.name == self.campaign.name
+
+    def close(self, number: int, turn: int) -> None:
+        if turn % 4 == 0:
+            campaigns.close(campaign=self.campaign)
+            self.met["closed"] += 1
+
+    def export(self, number: int, turn: int) -> None:
+        """What goes out is what the recount has, finished or not."""
+        counted = Recount(self.campaign)
+        how = ({}, {"only_finished": True}, {"include_unfinished": True})[turn % 3]
+        if not counted.layer():
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                written = export_dataset(
+                    corpus=self.world.corpus.name,
+                    layer=self.campaign.name,
+                    format="jsonl",
+                    out=Path(folder) / "out",
+                    **how,
+                )
+            except ExportError:
+                every = {i.row.image.key for i in counted.images}
+                assert not counted.finished() if how else counted.finished() < every
+                self.met["export refused"] += 1
+                return
+            (file,) = [file for file in written.files if file.suffix == ".jsonl"]
+            lines = [json.loads(line) for line in file.read_text().splitlines()]
+            gone = {line["id"]: line for line in lines if "id" in line}
+        self.met["exported"] += 1
+        if how.get("only_finished"):
+            assert set(gone) == counted.finished()
+        assert len(gone) == written.counts["images"]
+
+    # What every reader says --------------------------------------------------------------------------
+
+    def check(self) -> None:
+        now = Recount(self.campaign)
+        campaign = now.campaign
+        seen = figures.overview(campaign, pay_of(campaign), at=self.at)
+        assert asdict(seen.funnel) == now.funnel()
+        assert {kind: asdict(of) for kind, of in seen.tasks.items()} == now.open_tasks()
+        assert (seen.pace.to_come, seen.pay_to_come) == (now.to_come(), now.pay_to_come())
+        assert asdict(figures.forecast(campaign, pay_of(campaign))) == {
+            "answers": now.to_come(),
+            "pay": now.pay_to_come(),
+        }
+        assert figures.complete_images(campaign) == now.funnel()["complete"]
+        earned = {(e.worker, e.kind, e.role): (e.answers, e.pay) for e in figures.earned(campaign)}
+        assert earned == now.earned()
+        assert figures.paid(campaign) == now.paid()
+        agreed = {kind: (of.pairs, of.equal) for kind, of in seen.agreement.items()}
+        assert agreed == now.agreement()
+        for row in figures.workers(campaign):
+            mine = [(n, pay) for (worker, _, _), (n, pay) in now.earned().items() if worker == row.id]
+            assert (row.answers, row.earned) == (sum(n for n, _ in mine), sum(pay for _, pay in mine))
+            assert row.paid == now.paid().get(row.id, 0)
+        assert now.wrong_items() == []
+        self._check_layer(now)
+
+    def _check_layer(self, now: Recount) -> None:
+        expected = now.layer()
+        if not expected:
+            return
+        corpus = self.world.corpus
+        layer = layers.layer_to_read(corpus, self.campaign.name)
+        assert layer is not None and layers.behind(self.campaign) == 0
+        records = stream_records(corpus=corpus, layer=layer, excluded=True)
+        stored = {r.id: by_first_mention(r.layer) for r in records if r.layer is not None}
+        assert stored == expected
+        shown = browse.figures_of([layer])[layer.pk]
+        assert (shown.images, shown.chains, shown.mentions, shown.boxes) == (
+            len(expected),
+            sum(len(share.chains) for share in expected.values()),
+            sum(len(share.mentions) for share in expected.values()),
+            sum(thing.box is not None for share in expected.values() for thing in share.objects),
+        )
+        assert layer_statistics(corpus=corpus, layer=layer).figures()["images"] == len(expected)
+        cost = cost_of(layer, layers.campaign_of(layer))
+        assert {name: cost[name] for name in now.cost()} == now.cost()
+        assert (cost["images"], cost["unfinished"]) == (len(expected), len(now.images) - len(now.finished()))
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(ACTS), st.integers(0, PEOPLE - 1), st.integers(0, 40)),
+    min_size=STEPS,
+    max_size=STEPS,
+)
+
+
+def managed(seed: int, acts: list[tuple[str, int, int]]) -> Managed:
+    play = Managed(seed)
+    with play.time():
+        for what, number, turn in acts:
+            act: Callable[[int, int], object] = getattr(play, what)
+            act(number, turn)
+            play.check()
+        check_database()
+    for standing in Standing.objects.filter(campaign=play.campaign):
+        assert replay.replayed(standing) == standings.pure(standing)
+    return play
+
+
+@pytest.fixture(autouse=True)
+def told_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One finished image is enough to tell what is to come."""
+    monkeypatch.setattr(progress, "TELLING", 1)
+
+
+@given(seed=st.integers(0, 10_000), acts=steps)
+@settings(max_examples=RUNS, suppress_health_check=[*HealthCheck])
+def test_every_reader_says_what_a_recount_says(seed: int, acts: list[tuple[str, int, int]]) -> None:
+    managed(seed, acts)
+
+
+def test_runs_meet_all_that_can_happen() -> None:
+    """The property above would say little if nothing were ever withdrawn, ruled or finished."""
+    met: Counter[str] = Counter()
+    for seed in range(6):
+        chance = Random(seed)
+        acts = [(chance.choice(ACTS), chance.randrange(PEOPLE), chance.randrange(40)) for _ in range(STEPS)]
+        met += managed(seed, [("settle_all", 0, seed), *acts]).met
+    expected = {"withdrawn", "restored", "ruled", "taken back", "suspended", "reinstated", "paid", "promoted"}
+    expected |= {"made of the layer", "exported", "export refused", "closed", "retired by a withdrawal"}
+    assert expected - met.keys() == set()
