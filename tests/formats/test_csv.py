@@ -48,7 +48,7 @@ def test_bom_crlf_and_captions_of_several_lines_are_read(tmp_path):
         ('image,caption\na.jpg,"A dog"x\n', 2, "is not CSV"),
         ("image,caption,split\na.jpg,A dog,train\na.jpg,A cat,test\n", 3, "stands before as 'train/a.jpg'"),
         ("image,caption\na.jpg,A dog\na.png,A cat\n", 3, "stands before as '/a.jpg'"),
-        ("image,caption,caption_id\na.jpg,A dog,1\nb.jpg,A cat,1\n", 3, "a second time (first in line 2)"),
+        ("image,caption,caption_id\na.jpg,A dog,1\na.jpg,A cat,1\n", 3, "a second time (first in line 2)"),
         ("image,caption,unrelated\na.jpg,A dog,maybe\n", 2, "unrelated is 'maybe'"),
     ],
 )
