@@ -20,6 +20,7 @@ from annotation.protocol.terms import ImageRecord
 from annotation.registry import UnknownName
 from annotation.selectors.controls import unchecked_answers, unchecked_kinds
 from annotation.selectors.corpora import corpus_named, layer_named
+from annotation.selectors.left_out import unsaid_stages
 from annotation.selectors.records import stream_records
 from annotation.selectors.settings_versions import images_by_version
 
@@ -50,7 +51,8 @@ def export_dataset(
     With `layer` named, or where only one exists, mentions, chains and boxes go with it; the
     mentions of excluded chains are plain words. `with_pictures` puts the pictures under
     out/images, as hard links where the file system allows. Where nothing tells how right the workers of
-    the layer's campaign were, `NOTES.md` says so. Everything is written beside
+    the layer's campaign were, `NOTES.md` says so. `left_out` of the result counts what is not in
+    the files; `selectors.left_out.lacks` tells it in sentences. Everything is written beside
     `out` first, so `out` is complete as soon as it exists. Raises UnknownName for a corpus, a
     layer or a format that is none, AmbiguousLayer, else ExportError.
     """
@@ -68,6 +70,8 @@ def export_dataset(
     partial = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial"))
     try:
         written = writer.write(progress(stream_records(corpus=found, layer=chosen)), partial)
+        for word, number in unsaid_stages(chosen).items():
+            written.leave_out(word, number)
         if with_pictures:
             written.add("pictures", _link_pictures(found, partial / IMAGES))
         if notes := notes_on(found, chosen):

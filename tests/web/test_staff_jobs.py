@@ -46,6 +46,7 @@ def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
     assert "Download" in words(page) and job.kind and "SHA-256" in words(page)
     assert "layer is unchecked at links, verification" in words(page)
     assert "Unchecked: no answers to coref_link, chain_verification" in words(page)
+    assert "Not in the files: the place of 1 image in the order of the corpus." in words(page)
     assert f'href="{reverse("known_items", args=["quay"])}"' in page.content.decode()
     assert 'data-live="on"' not in page.content.decode()
     answer = ada.get(reverse("download", args=["quay", job.pk]))
