@@ -290,7 +290,9 @@ def _sentences(record: ImageRecord, out: Path) -> Iterator[str]:
         raise FormatError("the image has no caption", file=file, expected="a caption, or the format jsonl")
     if record.split not in ("", *SPLITS):
         raise FormatError(
-            f"the split {shown(record.split)} has no list", file=file, expected=" or ".join(SPLITS)
+            f"the split {shown(record.split)} has no list",
+            file=file,
+            expected=f"{' or '.join(SPLITS)}, or the format jsonl",
         )
     placed: dict[int, list[tuple[str, Mention]]] = {}
     drawn = {chain for obj in record.layer.objects for chain in obj.chains} if record.layer else set()
