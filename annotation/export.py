@@ -22,6 +22,7 @@ from annotation.protocol.terms import ImageRecord
 from annotation.registry import UnknownName
 from annotation.selectors.controls import unchecked_answers, unchecked_kinds
 from annotation.selectors.corpora import corpus_named, layer_named
+from annotation.selectors.left_out import unsaid_stages
 from annotation.selectors.records import stream_records
 from annotation.selectors.settings_versions import images_by_version
 
@@ -70,9 +71,10 @@ def export_dataset(
     answers make it now; the mentions of excluded chains are plain words. A layer that is not finished is
     refused, unless its unfinished images go with it (`include_unfinished`) or are left out
     (`only_finished`). `with_pictures` puts the pictures under out/images, as hard links where the file
-    system allows. What is to be known of it is in `Written.notes` and in `NOTES.md`. Everything is written
-    beside `out` first, so `out` is complete as soon as it exists. Raises UnknownName for a corpus, a layer
-    or a format that is none, AmbiguousLayer, else ExportError.
+    system allows. What is to be known of it is in `Written.notes` and in `NOTES.md`; `left_out` of the result
+    counts what is not in the files, and `selectors.left_out.lacks` tells it in sentences. Everything is
+    written beside `out` first, so `out` is complete as soon as it exists. Raises UnknownName for a corpus, a
+    layer or a format that is none, AmbiguousLayer, else ExportError.
     """
     layers.layer_to_read(corpus_named(corpus), layer)
     chosen = check(
@@ -92,6 +94,8 @@ def export_dataset(
     try:
         records = stream_records(corpus=chosen.corpus, layer=chosen.layer, images=chosen.images)
         written = writer.write(progress(records), partial)
+        for word, number in unsaid_stages(chosen.layer, chosen.images).items():
+            written.leave_out(word, number)
         if with_pictures:
             written.add("pictures", _link_pictures(chosen, partial / IMAGES))
         if not include_unfinished and (lost := done - _done(chosen)):

@@ -43,8 +43,8 @@ class IntakeError(ValueError):
 class ImportReport:
     """What an import found. `unchanged`: the corpus stood already, with the same content.
 
-    `chains` and `mentions` leave out what is not visual (chain 0), which `not_visual` counts.
-    `seconds` is wall-clock time.
+    `covered` counts the images that bring a layer. `chains` and `mentions` leave out what is not
+    visual (chain 0), which `not_visual` counts. `seconds` is wall-clock time.
     """
 
     corpus: str
@@ -54,6 +54,7 @@ class ImportReport:
     captions: int
     pictures: int
     layer: str
+    covered: int
     mentions: int
     not_visual: int
     chains: int
@@ -151,6 +152,7 @@ class _Taking:
             captions=ledger.captions,
             pictures=ledger.pictures,
             layer=IMPORT if ledger.layered else "",
+            covered=ledger.layered,
             mentions=ledger.mentions,
             not_visual=ledger.not_visual,
             chains=ledger.chains,

@@ -35,15 +35,22 @@ class FormatError(ValueError):
 
 @dataclass(slots=True)
 class Written:
-    """What a writer left on disk: counts by word ("images", "captions", "boxes"), files, and what is to be
-    known of them, a sentence each."""
+    """What a writer left on disk: counts by word ("images", "captions", "boxes"), files, what they lack, and
+    what is to be known of them, a sentence each."""
 
     counts: dict[str, int] = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
+    #: What the records hold and the files do not, counted by the words of `contents`.
+    left_out: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def add(self, word: str, number: int = 1) -> None:
         self.counts[word] = self.counts.get(word, 0) + number
+
+    def leave_out(self, word: str, number: int = 1) -> None:
+        """Count what is not in the files; nothing where `number` is 0."""
+        if number:
+            self.left_out[word] = self.left_out.get(word, 0) + number
 
 
 class Format(ABC):
@@ -58,6 +65,9 @@ class Format(ABC):
     #: that are none of these (None: any will do).
     needs_captions = False
     splits: tuple[str, ...] | None = None
+    #: What of `contents.HELD` its files can say; the rest is counted as left out. A format that says a part
+    #: of a thing names it here, and counts itself what it leaves out.
+    says: frozenset[str] = frozenset()
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream the records of `path` (a file or a folder, as the format has it).
@@ -69,7 +79,11 @@ class Format(ABC):
         raise FormatError(f"format {self.key!r} cannot be read", file=path)
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
-        """Write `records` under the folder `out`, which exists and is empty."""
+        """Write `records` under the folder `out`, which exists and is empty.
+
+        What a record holds is in the files, or counted as left out. Raises FormatError, which names the
+        image, for what the format would say wrongly.
+        """
         raise FormatError(f"format {self.key!r} cannot be written", file=out)
 
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from annotation.formats.base import FormatError
+from annotation.formats.base import Format, FormatError, Written
+from annotation.formats.contents import HELD
 from annotation.formats.names import PLAIN_NAME, is_plain_name
 from annotation.formats.text import shown
 from annotation.protocol.terms import NOT_VISUAL, CaptionRecord, ImageRecord, LayerRecord
@@ -25,7 +26,7 @@ MOST_PER_IMAGE = 2**15 - 1
 
 _SPLIT = re.compile(r"[A-Za-z0-9_-]{0,40}")
 _CHAIN = re.compile(r"[A-Za-z0-9_.:-]{1,40}")
-_CATEGORY = re.compile(r"[^\s/\[\]\x00]+")
+_CATEGORY = re.compile(r"[^\s/\[\]\x00\ud800-\udfff]+")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -51,10 +52,15 @@ def checked(found: Iterable[Found], *, source: Path, expected: str) -> Iterator[
         raise FormatError("holds no images", file=source, expected=expected)
 
 
-def writable(records: Iterable[ImageRecord], out: Path) -> Iterator[ImageRecord]:
-    """The records, each checked as on reading."""
+def writable(
+    records: Iterable[ImageRecord], out: Path, *, format: Format, written: Written
+) -> Iterator[ImageRecord]:
+    """The records, each checked as on reading; what `format` cannot say of them is counted in `written`."""
+    unsaid = {word: held for word, held in HELD.items() if word not in format.says}
     for record in records:
         check_record(record, file=out)
+        for word, held in unsaid.items():
+            written.leave_out(word, held(record))
         yield record
 
 
@@ -163,6 +169,8 @@ def _bad_objects(layer: LayerRecord, named: set[str], record: ImageRecord) -> st
             boxless.add(obj.chains[0])
         elif obj.scene or obj.nobndbox:
             return f"an object of chain {obj.chains[0]} has both a box and a flag"
+        elif max(obj.box.xmax, obj.box.ymax) > LARGEST_SIDE:
+            return f"a box of chain {obj.chains[0]} reaches beyond {LARGEST_SIDE} pixels"
         elif (record.width and obj.box.xmax > record.width) or (
             record.height and obj.box.ymax > record.height
         ):

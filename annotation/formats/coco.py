@@ -14,13 +14,23 @@ from typing import Any
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.formats.checks import Found, checked, writable
+from annotation.formats.contents import BOXLESS, MENTIONS
+from annotation.formats.contents import CATEGORIES as OTHER_CATEGORIES
 from annotation.formats.fields import Fields
 from annotation.formats.json_stream import has_list, items
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
 from annotation.formats.numbering import Numbering
 from annotation.formats.spool import Spool
 from annotation.formats.text import open_new, shown
-from annotation.protocol.terms import CATEGORIES, OTHER, CaptionRecord, Chain, ImageRecord, LayerRecord
+from annotation.protocol.terms import (
+    CATEGORIES,
+    NOT_VISUAL,
+    OTHER,
+    CaptionRecord,
+    Chain,
+    ImageRecord,
+    LayerRecord,
+)
 from models_core.text.tokens import tokenise
 
 SHAPE = '{"images": [{"id": 1, "file_name": ...}], "annotations": [{"id": 1, "image_id": 1, "caption": ...}]}'
@@ -36,6 +46,7 @@ class Coco(Format):
     title = "COCO captions JSON; writes COCO detection beside it"
     reads = True
     writes = True
+    says = frozenset({"sizes", "external_ids", "caption_ids", "words", "layers"})
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream a captions file in the order of its images; captions are cut into words by our tokeniser."""
@@ -86,19 +97,20 @@ class Coco(Format):
             )
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
-        """Write `captions.json`, and `instances.json` where a record has a layer.
+        """Write `captions.json`, and `instances.json` with the images that a layer covers, if any.
 
-        Ids that are no whole numbers are replaced by running ones.
+        Ids are replaced by running numbers where the first is no whole number. Raises FormatError where
+        the first is one, and a later one is none, or comes twice.
         """
         written = Written(files=[out / CAPTIONS])
         kinds = [{"id": n, "name": name, "supercategory": "entity"} for n, name in enumerate(CATEGORIES, 1)]
-        image_numbers, caption_numbers = Numbering(), Numbering()
+        image_numbers, caption_numbers = Numbering(unique=True), Numbering(unique=True)
         layers = False
         with (
             _Document(out / CAPTIONS, {"info": _INFO}) as captions,
             _Document(out / INSTANCES, {"info": _INFO, "categories": kinds}) as instances,
         ):
-            for record in writable(records, out):
+            for record in writable(records, out, format=self, written=written):
                 try:
                     number = image_numbers.number(record.external_id)
                     ids = [caption_numbers.number(caption.id) for caption in record.captions]
@@ -106,7 +118,7 @@ class Coco(Format):
                     raise FormatError(
                         f"image {shown(record.id)} (or a caption of it) {error}",
                         file=out / CAPTIONS,
-                        expected="whole numbers in all, or in none",
+                        expected="whole numbers in all, each once, or in none; or the format jsonl",
                     ) from error
                 image = {
                     "id": number,
@@ -115,13 +127,18 @@ class Coco(Format):
                     "height": record.height,
                 }
                 captions.image(image)
-                instances.image(image)
+                written.leave_out("external_ids", record.external_id not in ("", str(number)))
                 for id, caption in zip(ids, record.captions, strict=True):
-                    captions.annotation({"id": id, "image_id": number, "caption": caption.text.strip()})
+                    text = caption.text.strip()
+                    captions.annotation({"id": id, "image_id": number, "caption": text})
+                    written.leave_out("caption_ids", caption.id not in ("", str(id)))
+                    written.leave_out("words", caption.words != tokenise(text))
                 written.add("images")
                 written.add("captions", len(record.captions))
                 if record.layer is not None:
                     layers = True
+                    instances.image(image)
+                    _leave_out(record.layer, written)
                     for entry in _instances(record.layer):
                         instances.annotation(
                             {"id": written.counts.get("boxes", 0) + 1, "image_id": number, **entry}
@@ -143,6 +160,19 @@ def category_number(chain: Chain) -> int:
     """The chain's first category in the order of CATEGORIES, counted from 1; `other` where it has none."""
     known = (name for name in chain.categories if name in CATEGORIES)
     return CATEGORIES.index(next(known, OTHER)) + 1
+
+
+def _leave_out(layer: LayerRecord, written: Written) -> None:
+    """Count what detections do not say of `layer`."""
+    depicted = layer.depicted()
+    flagged = {obj.chains[0] for obj in layer.objects if obj.box is None}
+    written.leave_out(MENTIONS, len(layer.mentions))
+    for chain in layer.chains:
+        if chain.id == NOT_VISUAL:
+            continue
+        written.leave_out(BOXLESS, chain.id not in depicted or chain.id in flagged)
+        if chain.id in depicted and chain.categories:
+            written.leave_out(OTHER_CATEGORIES, chain.categories != (CATEGORIES[category_number(chain) - 1],))
 
 
 def _instances(layer: LayerRecord) -> Iterator[dict[str, Any]]:

@@ -30,6 +30,7 @@ class Csv(Format):
     reads = True
     writes = True
     needs_captions = True
+    says = frozenset({"splits", "caption_ids", "unrelated"})
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         return checked(self._found(path, images), source=path, expected=SHAPE)
@@ -58,7 +59,7 @@ class Csv(Format):
             # CR LF, as RFC 4180 has it: with LF alone, Python would leave a CR in a caption unquoted.
             rows = csv.writer(stream, lineterminator="\r\n")
             rows.writerow(COLUMNS)
-            for record in writable(records, out):
+            for record in writable(records, out, format=self, written=written):
                 if not record.captions:
                     raise FormatError(
                         f"image {shown(record.id)} has no caption, which a row per caption cannot say",
@@ -66,6 +67,7 @@ class Csv(Format):
                         expected="an image with captions, or the format jsonl",
                     )
                 for caption in record.captions:
+                    written.leave_out("caption_ids", caption.id != caption.id.strip())
                     rows.writerow(
                         (
                             printed_name(record),
@@ -149,6 +151,7 @@ def _add(spool: Spool, row: dict[str, str], file: Path, line: int) -> None:
         line,
         text,
         id=row.get("caption_id", "").strip() or None,
+        ids_of=image_id(filename),
         line=line,
         unrelated=said in ("1", "true"),
     )

@@ -5,6 +5,9 @@
     images/ID.jpg        read where present, never written
     train.txt val.txt test.txt (restval.txt)    ids, one per line
     UNRELATED_CAPTIONS   image and caption number, from 1
+    NOT_COVERED          ids, one per line: images whose mentions nobody has marked
+
+NOT_COVERED is ours. Without it, an image without mentions is one that was looked at and holds none.
 
 Import then export is the identity on canonical files: single spaces, LF, a line end after
 the last line, annotation files laid out as `entities_xml` says, list entries in one order.
@@ -16,11 +19,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.formats.checks import MOST_PER_IMAGE, Found, checked, writable
+from annotation.formats.contents import EVERYTHING, ORDER
 from annotation.formats.entities_notation import (
     NOTATION,
     BadNotation,
@@ -36,13 +41,14 @@ from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRe
 
 #: The splits that have a list, in reading order; `restval` is Karpathy's.
 SPLITS = ("train", "restval", "val", "test")
-SENTENCES, ANNOTATIONS, PICTURES, UNRELATED = "Sentences", "Annotations", "images", "UNRELATED_CAPTIONS"
+SENTENCES, ANNOTATIONS, PICTURES = "Sentences", "Annotations", "images"
+UNRELATED, NOT_COVERED = "UNRELATED_CAPTIONS", "NOT_COVERED"
 _HEADER = "# format: <imageID> <sentence number>"
 SHAPE = "a folder with Sentences/ID.txt"
 
 
 class Entities(Format):
-    """Captions with mentions, chains, boxes, sizes, splits and unrelated captions."""
+    """Captions with mentions, chains, boxes, sizes, splits, unrelated captions and images not covered."""
 
     key = "entities"
     title = "Flickr30k Entities (Sentences, Annotations, split lists)"
@@ -50,6 +56,7 @@ class Entities(Format):
     writes = True
     needs_captions = True
     splits = SPLITS
+    says = EVERYTHING - {"external_ids", "caption_ids"}
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream a folder: first the images of the lists in their order, then the others by id."""
@@ -67,17 +74,21 @@ class Entities(Format):
             )
         splits = _splits(root, present)
         unrelated = _unrelated(root / UNRELATED)
+        uncovered = _not_covered(root / NOT_COVERED)
         for id in (*splits, *sorted(present - splits.keys())):
-            yield _record(root, id, splits.get(id, ""), unrelated.get(id, {}), pictures)
+            found = _record(root, id, splits.get(id, ""), unrelated.get(id, {}), pictures)
+            yield found if id not in uncovered else _uncovered(found, root / NOT_COVERED, uncovered[id])
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         """Write sentences, annotation files, lists. No pictures: they are their owners'.
 
         Raises FormatError for what the notation cannot say: mentions that overlap, chain ids that are
-        no numbers, words with brackets at their edge, images without captions, other splits.
+        no numbers, chains without mention and object, words with brackets at their edge, images without
+        captions, other splits.
         """
         (out / SENTENCES).mkdir()
         written = Written(files=[out / SENTENCES])
+        last = (0, "")
         lists: dict[str, TextIO] = {}
         with ExitStack() as stack:
 
@@ -89,12 +100,17 @@ class Entities(Format):
                         lists[name].write(f"{_HEADER}\n")
                 return lists[name]
 
-            for record in writable(records, out):
+            for record in writable(records, out, format=self, written=written):
                 with open_new(out / SENTENCES / f"{record.id}.txt") as file:
                     file.writelines(f"{line}\n" for line in _sentences(record, out))
                 objects = record.layer.objects if record.layer else ()
                 if objects:
                     _write_annotation(record, out, written)
+                if record.layer is None:
+                    listed(NOT_COVERED).write(f"{record.id}\n")
+                last = max(last, place := _place(record))
+                written.leave_out(ORDER, place < last)
+                _leave_out(record, written)
                 if record.split:
                     listed(f"{record.split}.txt").write(f"{record.id}\n")
                 for number, caption in enumerate(record.captions, 1):
@@ -167,6 +183,49 @@ def _unrelated(file: Path) -> dict[str, dict[int, int]]:
     return found
 
 
+def _not_covered(file: Path) -> dict[str, int]:
+    """Id -> its line, of images that the layer does not cover; the list may name more, as subsets exist."""
+    found: dict[str, int] = {}
+    if file.is_file():
+        for at, line in lines(file):
+            if (id := line.strip()) and found.setdefault(id, at) != at:
+                raise FormatError(
+                    f"{shown(id)} is listed a second time (first in line {found[id]})",
+                    file=file,
+                    line=at,
+                    expected="each image once",
+                )
+    return found
+
+
+def _uncovered(found: Found, file: Path, line: int) -> Found:
+    """The record without its layer; one that has mentions or objects is covered, whatever the list says."""
+    record, where, at = found
+    if record.layer != LayerRecord():
+        raise FormatError(
+            f"{shown(record.id)} has mentions or objects, and so is covered",
+            file=file,
+            line=line,
+            expected="images without either",
+        )
+    return replace(record, layer=None), where, at
+
+
+def _place(record: ImageRecord) -> tuple[int, str]:
+    """By what images are in order when they are read: list after list, then those in none by id."""
+    return (SPLITS.index(record.split), "") if record.split else (len(SPLITS), record.id)
+
+
+def _leave_out(record: ImageRecord, written: Written) -> None:
+    """Count sizes and file names without an annotation file, and captions that are more than their words."""
+    if record.layer is None or not record.layer.objects:
+        written.leave_out("sizes", (record.width, record.height) != (0, 0))
+        written.leave_out("filenames", record.filename != f"{record.id}.jpg")
+    else:
+        written.leave_out("filenames", image_id(record.filename) != record.id)
+    written.leave_out("texts", sum(c.text != " ".join(c.words) for c in record.captions))
+
+
 def _record(root: Path, id: str, split: str, unrelated: dict[int, int], pictures: Path | None) -> Found:
     file = root / SENTENCES / f"{id}.txt"
     sentences: list[tuple[tuple[str, ...], tuple[Bracketed, ...]]] = []
@@ -231,15 +290,27 @@ def _sentences(record: ImageRecord, out: Path) -> Iterator[str]:
         raise FormatError("the image has no caption", file=file, expected="a caption, or the format jsonl")
     if record.split not in ("", *SPLITS):
         raise FormatError(
-            f"the split {shown(record.split)} has no list", file=file, expected=" or ".join(SPLITS)
+            f"the split {shown(record.split)} has no list",
+            file=file,
+            expected=f"{' or '.join(SPLITS)}, or the format jsonl",
         )
     placed: dict[int, list[tuple[str, Mention]]] = {}
+    drawn = {chain for obj in record.layer.objects for chain in obj.chains} if record.layer else set()
     for chain in record.layer.chains if record.layer else ():
+        if not chain.mentions and chain.id not in drawn:
+            raise FormatError(
+                f"chain {chain.id} of {shown(record.id)} has no mention and no object",
+                file=file,
+                expected="one of them, or the format jsonl",
+            )
         for mention in chain.mentions:
             placed.setdefault(mention.caption, []).append((chain.id, mention))
     for number, caption in enumerate(record.captions):
         try:
-            yield print_sentence(caption.words, placed.get(number, ()))
+            line = print_sentence(caption.words, placed.get(number, ()))
+            if number == 0 and line.startswith("\ufeff"):
+                raise BadNotation("the file would begin with U+FEFF, which is no word there")
+            yield line
         except BadNotation as error:
             raise FormatError(
                 f"{error}, which the notation cannot say",

@@ -25,7 +25,7 @@ from annotation.protocol.terms import NOT_VISUAL, Box, LayerObject
 
 _CORNERS = ("xmin", "ymin", "xmax", "ymax")
 _FLAGS = ("scene", "nobndbox")
-_LONGEST_NUMBER = 9
+_LONGEST_NUMBER = 10
 
 #: Bytes of a file, and levels of its elements; real ones have a few thousand, and four.
 LARGEST, DEEPEST = 16 * 1024 * 1024, 16

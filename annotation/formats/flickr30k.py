@@ -71,7 +71,7 @@ class Flickr30k(Format):
         written = Written(files=[file])
         with open_new(file) as stream:
             separator = "{\n"
-            for record in writable(records, out):
+            for record in writable(records, out, format=self, written=written):
                 name = printed_name(record)
                 # The path comes last even where no caption stands before it: it is how a reader knows it.
                 entries = [*(caption.text.strip() for caption in record.captions), f"{PICTURES}/{name}"]

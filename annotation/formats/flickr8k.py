@@ -67,6 +67,7 @@ class Flickr8k(Format):
     reads = True
     writes = True
     needs_captions = True
+    says = frozenset({"splits", "caption_ids"})
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream `path`. Captions get their printed key as id only where their image skips a number."""
@@ -124,12 +125,16 @@ class Flickr8k(Format):
             spool.add_caption(image_id(filename), place, text, line=number)
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
-        """Write the captions and one list per split; a caption of several lines is refused."""
+        """Write the captions and one list per split.
+
+        Raises FormatError for a caption of several lines, and for the split `dev`: it is the name of our
+        `val` here.
+        """
         written = Written(files=[out / TOKEN_FILE])
         lists: dict[str, TextIO] = {}
         with ExitStack() as stack:
             token = stack.enter_context(open_new(out / TOKEN_FILE))
-            for record in writable(records, out):
+            for record in writable(records, out, format=self, written=written):
                 name = printed_name(record)
                 if not record.captions:
                     raise FormatError(
@@ -137,7 +142,17 @@ class Flickr8k(Format):
                         file=out / TOKEN_FILE,
                         expected="an image with captions, or the format jsonl",
                     )
-                for number, caption in zip(_numbers(record, name), record.captions, strict=True):
+                if record.split == "dev":
+                    raise FormatError(
+                        f"image {shown(record.id)} is of the split 'dev', which is read as 'val'",
+                        file=out / TOKEN_FILE,
+                        expected="another split, or the formats csv and jsonl",
+                    )
+                numbers = _numbers(record, name)
+                in_order = numbers == list(range(len(numbers)))
+                for number, caption in zip(numbers, record.captions, strict=True):
+                    read_as = "" if in_order else f"{name}#{number}"
+                    written.leave_out("caption_ids", caption.id not in ("", read_as))
                     text = caption.text.strip()
                     if "\n" in text or "\r" in text:
                         raise FormatError(

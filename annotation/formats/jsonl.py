@@ -13,6 +13,7 @@ from typing import Any
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.formats.checks import Found, checked, writable
+from annotation.formats.contents import EVERYTHING
 from annotation.formats.fields import Fields
 from annotation.formats.names import find_picture, only_file
 from annotation.formats.text import lines, open_new, shown
@@ -39,6 +40,7 @@ class Jsonl(Format):
     title = "Phrasebox JSON lines: everything, one image per line"
     reads = True
     writes = True
+    says = EVERYTHING
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         return checked(self._found(path, images), source=path, expected="one line per image after the header")
@@ -60,7 +62,7 @@ class Jsonl(Format):
         written = Written(files=[out / FILE])
         with open_new(out / FILE) as stream:
             stream.write(f"{HEADER}\n")
-            for record in writable(records, out):
+            for record in writable(records, out, format=self, written=written):
                 stream.write(json.dumps(_row(record), ensure_ascii=False) + "\n")
                 written.add("images")
                 written.add("captions", len(record.captions))

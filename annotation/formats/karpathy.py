@@ -29,6 +29,7 @@ class Karpathy(Format):
     title = "Karpathy's dataset JSON (images, splits, sentences with tokens)"
     reads = True
     writes = True
+    says = frozenset({"splits", "words", "external_ids", "caption_ids"})
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         return checked(self._found(path, images), source=path, expected=SHAPE)
@@ -77,7 +78,7 @@ class Karpathy(Format):
         sentids = Numbering(first=0)
         with open_new(file) as stream:
             stream.write('{"images": [')
-            for imgid, record in enumerate(writable(records, out)):
+            for imgid, record in enumerate(writable(records, out, format=self, written=written)):
                 sentences = []
                 for caption in record.captions:
                     try:
@@ -86,8 +87,9 @@ class Karpathy(Format):
                         raise FormatError(
                             f"a caption of {shown(record.id)} {error}",
                             file=file,
-                            expected="whole numbers in all",
+                            expected="whole numbers in all, or the format jsonl",
                         ) from error
+                    written.leave_out("caption_ids", caption.id not in ("", str(sentid)))
                     sentences.append(
                         {
                             "tokens": caption.words,
@@ -105,6 +107,8 @@ class Karpathy(Format):
                 }
                 if is_number(record.external_id):
                     entry["cocoid"] = int(record.external_id)
+                else:
+                    written.leave_out("external_ids", record.external_id != "")
                 stream.write((",\n" if imgid else "\n") + json.dumps(entry))
                 written.add("images")
                 written.add("captions", len(record.captions))

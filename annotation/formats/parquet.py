@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from annotation.formats.base import FORMATS, Format, Written
 from annotation.formats.checks import writable
+from annotation.formats.contents import EVERYTHING
 from annotation.protocol.terms import ImageRecord, LayerRecord
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ TABLES: dict[str, dict[str, str]] = {
         "width": _INT,
         "height": _INT,
         "external_id": _TEXT,
+        "covered": _FLAG,
     },
     "captions": {
         "image": _TEXT,
@@ -73,23 +75,31 @@ class Parquet(Format):
     key = "parquet"
     title = "Parquet tables (images, captions, mentions, chains, boxes); export only"
     writes = True
+    says = EVERYTHING
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
+        written = Written(files=[out / f"{name}.parquet" for name in TABLES])
         with ExitStack() as stack:
             tables = {
                 name: stack.enter_context(_Table(out / f"{name}.parquet", columns))
                 for name, columns in TABLES.items()
             }
-            for record in writable(records, out):
+            for record in writable(records, out, format=self, written=written):
                 tables["images"].add(
-                    record.id, record.filename, record.split, record.width, record.height, record.external_id
+                    record.id,
+                    record.filename,
+                    record.split,
+                    record.width,
+                    record.height,
+                    record.external_id,
+                    record.layer is not None,
                 )
                 for number, c in enumerate(record.captions):
                     tables["captions"].add(record.id, number, c.text, list(c.words), c.id, c.unrelated)
                 if record.layer is not None:
                     _add_layer(tables, record.id, record.layer)
-        counts = {name: table.rows for name, table in tables.items()}
-        return Written(counts, [out / f"{name}.parquet" for name in TABLES])
+        written.counts = {name: table.rows for name, table in tables.items()}
+        return written
 
 
 def _add_layer(tables: dict[str, _Table], image: str, layer: LayerRecord) -> None:

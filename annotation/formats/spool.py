@@ -22,8 +22,8 @@ CACHE = 8 * 1024
 _TABLES = """
 CREATE TABLE image (position INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, line INTEGER, data TEXT NOT NULL);
 CREATE TABLE caption (
-    image TEXT NOT NULL, number INTEGER NOT NULL, text TEXT NOT NULL, id TEXT UNIQUE, line INTEGER,
-    unrelated INTEGER NOT NULL, PRIMARY KEY (image, number)
+    image TEXT NOT NULL, number INTEGER NOT NULL, text TEXT NOT NULL, id TEXT, ids_of TEXT NOT NULL,
+    line INTEGER, unrelated INTEGER NOT NULL, PRIMARY KEY (image, number), UNIQUE (ids_of, id)
 ) WITHOUT ROWID;
 """
 
@@ -75,17 +75,23 @@ class Spool:
         text: str,
         *,
         id: str | None = None,
+        ids_of: str = "",
         line: int | None = None,
         unrelated: bool = False,
     ) -> None:
-        """Put a caption in; raises FormatError where its number in its image, or its id, is taken."""
+        """Put a caption in; raises FormatError where its number in its image, or its id, is taken.
+
+        An id is taken where another caption of the same `ids_of` has it: an image, or "" for all of them.
+        """
         try:
             self._base.execute(
-                "INSERT INTO caption VALUES (?, ?, ?, ?, ?, ?)", (image, number, text, id, line, unrelated)
+                "INSERT INTO caption VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (image, number, text, id, ids_of, line, unrelated),
             )
         except sqlite3.IntegrityError as error:
             first = self._base.execute(
-                "SELECT line FROM caption WHERE (image = ? AND number = ?) OR id = ?", (image, number, id)
+                "SELECT line FROM caption WHERE (image = ? AND number = ?) OR (ids_of = ? AND id = ?)",
+                (image, number, ids_of, id),
             ).fetchone()[0]
             name = f"caption {number} of image {shown(image)}" if id is None else f"caption id {shown(id)}"
             raise FormatError(

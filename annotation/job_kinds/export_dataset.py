@@ -39,8 +39,8 @@ def export_dataset(
     only_finished: bool = False,
     with_pictures: bool = False,
 ) -> dict[str, Any]:
-    """Write the dataset and pack it; the result has the archive's path, sha256, size and expiry, counts, and
-    what is to be known of it.
+    """Write the dataset and pack it; the result has the archive's path, sha256, size and expiry, counts, what
+    is to be known of it, and what was left out.
 
     A file cannot be gone on with in its middle, so that a killed export starts anew; what it
     had written is removed first.
@@ -68,4 +68,5 @@ def export_dataset(
             progress=told,
         )
         made = pack(folder / "dataset", f"{name}-{progress.job_id}", progress=packing)
-    return {**made._asdict(), "counts": dict(written.counts), "notes": written.notes}
+    counted = {"counts": dict(written.counts), "left_out": dict(written.left_out)}
+    return {**made._asdict(), **counted, "notes": written.notes}

@@ -34,7 +34,8 @@ TELLING = ("name", "system", "batch", "format", "layer", "kind", "split")
 @dataclass(frozen=True, slots=True)
 class ShownJob:
     """A job as a line. `steer` is where it is stopped or gone on with; `download` and `size` are of what
-    it left to be fetched, `gone` says that it is kept no longer, and `leads` is the page of what it made."""
+    it left to be fetched, `lacks` says what that does not hold, `gone` that it is kept no longer, and `leads`
+    is the page of what it made."""
 
     job: Job
     title: str
@@ -44,6 +45,7 @@ class ShownJob:
     steer: str
     download: str = ""
     size: str = ""
+    lacks: tuple[str, ...] = ()
     gone: bool = False
     leads: str = ""
 
@@ -61,7 +63,14 @@ class ShownJob:
 
 
 def shown(
-    job: Job, steer: str, *, download: str = "", size: str = "", gone: bool = False, leads: str = ""
+    job: Job,
+    steer: str,
+    *,
+    download: str = "",
+    size: str = "",
+    lacks: tuple[str, ...] = (),
+    gone: bool = False,
+    leads: str = "",
 ) -> ShownJob:
     """`job` as a line, with what its page knows of it."""
     try:
@@ -78,6 +87,7 @@ def shown(
         steer=steer,
         download=download,
         size=size,
+        lacks=lacks,
         gone=gone,
         leads=leads,
     )

@@ -22,6 +22,7 @@ from annotation.roles import RESEARCHER
 from annotation.selectors.controls import unchecked_kinds
 from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.jobs import recent_jobs
+from annotation.selectors.left_out import lacks
 from annotation.web.access import account_of, for_roles_on
 from annotation.web.job_lines import ShownJob, shown, steer_as_asked
 from annotation.web.staff import CAMPAIGN, framed, layer_is_open, layers_open, said
@@ -146,4 +147,6 @@ def _shown(job: Job) -> ShownJob:
     except downloads.Gone:
         return shown(job, steered, gone=True)
     fetched = reverse("download", args=[job.campaign.name, job.pk])
-    return shown(job, steered, download=fetched, size=filesizeformat(job.result["size"]))
+    # Exports made before anything was counted have no such entry.
+    lacking = tuple(lacks(job.result.get("left_out", {})))
+    return shown(job, steered, download=fetched, size=filesizeformat(job.result["size"]), lacks=lacking)

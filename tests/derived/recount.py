@@ -169,13 +169,13 @@ class Recount:
     def agreement(self) -> dict[str, tuple[int, float]]:
         """Kind -> pairs of a vote and its double check, and the share of them that are equal."""
         equal: dict[str, list[bool]] = defaultdict(list)
-        by_lease = {lease.pk: lease for lease in self.leases}
+        task_of: dict[int | None, int | None] = {lease.pk: lease.task_id for lease in self.leases}
         usual = [j for j in self.judgments if not j.void and not j.flag]
         for check in usual:
             if check.role != q.DOUBLE_CHECK:
                 continue
-            task = by_lease[check.assignment_id].task_id
-            votes = [j for j in usual if j.role == q.VOTE and by_lease[j.assignment_id].task_id == task]
+            task = task_of[check.assignment_id]
+            votes = [j for j in usual if j.role == q.VOTE and task_of[j.assignment_id] == task]
             if votes:
                 equal[check.kind].append(min(votes, key=lambda j: j.pk).answer == check.answer)
         return {kind: (len(found), sum(found) / len(found)) for kind, found in equal.items()}

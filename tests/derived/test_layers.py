@@ -36,7 +36,7 @@ def world() -> World:
     return made
 
 
-def out(world: World, folder: Path, **how: bool) -> dict[str, Any]:
+def out(world: World, folder: Path, **how: Any) -> dict[str, Any]:
     """The campaign's layer exported to `folder`: key -> the record of each image."""
     corpus, name = world.corpus.name, world.campaign.name
     written = export_dataset(corpus=corpus, layer=name, format="jsonl", out=folder, **how)

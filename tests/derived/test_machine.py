@@ -20,6 +20,7 @@ from annotation.models import Campaign, Control, Layer, OpenImage, Ruling, Stand
 from annotation.protocol import questions as q
 from annotation.protocol.contents import mention_from
 from annotation.protocol.rulings import Closure, KeepApart, Partition
+from annotation.protocol.rulings import Ruling as Ruled
 from annotation.protocol.state import LINKING
 from annotation.selectors import browse
 from annotation.selectors import campaign as figures
@@ -98,7 +99,7 @@ class Managed(Play):
         chains = [tuple(chain["m"]) for chain in row.state["chains"] if chain["s"] != LINKING]
         match turn % 3:
             case 0 if chains:
-                ruling = Closure(chains[turn % len(chains)], ("none", "scene", "excluded")[number % 3])
+                ruling: Ruled = Closure(chains[turn % len(chains)], ("none", "scene", "excluded")[number % 3])
             case 1 if len(names) > 1:
                 ruling = KeepApart(names[0], names[1 + number % (len(names) - 1)])
             case _:
@@ -148,7 +149,7 @@ class Managed(Play):
     def export(self, number: int, turn: int) -> None:
         """What goes out is what the recount has, finished or not."""
         counted = Recount(self.campaign)
-        how = ({}, {"only_finished": True}, {"include_unfinished": True})[turn % 3]
+        how = ("", "only finished", "with unfinished")[turn % 3]
         if not counted.layer():
             return
         with tempfile.TemporaryDirectory() as folder:
@@ -158,7 +159,8 @@ class Managed(Play):
                     layer=self.campaign.name,
                     format="jsonl",
                     out=Path(folder) / "out",
-                    **how,
+                    only_finished=how == "only finished",
+                    include_unfinished=how == "with unfinished",
                 )
             except ExportError:
                 every = {i.row.image.key for i in counted.images}
@@ -169,7 +171,7 @@ class Managed(Play):
             lines = [json.loads(line) for line in file.read_text().splitlines()]
             gone = {line["id"]: line for line in lines if "id" in line}
         self.met["exported"] += 1
-        if how.get("only_finished"):
+        if how == "only finished":
             assert set(gone) == counted.finished()
         assert len(gone) == written.counts["images"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
@@ -40,6 +41,7 @@ class Abilities:
     line_breaks: bool = False
     splits: tuple[str, ...] = ("", "train", "val", "test", "other-2")
     layers: bool = False
+    uncovered: bool = False
     brackets: bool = True
     nesting: bool = True
 
@@ -110,6 +112,7 @@ def corpora(draw: st.DrawFn, can: Abilities) -> list[ImageRecord]:
     for place, name in enumerate(draw(st.lists(names, min_size=1, max_size=4, unique_by=image_id)), 1):
         said = draw(captions(can, f"{place}00" if numbered else ""))
         sized = draw(st.booleans())
+        layered = can.layers and not (can.uncovered and draw(st.booleans()))
         found.append(
             ImageRecord(
                 id=image_id(name),
@@ -118,11 +121,74 @@ def corpora(draw: st.DrawFn, can: Abilities) -> list[ImageRecord]:
                 split=draw(st.sampled_from(can.splits)),
                 width=SIDE if sized else 0,
                 height=SIDE if sized else 0,
-                layer=draw(layers(said, can)) if can.layers else None,
+                layer=draw(layers(said, can)) if layered else None,
                 external_id=str(place * 11) if numbered else "",
             )
         )
     return found
+
+
+@st.composite
+def untidy_corpora(draw: st.DrawFn) -> list[ImageRecord]:
+    """As a database may hold them: with what one format or another cannot say."""
+    can = Abilities(
+        captionless=draw(st.booleans()),
+        line_breaks=draw(st.booleans()),
+        splits=draw(st.sampled_from([("",), ("", "train", "val", "test"), ("train", "other-2", "dev")])),
+        layers=True,
+        uncovered=draw(st.booleans()),
+        brackets=draw(st.booleans()),
+        nesting=draw(st.booleans()),
+    )
+    odd = draw(st.booleans())
+    ids = st.sampled_from(["", "7", "12", "x7", " 9", "name.jpg#3"]) if odd else st.just("")
+    found = []
+    for record in draw(corpora(can)):
+        said = [
+            replace(caption, id=(id := draw(ids)) and f"{id}{number}" if odd else caption.id)
+            for number, caption in enumerate(record.captions)
+        ]
+        record = replace(record, captions=tuple(said))
+        if odd:
+            filename = draw(st.sampled_from([record.filename, f"{record.id}.png", "other.jpg"]))
+            record = replace(record, filename=filename, external_id=draw(ids), height=0)
+        if odd and record.layer and draw(st.booleans()):
+            record = replace(
+                record, layer=replace(record.layer, chains=(*record.layer.chains, Chain("77", ())))
+            )
+        found.append(record)
+    return found
+
+
+def lost(before: list[ImageRecord], after: list[ImageRecord]) -> dict[str, int]:
+    """What of `before` is not in `after`, counted by the words of `Written.left_out`, zeros left out.
+
+    Ids that a format makes up where there were none are no loss. A layer is whole, gone, or not the same.
+    """
+    read = {record.id: record for record in after}
+    assert read.keys() == {record.id for record in before}
+    found: Counter[str] = Counter()
+    for old in before:
+        new = read[old.id]
+        found["filenames"] += old.filename != new.filename
+        found["splits"] += old.split != new.split
+        found["sizes"] += (old.width, old.height) != (new.width, new.height)
+        found["external_ids"] += old.external_id not in ("", new.external_id)
+        for one, other in zip(old.captions, new.captions, strict=True):
+            found["texts"] += one.text != other.text
+            found["words"] += one.words != other.words
+            found["caption_ids"] += one.id not in ("", other.id)
+            found["unrelated"] += one.unrelated != other.unrelated
+        if new.layer is None:
+            found["layers"] += old.layer is not None
+        else:
+            assert new.layer == old.layer
+    places = {record.id: place for place, record in enumerate(after)}
+    farthest = -1
+    for old in before:
+        found["order"] += places[old.id] < farthest
+        farthest = max(farthest, places[old.id])
+    return {word: number for word, number in found.items() if number}
 
 
 def _kept(
@@ -200,7 +266,7 @@ def as_entities(records: list[ImageRecord]) -> list[ImageRecord]:
                 split=record.split,
                 width=record.width if drawn else 0,
                 height=record.height if drawn else 0,
-                layer=record.layer or LayerRecord(),
+                layer=record.layer,
             )
         )
     order = {"train": 0, "restval": 1, "val": 2, "test": 3, "": 4}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from annotation.formats import FORMATS
 from annotation.protocol.terms import (
     CATEGORIES,
     Box,
@@ -118,6 +119,27 @@ def test_boxes_are_written_as_detections_one_per_box_and_chain(tmp_path):
     assert {a["image_id"] for a in found["annotations"]} == {1}
 
 
+def test_detections_list_the_images_that_the_layer_covers_and_count_what_they_do_not_say(tmp_path):
+    said = CaptionRecord("Two dogs near a ball in the view")
+    chains = (
+        Chain("5", (Mention(0, 0, 2, ("Two", "dogs"), ("animals", "other")),)),
+        Chain("6", (Mention(0, 3, 5, ("a", "ball"), ("other",)),)),
+        Chain("0", (Mention(0, 6, 8, ("the", "view"), ("notvisual",)),)),
+    )
+    marked = LayerRecord(chains, (LayerObject(("5",), Box(1, 1, 9, 9)), LayerObject(("6",), scene=True)))
+    records = [
+        ImageRecord("a", "a.jpg", (said,), layer=marked),
+        ImageRecord("b", "b.jpg", (said,)),
+        ImageRecord("c", "c.jpg", (said,), layer=LayerRecord()),
+    ]
+    (tmp_path / "out").mkdir()
+    written = FORMATS.get("coco").write(records, tmp_path / "out")
+    found = json.loads((tmp_path / "out" / "instances.json").read_text())
+    assert [image["file_name"] for image in found["images"]] == ["a.jpg", "c.jpg"]
+    assert len(read("coco", tmp_path / "out")) == 3
+    assert written.left_out == {"mentions": 3, "boxless": 1, "categories": 1}
+
+
 def test_a_corpus_without_layer_has_no_detections(tmp_path):
     out = write("coco", [ImageRecord("a", "a.jpg", (CaptionRecord("A dog"),))], tmp_path / "out")
     assert [file.name for file in out.iterdir()] == ["captions.json"]
@@ -131,3 +153,7 @@ def test_numbers_of_the_source_are_kept_and_others_replaced(tmp_path):
     assert [record.external_id for record in read("coco", out)] == ["1", "2"]
     mixed = [kept[0], ImageRecord("b", "b.jpg", ())]
     assert "has the id ''" in refused_to_write("coco", mixed, tmp_path / "mixed").problem
+    twice = [kept[0], ImageRecord("b", "b.jpg", (), external_id="12")]
+    error = refused_to_write("coco", twice, tmp_path / "twice")
+    assert "image 'b' (or a caption of it) has the id '12', as an earlier one has" in error.problem
+    assert "jsonl" in error.expected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from tests.formats.reading import put, read, refused, refused_to_write
+from tests.formats.reading import put, read, refused, refused_to_write, write
 
 
 def test_columns_are_known_by_name_and_rows_may_stand_apart(tmp_path):
@@ -48,7 +48,7 @@ def test_bom_crlf_and_captions_of_several_lines_are_read(tmp_path):
         ('image,caption\na.jpg,"A dog"x\n', 2, "is not CSV"),
         ("image,caption,split\na.jpg,A dog,train\na.jpg,A cat,test\n", 3, "stands before as 'train/a.jpg'"),
         ("image,caption\na.jpg,A dog\na.png,A cat\n", 3, "stands before as '/a.jpg'"),
-        ("image,caption,caption_id\na.jpg,A dog,1\nb.jpg,A cat,1\n", 3, "a second time (first in line 2)"),
+        ("image,caption,caption_id\na.jpg,A dog,1\na.jpg,A cat,1\n", 3, "a second time (first in line 2)"),
         ("image,caption,unrelated\na.jpg,A dog,maybe\n", 2, "unrelated is 'maybe'"),
     ],
 )
@@ -61,6 +61,11 @@ def test_a_bad_row_is_named(tmp_path, text, line, problem):
 def test_more_captions_than_an_image_can_have_are_refused(tmp_path):
     text = "image,caption\n" + "a.jpg,A dog\n" * 40_000
     assert "image 'a': has 32768 captions" in refused("csv", put(tmp_path / "x.csv", text)).problem
+
+
+def test_an_id_of_a_caption_is_of_its_image(tmp_path):
+    records = [ImageRecord(id, f"{id}.jpg", (CaptionRecord("A dog", id="1"),)) for id in "ab"]
+    assert read("csv", write("csv", records, tmp_path / "out")) == records
 
 
 @pytest.mark.parametrize("text", ["", "\n", "image,caption\n", "image,caption\n\n"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from annotation.formats import FORMATS
 from annotation.formats.entities_notation import BadNotation, parse_sentence
+from annotation.formats.entities_xml import print_annotation
 from annotation.protocol.terms import (
     NOT_VISUAL,
     Box,
@@ -153,9 +155,32 @@ def test_hidden_files_and_a_folder_around_everything_are_no_hindrance(tmp_path):
     assert [record.id for record in read("entities", tmp_path)] == ["a"]
 
 
+def test_images_that_are_not_covered_are_told_from_those_without_mentions(tmp_path):
+    source = corpus(tmp_path / "in", a=SENTENCE, b="A dog .\n", c="A cat .\n")
+    put(source / "NOT_COVERED", "c\nelsewhere\n")
+    records = read("entities", source)
+    assert [record.layer is not None for record in records] == [True, True, False]
+    assert layer_of(records[1]) == LayerRecord()
+    out = write("entities", records, tmp_path / "out")
+    assert (out / "NOT_COVERED").read_text() == "c\n"
+    assert not (write("entities", records[:2], tmp_path / "covered") / "NOT_COVERED").exists()
+
+
+def test_an_image_with_objects_alone_is_covered_whatever_the_list_says(tmp_path):
+    source = corpus(tmp_path, a="A dog .\n")
+    drawn = print_annotation("a.jpg", 9, 9, [LayerObject(("1",), Box(1, 1, 2, 2))])
+    put(source / "Annotations" / "a.xml", drawn)
+    put(source / "NOT_COVERED", "a\n")
+    error = refused("entities", source)
+    assert (Path(error.file).name, error.line) == ("NOT_COVERED", 1)
+    assert "'a' has mentions or objects" in error.problem
+
+
 @pytest.mark.parametrize(
     ("name", "text", "file", "line", "problem"),
     [
+        ("NOT_COVERED", "\na\n", "NOT_COVERED", 2, "'a' has mentions or objects, and so is covered"),
+        ("NOT_COVERED", "b\nb\n", "NOT_COVERED", 2, "'b' is listed a second time (first in line 1)"),
         ("Sentences/b.txt", f"{SENTENCE}\n{SENTENCE}", "b.txt", 2, "the caption is empty"),
         ("Sentences/b.txt", "\n", "b.txt", None, "holds no caption"),
         ("Sentences/b.txt", "A .\n" * 40_000, "b.txt", 32_768, "has more than 32767 captions"),
@@ -203,6 +228,11 @@ def record(text: str, *mentions: tuple[str, int, int], split: str = "") -> Image
         (record("A big dog", ("1", 0, 3), ("2", 1, 3)), "the mention 'big dog' overlaps the one before it"),
         (record("A big dog", ("c1", 0, 3)), "the chain id 'c1' is no number"),
         (record("A big dog", split="other"), "the split 'other' has no list"),
+        (record("\ufeffA dog"), "the file would begin with U+FEFF"),
+        (
+            replace(record("A dog"), layer=LayerRecord((Chain("4", ()),))),
+            "chain 4 of 'a' has no mention and no object",
+        ),
         (ImageRecord("a", "a.jpg", ()), "the image has no caption"),
         (ImageRecord("../a", "a.jpg", (CaptionRecord("A dog"),)), "the id '../a' is refused"),
     ],
@@ -232,4 +262,5 @@ def test_what_was_written_is_counted(tmp_path):
     (tmp_path / "out").mkdir()
     written = FORMATS.get("entities").write([image], tmp_path / "out")
     assert written.counts == {"images": 1, "captions": 1, "mentions": 1, "boxes": 1}
+    assert written.left_out == {}
     assert {file.name for file in written.files} == {"Sentences", "Annotations", "val.txt"}

@@ -117,6 +117,12 @@ def test_a_caption_of_two_lines_cannot_be_written(tmp_path):
     assert "line break" in refused_to_write("flickr8k", [record], tmp_path / "out").problem
 
 
+def test_the_split_dev_would_be_read_as_val_and_cannot_be_written(tmp_path):
+    record = ImageRecord("a", "a.jpg", (CaptionRecord("A dog"),), split="dev")
+    error = refused_to_write("flickr8k", [record], tmp_path / "out")
+    assert "image 'a' is of the split 'dev', which is read as 'val'" in error.problem
+
+
 def test_an_image_without_captions_cannot_be_written(tmp_path):
     assert (
         "no caption"

@@ -107,6 +107,8 @@ def changed(path: str, value: object) -> dict[str, object]:
         (changed("layer.chains.0.mentions.0.categories", []), "mention 0:0-2 has no category"),
         (changed("layer.chains.0.mentions.0.categories", ["a/b"]), "has the category 'a/b'"),
         (changed("layer.chains.0.mentions.0.categories", ["x" * 121]), "more categories than fit"),
+        (changed("layer.chains.0.mentions.0.categories", ["\ud800"]), "has the category"),
+        (changed("layer.objects.0.box", [1, 2, 2**31, 4]), "reaches beyond 2147483647 pixels"),
         (changed("layer.objects.0.chains", []), "an object names no chain"),
         (changed("layer.objects.0.chains", ["c1", "c1"]), "an object names c1 c1; each chain once"),
         (changed("layer.objects.0.chains", ["c3"]), "an object names chain 'c3'"),

@@ -43,6 +43,8 @@ def test_the_tables_hold_the_record(tmp_path):
     written = FORMATS.get("parquet").write([IMAGE, ImageRecord("b", "b.jpg", ())], tmp_path)
     assert {file.name for file in tmp_path.iterdir()} == {f"{name}.parquet" for name in TABLES}
     assert written.counts == {"images": 2, "captions": 2, "mentions": 2, "chains": 2, "boxes": 1}
+    assert [row["covered"] for row in rows(tmp_path, "images")] == [True, False]
+    assert written.left_out == {}
     assert rows(tmp_path, "images")[0] == {
         "image": "a",
         "filename": "a.jpg",
@@ -50,6 +52,7 @@ def test_the_tables_hold_the_record(tmp_path):
         "width": 9,
         "height": 8,
         "external_id": "12",
+        "covered": True,
     }
     assert rows(tmp_path, "captions") == [
         {

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.formats import FORMATS
+from annotation.formats import FORMATS, FormatError
+from annotation.formats.contents import BOXLESS, CATEGORIES, MENTIONS
 from annotation.protocol.terms import ImageRecord
 from tests.formats import records as make
+from tests.formats.reading import one_line
 from tests.formats.records import Abilities
 
 Carried = Callable[[list[ImageRecord]], list[ImageRecord]]
@@ -23,9 +25,15 @@ CASES: dict[str, tuple[Abilities, Carried]] = {
     "karpathy": (Abilities(captionless=True, line_breaks=True), make.as_karpathy),
     "coco": (Abilities(captionless=True, line_breaks=True), make.as_coco),
     "csv": (Abilities(line_breaks=True), make.as_csv),
-    "jsonl": (Abilities(captionless=True, line_breaks=True, layers=True), list),
+    "jsonl": (Abilities(captionless=True, line_breaks=True, layers=True, uncovered=True), list),
     "entities": (
-        Abilities(splits=("", "train", "restval", "val", "test"), layers=True, brackets=False, nesting=False),
+        Abilities(
+            splits=("", "train", "restval", "val", "test"),
+            layers=True,
+            uncovered=True,
+            brackets=False,
+            nesting=False,
+        ),
         make.as_entities,
     ),
 }
@@ -52,6 +60,26 @@ def test_what_is_written_reads_back_as_the_same_records(key, data):
         assert written.counts["images"] == len(found)
         assert written.counts["captions"] == sum(len(record.captions) for record in found)
         assert all(file.exists() for file in written.files)
+
+
+@pytest.mark.parametrize("key", sorted(CASES))
+@given(corpus=make.untidy_corpora())
+def test_what_a_format_cannot_say_is_refused_or_counted_as_left_out(key, corpus):
+    entry = FORMATS.get(key)
+    with TemporaryDirectory() as folder:
+        try:
+            written = entry.write(corpus, Path(folder))
+        except FormatError as error:
+            assert key not in ("jsonl", "flickr30k")
+            assert one_line(error).file.startswith(folder)
+            return
+        lost = make.lost(corpus, list(entry.read(Path(folder))))
+    if key == "coco":
+        # What its detections say of a layer is never read back.
+        lost.pop("layers", None)
+        for word in (MENTIONS, BOXLESS, CATEGORIES):
+            written.left_out.pop(word, None)
+    assert written.left_out == lost
 
 
 @pytest.mark.parametrize("key", sorted(CASES))

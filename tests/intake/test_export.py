@@ -11,6 +11,7 @@ from PIL import Image as Picture
 
 from annotation.export import ExportError, export_dataset
 from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats.contents import LEFT_OUT
 from annotation.intake import IntakeError, import_corpus
 from annotation.models import Corpus, Layer
 from annotation.protocol.boxes import BOXED, COVERAGE, EXCLUDED, NON_VISUAL, REVIEW
@@ -18,7 +19,9 @@ from annotation.protocol.terms import ImageRecord
 from annotation.rebuild import Share, write_layer
 from annotation.registry import UnknownName
 from annotation.selectors.corpora import AmbiguousLayer
+from annotation.selectors.left_out import EXCLUDED_CHAINS, OPEN_CHAINS, lacks
 from annotation.selectors.records import stream_records
+from annotation.selectors.statistics import layer_statistics
 from tests.factories import HAT, MAN, STREET, a_corpus, a_layer, an_image, boxed, boxless, some_images
 
 pytestmark = pytest.mark.django_db
@@ -101,6 +104,35 @@ def test_jsonl_reads_back_to_the_same_records(tmp_path: Path):
     assert list(stream_records(corpus=again, layer=again.layers.get())) == list(
         stream_records(corpus=corpus, layer=corpus.layers.get())
     )
+
+
+@pytest.mark.parametrize("format", ["entities", "jsonl"])
+def test_a_layer_that_covers_some_images_has_the_same_figures_out_and_in(tmp_path: Path, format: str):
+    covered = [*some_images(2), an_image("7", "Nothing is marked here .")]
+    corpus = a_corpus("c", [*covered, an_image("8", "A dog .", layered=False)])
+    export_dataset(corpus="c", format=format, out=tmp_path / "out")
+    report = import_corpus(name="again", path=tmp_path / "out", format=format)
+    assert (report.images, report.covered) == (4, 3)
+    again = Corpus.objects.get(name="again")
+    before, after = (
+        layer_statistics(corpus=one, layer=one.layers.get()).figures() for one in (corpus, again)
+    )
+    assert before == after and before["mentions_per_image"] == 8 / 3
+
+
+def test_what_no_format_says_of_a_layer_is_counted(tmp_path: Path):
+    staged(a_corpus("c", some_images(2, layered=False)), c1=COVERAGE, c2=EXCLUDED, c3=EXCLUDED)
+    written = export_dataset(corpus="c", format="jsonl", out=tmp_path / "out", include_unfinished=True)
+    assert written.left_out == {"excluded_chains": 2, "open_chains": 1}
+    assert lacks(written.left_out) == [
+        "Not in the files: 2 chains that a reviewer excluded; their mentions are plain words.",
+        "Not in the files: that 1 chain is still open.",
+    ]
+
+
+def test_everything_that_can_be_left_out_has_its_sentence():
+    words = (*LEFT_OUT, EXCLUDED_CHAINS, OPEN_CHAINS)
+    assert len(lacks(dict.fromkeys(words, 1))) == len(lacks(dict.fromkeys(words, 2))) == len(words)
 
 
 @pytest.mark.parametrize("stages", [{}, {"c1": BOXED, "c2": NON_VISUAL, "c3": EXCLUDED}, {"c1": ""}])

@@ -52,6 +52,7 @@ def test_an_export_is_an_archive_of_what_the_command_writes(tmp_path):
     assert job.result["size"] == file.stat().st_size
     assert job.result["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     assert job.result["counts"]["images"] == 5
+    assert job.result["left_out"] == {"order": 2}
     export_dataset(corpus="small", format="entities", out=tmp_path / "plain")
     wanted = {
         path.relative_to(tmp_path / "plain").as_posix(): path.read_bytes()

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation import instructions, jobs, rebuild
 from annotation.intake import import_corpus
-from annotation.models import Campaign, Chain, Image, Instructions, Job, Layer
+from annotation.models import Campaign, Image, Instructions, Job, Layer
 from annotation.protocol import questions as q
 from tests.factories import some_images
 from tests.queue.world import World
@@ -46,6 +46,7 @@ def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
     assert "Download" in words(page) and job.kind and "SHA-256" in words(page)
     assert "layer is unchecked at links, verification" in words(page)
     assert "Unchecked: no answers to coref_link, chain_verification" in words(page)
+    assert "Not in the files: the place of 1 image in the order of the corpus." in words(page)
     assert f'href="{reverse("known_items", args=["quay"])}"' in page.content.decode()
     assert 'data-live="on"' not in page.content.decode()
     answer = ada.get(reverse("download", args=["quay", job.pk]))
@@ -129,7 +130,7 @@ def test_what_an_export_cannot_do_is_told_before_there_is_a_job(world, ada, aske
 
 def test_jobs_and_what_an_export_lacks_are_told_in_the_language_of_the_page(world, ada):
     jobs.enqueue(kind="refresh_layer", campaign=world.campaign)
-    Chain.objects.update(stage="DRAWING")
+    world.images()[0].campaign.images.update(complete=False)
     asked = {"act": "export", "layer": "quay", "format": "jsonl"}
     page = ada.post(
         reverse("start_job", args=["quay"]), asked, follow=True, headers={"Accept-Language": "de"}

@@ -15,6 +15,7 @@ from annotation.management.base import ReportCommand, progress
 from annotation.management.resources import peak_mib
 from annotation.registry import UnknownName
 from annotation.selectors.corpora import AmbiguousLayer, corpus_named
+from annotation.selectors.left_out import lacks
 
 
 class Command(ReportCommand):
@@ -64,6 +65,7 @@ class Command(ReportCommand):
             "format": options["format"],
             "out": str(options["out"]),
             "counts": written.counts,
+            "left_out": written.left_out,
             "notes": written.notes,
             "files": [str(file) for file in written.files],
             "seconds": seconds,
@@ -73,7 +75,7 @@ class Command(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         counts = ", ".join(f"{number} {word}" for word, number in report["counts"].items())
-        note = "".join(f"{note}\n" for note in report["notes"])
+        note = "".join(f"{note}\n" for note in (*report["notes"], *lacks(report["left_out"])))
         return (
             f"{counts}\nwritten to {report['out']} as {report['format']}\n{note}"
             f"{report['seconds']:.1f} s, {report['images_per_second']:.0f} images/s, "

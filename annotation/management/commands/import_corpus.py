@@ -57,6 +57,8 @@ class Command(ReportCommand):
                 f"layer {r['layer']!r}: {r['mentions']} mentions in {r['chains']} chains, "
                 f"{r['boxes']} boxes, {r['not_visual']} mentions that are not visual"
             )
+        if r["layer"] and r["covered"] < r["images"]:
+            lines.append(f"the layer covers {r['covered']} of the {r['images']} images")
         if r["unchanged"]:
             lines.append(f"corpus {r['corpus']!r} is already there, nothing changed")
         else:

@@ -18,6 +18,7 @@ from annotation.management.resources import peak_mib
 from annotation.registry import UnknownName
 from annotation.sample.generate import generate
 from annotation.sample.sheet import contact_sheet
+from annotation.selectors.left_out import lacks
 
 #: Where the pictures go, within OUT.
 PICTURES = "images"
@@ -72,6 +73,7 @@ class Command(ReportCommand):
             "format": writer.key,
             "seed": options["seed"],
             "counts": written.counts,
+            "left_out": written.left_out,
             "seconds": seconds,
             "images_per_second": count / seconds,
             "peak_memory_mib": peak_mib(),
@@ -79,8 +81,10 @@ class Command(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         counts = ", ".join(f"{number} {word}" for word, number in report["counts"].items())
+        lacking = "".join(f"{line}\n" for line in lacks(report["left_out"]))
         return (
             f"{counts}\nwritten to {report['out']} as {report['format']}, pictures in {report['pictures']}\n"
+            f"{lacking}"
             f"{report['seconds']:.1f} s, {report['images_per_second']:.0f} images/s, "
             f"peak memory {report['peak_memory_mib']:.0f} MiB"
         )

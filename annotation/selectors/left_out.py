@@ -1,0 +1,105 @@
+"""What an export lacks: chains that stay out of every format, and what its own cannot say, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.db.models import QuerySet
+from django.utils.translation import ngettext_lazy
+
+from annotation.models import Chain, Image, Layer
+from annotation.protocol.boxes import EXCLUDED
+from annotation.protocol.state import CLOSED
+
+#: What no format says of a layer, beside what `formats.contents` counts.
+EXCLUDED_CHAINS, OPEN_CHAINS = "excluded_chains", "open_chains"
+#: What an export lacks, by the words of `Written.left_out`.
+_LACKS = {
+    "layers": ngettext_lazy(
+        "Not in the files: the mentions, chains and boxes of %(n)d image.",
+        "Not in the files: the mentions, chains and boxes of %(n)d images.",
+        "n",
+    ),
+    "mentions": ngettext_lazy(
+        "Not in the files: the words and categories of %(n)d mention.",
+        "Not in the files: the words and categories of %(n)d mentions.",
+        "n",
+    ),
+    "boxless": ngettext_lazy(
+        "Not in the files: %(n)d chain without a box, or why it has none.",
+        "Not in the files: %(n)d chains without a box, or why they have none.",
+        "n",
+    ),
+    "categories": ngettext_lazy(
+        "Not in the files: the further categories of %(n)d chain.",
+        "Not in the files: the further categories of %(n)d chains.",
+        "n",
+    ),
+    EXCLUDED_CHAINS: ngettext_lazy(
+        "Not in the files: %(n)d chain that a reviewer excluded; its mentions are plain words.",
+        "Not in the files: %(n)d chains that a reviewer excluded; their mentions are plain words.",
+        "n",
+    ),
+    OPEN_CHAINS: ngettext_lazy(
+        "Not in the files: that %(n)d chain is still open.",
+        "Not in the files: that %(n)d chains are still open.",
+        "n",
+    ),
+    "splits": ngettext_lazy(
+        "Not in the files: the split of %(n)d image.", "Not in the files: the splits of %(n)d images.", "n"
+    ),
+    "sizes": ngettext_lazy(
+        "Not in the files: the size of %(n)d image.", "Not in the files: the sizes of %(n)d images.", "n"
+    ),
+    "filenames": ngettext_lazy(
+        "Not in the files: the file name of %(n)d image, as it was imported.",
+        "Not in the files: the file names of %(n)d images, as they were imported.",
+        "n",
+    ),
+    "external_ids": ngettext_lazy(
+        "Not in the files: the id that the source gave %(n)d image.",
+        "Not in the files: the ids that the source gave %(n)d images.",
+        "n",
+    ),
+    "order": ngettext_lazy(
+        "Not in the files: the place of %(n)d image in the order of the corpus.",
+        "Not in the files: the places of %(n)d images in the order of the corpus.",
+        "n",
+    ),
+    "texts": ngettext_lazy(
+        "Not in the files: the text of %(n)d caption, as it was typed.",
+        "Not in the files: the texts of %(n)d captions, as they were typed.",
+        "n",
+    ),
+    "words": ngettext_lazy(
+        "Not in the files: how %(n)d caption is cut into words.",
+        "Not in the files: how %(n)d captions are cut into words.",
+        "n",
+    ),
+    "caption_ids": ngettext_lazy(
+        "Not in the files: the id that the source gave %(n)d caption.",
+        "Not in the files: the ids that the source gave %(n)d captions.",
+        "n",
+    ),
+    "unrelated": ngettext_lazy(
+        "Not in the files: that %(n)d caption does not describe its image.",
+        "Not in the files: that %(n)d captions do not describe their images.",
+        "n",
+    ),
+}
+
+
+def lacks(left_out: Mapping[str, int]) -> list[str]:
+    """What an export lacks, a sentence each: first of the layer, then of images, then of captions."""
+    return [told % {"n": left_out[word]} for word, told in _LACKS.items() if left_out.get(word)]
+
+
+def unsaid_stages(layer: Layer | None, images: QuerySet[Image]) -> dict[str, int]:
+    """How many chains of these images are left out as excluded, and how many go out though they are open."""
+    if layer is None:
+        return {}
+    chains = Chain.objects.filter(layer=layer, image__in=images)
+    return {
+        EXCLUDED_CHAINS: chains.filter(stage=EXCLUDED).count(),
+        OPEN_CHAINS: chains.exclude(stage__in=("", *CLOSED)).count(),
+    }
