@@ -9,6 +9,7 @@ from annotation.models import Campaign
 from annotation.protocol.work import PaySettings
 from annotation.selectors.campaign.cost import Cost, costs
 from annotation.selectors.campaign.double_checks import Agreement, agreement
+from annotation.selectors.campaign.forecast import pay_to_come
 from annotation.selectors.campaign.progress import Funnel, Pace, TaskCounts, funnel, pace, tasks
 
 
@@ -35,14 +36,6 @@ def overview(
         tasks=tasks(campaign),
         pace=now,
         cost=so_far,
-        pay_to_come=_to_come(now, so_far),
+        pay_to_come=pay_to_come(now.to_come, so_far),
         agreement=agreement(campaign, fresh=fresh),
     )
-
-
-def _to_come(now: Pace, so_far: Cost) -> int | None:
-    """What the answers to come will earn, known items among them, at what one earned so far."""
-    if not now.to_come:
-        return now.to_come
-    on_tasks = so_far.answers - sum(of.controls + of.tests for of in so_far.kinds.values())
-    return round(now.to_come * so_far.earned / on_tasks) if on_tasks else None

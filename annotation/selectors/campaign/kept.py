@@ -15,12 +15,12 @@ KEPT = 60
 T = TypeVar("T")
 
 
-def kept(campaign: Campaign, what: str, count: Callable[[], T], *, fresh: bool) -> T:
-    """What `count` gives, or gave at most `KEPT` seconds ago; `fresh` counts anew in any case."""
+def kept(campaign: Campaign, what: str, count: Callable[[], T], *, fresh: bool, seconds: int = KEPT) -> T:
+    """What `count` gives, or gave at most so many `seconds` ago; `fresh` counts anew in any case."""
     # Ids alone are used again by databases that are thrown away.
     name = f"campaign-{campaign.pk}-{campaign.created_at.timestamp()}-{what}"
     found: T | None = None if fresh else cache.get(name)
     if found is None:
         found = count()
-        cache.set(name, found, KEPT)
+        cache.set(name, found, seconds)
     return found

@@ -158,8 +158,11 @@ def to_come(campaign: Campaign, *, fresh: bool = False) -> int | None:
     """How many answers the campaign still takes: as many an image as the finished ones took.
 
     At least those that its open tasks want. None while fewer than `TELLING` images are finished. Where
-    questions are only counted, all of them were asked when the images were opened.
+    questions are only counted, all of them were asked when the images were opened. A closed campaign takes
+    none.
     """
+    if campaign.state == Campaign.CLOSED:
+        return 0
     if set(campaign.kinds) <= set(COUNTED):
         return sum(of.wanting + of.in_hand for of in tasks(campaign, fresh=fresh).values())
     now = funnel(campaign, fresh=fresh)
