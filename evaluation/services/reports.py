@@ -25,11 +25,14 @@ from annotation import audit
 from annotation.exclusive import exclusive_folder
 from annotation.registry import UnknownName
 from evaluation.figures.files import as_pdf, as_svg
-from evaluation.models import QrelsSnapshot, Report, ReportRun, Run
+from evaluation.metrics.table import UnknownMeasure
+from evaluation.models import Report, ReportRun, Run
+from evaluation.pooling.pools import BadPool
 from evaluation.reporting import document
 from evaluation.reporting.layout import as_json, table_files
-from evaluation.services.report_wanted import Asked, ReportRefused, Wanted, asked, digest_of
+from evaluation.services.report_wanted import Asked, ReportRefused, Wanted, asked, digest_of, inputs_now
 from evaluation.services.reported import Progress, found
+from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.writing import check_name
 from evaluation.tables import as_csv
 
@@ -145,15 +148,14 @@ def read(row: Report, file: str) -> bytes:
 
 
 def outdated(row: Report) -> list[str]:
-    """What came after a report, as far as names and digests of rows say, a phrase each."""
-    said = []
-    newest = QrelsSnapshot.objects.filter(name=row.qrels.name, published=True).order_by("-version").first()
-    if newest is not None and newest.version > row.qrels.version:
-        said.append(f"qrels {newest.name} have version {newest.version}; this is of {row.qrels.version}")
-    for one in row.runs.select_related("run"):
-        if one.run.digest != one.digest:
-            said.append(f"run {one.run.name} has other rankings")
-    return said
+    """What of its inputs is not as it was when the report was built, a phrase each: as `build` says it.
+
+    Of qrels the newest version counts, whichever the report is of.
+    """
+    try:
+        return document.differences(row.inputs, inputs_now(row))
+    except (UnknownName, UnknownMeasure, BatchRefused, BadPool) as error:
+        return [str(error)]
 
 
 def _files(inquiry: Asked, progress: Progress) -> dict[str, bytes]:
