@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
@@ -117,10 +117,10 @@ def asked(wanted: Wanted) -> Asked:
     )
 
 
-def inputs_now(row: Report) -> dict[str, Any]:
+def inputs_now(row: Report, numbers: Callable[[Batch], BatchNumbers]) -> dict[str, Any]:
     """What a report that was built would be made from now: the newest version of its qrels, else the same.
 
-    Raises as `asked` does, where something is gone.
+    `numbers` tells those of a batch. Raises as `asked` does, where something is gone.
     """
     settings = row.inputs["settings"]
     snapshot = snapshot_named(row.qrels.name)
@@ -142,7 +142,7 @@ def inputs_now(row: Report) -> dict[str, Any]:
             for run in runs
             if run.name == name
         },
-        numbers_of(batch_named(wanted.batch)) if wanted.batch else None,
+        numbers(batch_named(wanted.batch)) if wanted.batch else None,
         judgment_set(snapshot.corpus.name, wanted.against) if wanted.against else None,
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,20 @@ from annotation.exclusive import exclusive_folder
 from annotation.registry import UnknownName
 from evaluation.figures.files import as_pdf, as_svg
 from evaluation.metrics.table import UnknownMeasure
-from evaluation.models import Report, ReportRun, Run
+from evaluation.models import Batch, Report, ReportRun, Run
 from evaluation.pooling.pools import BadPool
 from evaluation.reporting import document
+from evaluation.reporting.document import BatchNumbers
 from evaluation.reporting.layout import as_json, table_files
-from evaluation.services.report_wanted import Asked, ReportRefused, Wanted, asked, digest_of, inputs_now
+from evaluation.services.report_wanted import (
+    Asked,
+    ReportRefused,
+    Wanted,
+    asked,
+    digest_of,
+    inputs_now,
+    numbers_of,
+)
 from evaluation.services.reported import Progress, found
 from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.writing import check_name
@@ -147,13 +156,14 @@ def read(row: Report, file: str) -> bytes:
     return content
 
 
-def outdated(row: Report) -> list[str]:
+def outdated(row: Report, *, numbers: Callable[[Batch], BatchNumbers] = numbers_of) -> list[str]:
     """What of its inputs is not as it was when the report was built, a phrase each: as `build` says it.
 
-    Of qrels the newest version counts, whichever the report is of.
+    Of qrels the newest version counts, whichever the report is of. `numbers` tells those of a batch, for
+    whoever asks about many reports of the same one.
     """
     try:
-        return document.differences(row.inputs, inputs_now(row))
+        return document.differences(row.inputs, inputs_now(row, numbers))
     except (UnknownName, UnknownMeasure, BatchRefused, BadPool) as error:
         return [str(error)]
 
