@@ -152,13 +152,15 @@ def freeze(
     settings: QrelsSettings | None = None,
     originals: Iterable[tuple[str, str]] | None = None,
     previous: Qrels | None = None,
+    same_source: bool = True,
 ) -> Qrels:
     """A snapshot of `pairs`.
 
     `originals` are pairs of a query and a document that was made for it, of which a query may have
     several, and are needed where the settings count originals. `previous` is the last snapshot of this
-    name: where nothing changed it is returned itself, else the version is one higher. Raises ValueError
-    for a pair that comes twice, for originals that are missing, and for answers that are no grades.
+    name: where nothing changed it is returned itself, else the version is one higher; `same_source` says
+    whether it was made of the same judgments: others may lead to the same rows. Raises ValueError for a
+    pair that comes twice, for originals that are missing, and for answers that are no grades.
     """
     settings = settings or QrelsSettings()
     if settings.originals and originals is None:
@@ -174,7 +176,9 @@ def freeze(
     made = Qrels(name, 1, settings, tuple(sorted(rows.values())))
     if previous is None:
         return made
-    return previous if previous.digest == made.digest else replace(made, version=previous.version + 1)
+    if same_source and previous.digest == made.digest:
+        return previous
+    return replace(made, version=previous.version + 1)
 
 
 def relevant_by_rule(

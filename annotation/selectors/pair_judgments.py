@@ -5,17 +5,20 @@ of one of graded pairs each grade is. Left out are withdrawn answers, reports, a
 
 Who counts. Hodosh et al. 2013, section 4.3.2: "We only used workers who judged 70% of their control items
 correctly." So the answers of a judge are not used who is suspended by the rules, or of whose known
-items fewer than the bar were right; a judge who met none is used.
+items fewer than the bar were right; a judge who met none is used. Reinstating a judge whom the rules had
+suspended gives a new standing, which tells of later answers alone: the earlier ones are used only where
+the judge is asked for by name. One who was suspended by hand and reinstated counts in full.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, Max, Q
 
-from annotation.models import Campaign, Caption, Image, Item, Judgment, Standing, Task
+from annotation.models import AuditEntry, Campaign, Caption, Image, Item, Judgment, Standing, Task
 from annotation.protocol.paging import CONTROL, ROLES, WANTED
 from annotation.protocol.questions import GRADED_RELEVANCE
 from annotation.protocol.trust import SUSPENDED
@@ -31,42 +34,74 @@ LEAST_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class PairJudgment:
-    """What `judge` (a pseudonym) said of an image and a caption (ids of rows); `role` as in paging.ROLES."""
+    """What `judge` (a pseudonym) said of an image and a caption (ids of rows); `role` as in paging.ROLES.
+
+    `judgment` is the id of the judgment that holds it: a page's is that of all its ticks.
+    """
 
     image: int
     caption: int
     judge: str
     value: int
     role: str
+    judgment: int
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
     """How a judge did on known items, and why their answers are not used ("" where they are).
 
-    `answers` are their pages, or grades, that stand: what is withdrawn is not among them.
+    `answers` are their pages, or grades, that stand: what is withdrawn is not among them. Of these, `before`
+    came before the judge was reinstated: up to the judgment `since`, 0 where the rules suspended nobody.
+    They are used only where they are `counted` by name.
     """
 
     known: int
     right: int
     unused: str = ""
     answers: int = 0
+    since: int = 0
+    before: int = 0
+    counted: bool = False
+
+    @property
+    def left_out(self) -> int:
+        """How many of `answers` are not used."""
+        if self.unused:
+            return self.answers
+        return 0 if self.counted else self.before
+
+    def uses(self, judgment: int) -> bool:
+        """Whether the judge's judgment of this id is used."""
+        return not self.unused and (self.counted or judgment > self.since)
 
 
-def judges(campaign: Campaign, trust: TrustSettings) -> dict[str, Judge]:
-    """Everybody who has a standing in a campaign of pairs, by pseudonym; `trust` are its settings."""
+def judges(campaign: Campaign, trust: TrustSettings, *, counted: Collection[str] = ()) -> dict[str, Judge]:
+    """Everybody who has a standing in a campaign of pairs, by pseudonym; `trust` are its settings.
+
+    `counted` are those whose answers from before they were reinstated are to be used.
+    """
     (kind,) = campaign.kinds
     bar = trust.bar_of(kind)
     stand = Judgment.objects.filter(campaign=campaign, kind=kind, void=False, flag="", image__isnull=False)
     answers = dict(stand.values_list("worker").annotate(n=Count("id")).order_by())
     found = {}
     rows = Standing.objects.filter(campaign=campaign, kind=kind).order_by("worker__pseudonym")
-    columns = ("worker", "worker__pseudonym", "state", "known", "right")
-    for worker, name, state, known, right in rows.values_list(*columns):
+    columns = ("worker", "worker__pseudonym", "state", "known", "right", "since")
+    for worker, name, state, known, right, since in rows.values_list(*columns):
         unused = "suspended" if state == SUSPENDED else ""
         if not unused and right < bar * known:
             unused = f"{right} of {known} known items right"
-        found[name] = Judge(known, right, unused, answers.get(worker, 0))
+        before = stand.filter(worker=worker, id__lte=since).count() if since else 0
+        found[name] = Judge(
+            known,
+            right,
+            unused,
+            answers.get(worker, 0),
+            since,
+            before,
+            counted=before > 0 and not unused and name in counted,
+        )
     return found
 
 
@@ -85,15 +120,16 @@ def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
     after = 0
     while page := list(rows.filter(id__gt=after).order_by("id").values_list(*columns)[:PAGE]):
         after = page[-1][0]
-        for _, judge, image, key, answer, content in page:
+        for number, judge, image, key, answer, content in page:
             if graded:
-                yield PairJudgment(image, captions.named(key.split("|", 2)[2]), judge, int(answer), WANTED)
+                shown = captions.named(key.split("|", 2)[2])
+                yield PairJudgment(image, shown, judge, int(answer), WANTED, number)
                 continue
             for block in content["blocks"]:
-                for caption, number, yes in zip(block["captions"], block["roles"], block["yes"], strict=True):
-                    if ROLES[number] != CONTROL:
+                for caption, role, yes in zip(block["captions"], block["roles"], block["yes"], strict=True):
+                    if ROLES[role] != CONTROL:
                         shown = captions.at(*caption)
-                        yield PairJudgment(block["image"], shown, judge, int(yes), ROLES[number])
+                        yield PairJudgment(block["image"], shown, judge, int(yes), ROLES[role], number)
 
 
 def asked_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
@@ -108,6 +144,25 @@ def asked_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
     for content in items.values_list("content", flat=True).iterator(PAGE):
         for caption, number in zip(content["captions"], content["roles"], strict=True):
             yield content["image"], captions.at(*caption), ROLES[number]
+
+
+def what_counts(campaigns: Collection[int], *, answers: bool) -> list[Any]:
+    """Plain data that is the same as long as the same people and judgments of `campaigns` count.
+
+    With `answers` it changes with every answer too. A withdrawal goes image by image, so that what is
+    withdrawn is counted; the newest line about an act keeps older data from coming back.
+    """
+    people = Standing.objects.filter(campaign__in=campaigns).order_by("id")
+    given = Judgment.objects.filter(campaign__in=campaigns).order_by("campaign").values("campaign")
+    counts = given.annotate(withdrawn=Count("id", filter=Q(void=True)), newest=Max("id"))
+    acts = AuditEntry.objects.filter(campaign__in=campaigns).order_by("campaign").values("campaign")
+    return [
+        list(people.values_list("id", "worker", "blocked", "withdrawn_at", "since")),
+        list(people.filter(state=SUSPENDED).values_list("id")),
+        list(acts.annotate(newest=Max("id")).values_list("campaign", "newest")),
+        list(counts.values_list("campaign", "withdrawn", *(["newest"] if answers else []))),
+        list(people.values_list("known", "right")) if answers else [],
+    ]
 
 
 def seconds_an_answer(campaign: Campaign) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -20,6 +21,11 @@ from evaluation.services.writing import ImportRefused
     title=gettext_lazy("Collecting judgments"),
     refusals=(BatchRefused, ImportRefused, Busy),
 )
-def collect_judgments(progress: Progress, *, batch: str) -> dict[str, Any]:
-    """Keep the answers as judgments; the result is `collecting.Collected`. The same answers are kept once."""
-    return asdict(collect(batch, tell=told_by(progress)))
+def collect_judgments(
+    progress: Progress, *, batch: str, count: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Keep the answers as judgments; the result is `collecting.Collected`. The same answers are kept once.
+
+    `count` names judges whose answers from before they were reinstated count; None: those of the newest set.
+    """
+    return asdict(collect(batch, count=count, tell=told_by(progress)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -20,7 +21,18 @@ REFUSALS = (UnknownName, BatchRefused, ImportRefused, Busy)
 
 @job_kind("settle_batch", title=gettext_lazy("Collecting and freezing"), refusals=REFUSALS)
 def settle_batch(
-    progress: Progress, *, batch: str, qrels: str, rule: str | None = None, originals: bool = True
+    progress: Progress,
+    *,
+    batch: str,
+    qrels: str,
+    rule: str | None = None,
+    originals: bool = True,
+    count: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """Collect, then freeze; the result is `settling.Settled`. Neither does anything twice."""
-    return asdict(settle(batch, qrels=qrels, rule=rule, originals=originals, tell=told_by(progress)))
+    """Collect, then freeze; the result is `settling.Settled`. Neither does anything twice.
+
+    `count`: as for the job that collects.
+    """
+    return asdict(
+        settle(batch, qrels=qrels, rule=rule, originals=originals, count=count, tell=told_by(progress))
+    )

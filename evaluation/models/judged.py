@@ -16,7 +16,11 @@ ONE_QUERY = Q(image__isnull=False, keyword="") | (Q(image__isnull=True) & ~Q(key
 
 
 class JudgmentSet(models.Model):
-    """A file of judgments about one corpus; `digest` is over its pairs in their order."""
+    """A file of judgments about one corpus; `digest` is over its pairs in their order.
+
+    Of a batch, `counted` maps it and those before it to the judges whose answers from before they were
+    reinstated it holds, as somebody asked by name.
+    """
 
     corpus = models.ForeignKey(
         "annotation.Corpus", on_delete=models.PROTECT, related_name="judgment_sets", db_index=False
@@ -27,6 +31,11 @@ class JudgmentSet(models.Model):
     digest = models.CharField(max_length=64, blank=True, help_text="SHA-256 over all pairs read")
     pair_count = models.PositiveIntegerField(default=0)
     answer_count = models.PositiveIntegerField(default=0)
+    counted = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="By batch, whose answers from before they were reinstated count, asked for by name",
+    )
     published = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 

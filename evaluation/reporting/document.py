@@ -20,17 +20,20 @@ from evaluation.reporting.tables import Titled
 from evaluation.tables import Cell
 
 #: Raised where what a report's files mean changes.
-DEFINITION = 2
+DEFINITION = 3
 
 
 @dataclass(frozen=True, slots=True)
 class BatchNumbers:
     """A batch as it stood: `numbers` are what was planned, the rest what came of it.
 
-    `judges` have answers that count; `unused` says why others' do not, and `discarded` why those of others
-    were withdrawn, a text each. `answers` is every answer handed in, of a test or withdrawn since too.
-    `askable` pairs could be asked where a batch asks in waves, None elsewhere. `loss` is what the filter
-    loses, as `pooling.unlikely.FilterLoss`, None where it is not known.
+    Of the pairs judged before, `lacking` have fewer answers now than wanted. `judges` have answers that
+    count; `unused` says why others' do not, and `discarded` why those of others were withdrawn, a text each.
+    `before` are answers that are left out, as their judges gave them before the rules suspended and somebody
+    reinstated them; `counted` are those that count, as these judges were asked for by name. `answers` is
+    every answer handed in, of a test or withdrawn since too. `askable` pairs could be asked where a batch
+    asks in waves, None elsewhere. `loss` is what the filter loses, as `pooling.unlikely.FilterLoss`, None
+    where it is not known.
     """
 
     batch: str
@@ -42,11 +45,14 @@ class BatchNumbers:
     numbers: Mapping[str, Any]
     judged: int
     short: int
+    lacking: int
     answers: int
     earned: str
     judges: int
     unused: Sequence[str]
     discarded: Sequence[str]
+    before: int
+    counted: int
     askable: int | None
     loss: Mapping[str, Any] | None
 
@@ -190,6 +196,7 @@ def _of_batch(batch: BatchNumbers) -> Section:
         ("filtered out (BLEU_pre)", numbers["filtered"]),
         ("threshold of the filter", batch.threshold),
         ("judged before, and reused", numbers["known"]),
+        ("of them judged less often now", batch.lacking),
         *([] if batch.askable is None else [("that could be asked, in waves", batch.askable)]),
         ("asked", numbers["asked"]),
         ("judgments wanted for each", batch.wanted),
@@ -199,6 +206,7 @@ def _of_batch(batch: BatchNumbers) -> Section:
         ("judges with answers that count", batch.judges),
         ("judges whose answers are left out", len(batch.unused)),
         ("judges discarded, their answers withdrawn", len(batch.discarded)),
+        ("answers left out, from before their judges were reinstated", batch.before),
         ("price planned", numbers["price"]),
         ("earned", batch.earned),
     ]
@@ -207,6 +215,21 @@ def _of_batch(batch: BatchNumbers) -> Section:
         for what, why in (("Judges left out", batch.unused), ("Judges discarded", batch.discarded))
         if why
     ]
+    if batch.lacking:
+        remarks.append(
+            f"Of {numbers['known']:,} pairs that were judged before, {batch.lacking:,} have fewer answers "
+            "now than wanted; a new batch of the same runs asks for them."
+        )
+    if batch.before:
+        remarks.append(
+            f"{batch.before:,} answers are left out that judges gave before they were suspended and "
+            "reinstated."
+        )
+    if batch.counted:
+        remarks.append(
+            f"{batch.counted:,} answers count, as was asked for, that judges gave before they were suspended "
+            "and reinstated."
+        )
     if batch.loss is not None:
         loss = batch.loss
         remarks.append(

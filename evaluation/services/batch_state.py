@@ -1,7 +1,7 @@
 """How a batch stands: what is judged, by whom, at what price, and how far it is to be trusted.
 
 Reading all answers and all rankings takes seconds at the size of the paper: `state` is for commands,
-and `kept_state` for pages, which may look at figures of the last minute.
+and `kept_state` for pages, which may miss answers of the last minute, and nothing else.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.campaign_settings import settings_of
-from annotation.campaigns import OF_PAIRS
 from annotation.selectors.campaign import costs, money, pace, tasks
+from annotation.selectors.campaign.forecast import forecast
 from annotation.selectors.campaign.kept import kept
-from annotation.selectors.pair_judgments import Judge, seconds_an_answer
+from annotation.selectors.pair_judgments import Judge
 from evaluation.agreement.coefficients import as_ratings, krippendorff
 from evaluation.agreement.estimates import Estimate
 from evaluation.formats.base import JudgedPair
@@ -27,13 +27,13 @@ from evaluation.pooling.omissions import LeftOut, leave_out
 from evaluation.pooling.pools import Integers, among, pool
 from evaluation.pooling.unlikely import FilterLoss, filter_loss
 from evaluation.qrels import AnyRule
-from evaluation.services.collecting import answers_of, batch_named, short_of
-from evaluation.services.next_pairs import USUAL
-from evaluation.services.planning import SECONDS
+from evaluation.services.collecting import answers_of, batch_named, is_collected, short_of
+from evaluation.services.next_pairs import USUAL, divided, known
 from evaluation.services.pooled import Pooled, pooled
+from evaluation.services.stamps import stamp
 from evaluation.services.stored_answers import Answers
 from evaluation.services.topping_up import TopUp, wanted
-from evaluation.services.waves import told
+from evaluation.services.waves import asked_by, told
 
 #: The level at which Krippendorff's alpha takes the answers.
 LEVELS = {"relevance": "nominal", "graded": "interval"}
@@ -43,13 +43,15 @@ LEVELS = {"relevance": "nominal", "graded": "interval"}
 class BatchState:
     """How a batch stands.
 
-    `open` tasks want `wanting` answers, which cost what is `to_come` and end `ends_at`, at the pace of the
-    last day. Of the pairs asked `judged` have as many answers as wanted and `short` have fewer; `stored`
-    are the answers about pairs that its judgments would hold. `people` is everybody who judged, `unused`
-    who of them does not count, and `top_up` what asking again would cost. `agreement` is Krippendorff's
-    alpha over the pairs asked. `loss` is what the filter loses (None: no filler was judged), `left_out` what
-    runs lose that are left out (None where not asked for, or too early). `waves` is `waves.Advanced` as plain
-    data where the batch asks in waves.
+    `open` tasks want `wanting` answers, which cost what is `to_come` ("": too early to tell) and end
+    `ends_at`, at the pace of the last day; a closed campaign wants none. Of the pairs asked `judged` have as
+    many answers as wanted and `short` have fewer; of those that were judged before and not asked, `reused`
+    still have as many and `lacking` have fewer. `stored` are the answers about pairs that its judgments would
+    hold, and where it is `collected` its newest judgments hold just these. `people` is everybody who judged,
+    `unused` who of them does not count, and `top_up` what asking again would cost. `agreement` is
+    Krippendorff's alpha over the pairs asked. `loss` is what the filter loses (None: no filler was judged),
+    `left_out` what runs lose that are left out (None where not asked for, or too early). `waves` is
+    `waves.Advanced` as plain data where the batch asks in waves.
     """
 
     batch: str
@@ -66,8 +68,11 @@ class BatchState:
     wanting: int
     judged: int
     short: int
+    reused: int
+    lacking: int
     answers: int
     stored: int
+    collected: bool
     earned: str
     to_come: str
     ends_at: datetime | None
@@ -82,7 +87,7 @@ class BatchState:
     @property
     def complete(self) -> bool:
         """Whether nothing is asked any more, and every pair has its answers."""
-        return not self.wanting and not self.short
+        return not self.wanting and not self.short and not self.lacking
 
 
 def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -> BatchState:
@@ -94,12 +99,13 @@ def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -
     asked = tasks(campaign, fresh=True)
     pay = settings_of(campaign.settings).pay
     cost = costs(campaign, pay)
-    wanting = sum(one.wanting + one.in_hand for one in asked.values())
-    each = seconds_an_answer(campaign) or SECONDS[campaign.tasks]
+    coming = forecast(campaign, pay, fresh=True)
+    wanting = coming.answers or 0
     runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
     found = pooled(batch.corpus.name, runs)
-    known, relevant, some_yes = _judged(found, answers, USUAL[campaign.tasks])
+    judged, relevant, some_yes = _judged(found, answers, USUAL[campaign.tasks])
     short = short_of(batch, answers)
+    reused, lacking = _reused(batch, found, answers)
     return BatchState(
         batch=name,
         corpus=batch.corpus.name,
@@ -115,32 +121,52 @@ def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -
         wanting=wanting,
         judged=batch.numbers["asked"] - short,
         short=short,
+        reused=reused,
+        lacking=lacking,
         answers=cost.answers,
         stored=sum(map(len, answers.of.values())),
+        collected=is_collected(batch, answers, who),
         earned=money(cost.earned, pay.currency),
-        to_come=money(wanting * pay.amount(OF_PAIRS[campaign.tasks], each), pay.currency),
+        to_come=money(coming.pay, pay.currency) if coming.pay is not None else "",
         ends_at=pace(campaign, fresh=True).ends_at if wanting else None,
         people=people,
         unused={judge: one.unused for judge, one in people.items() if one.unused and one.answers},
         top_up=wanted(batch, people),
         agreement=_agreement(answers, name, LEVELS[campaign.tasks]),
-        loss=_loss(batch, found, answers, known, relevant, some_yes),
+        loss=_loss(batch, found, answers, judged, relevant, some_yes),
         left_out=leave_out(
             found.shortlists,
             pool(found.shortlists, found.space, depth=batch.depth),
-            known,
+            judged,
             relevant,
             measure=measure,
         )
-        if omissions and len(known)
+        if omissions and len(judged)
         else None,
         waves=asdict(told(batch)) if batch.strategy else None,
     )
 
 
 def kept_state(batch: Batch, *, fresh: bool = False) -> BatchState:
-    """As `state`, a minute old at most."""
-    return kept(batch.campaign, "batch-state", lambda: state(batch.name), fresh=fresh)
+    """As `state`; answers of the last minute may be missing, and what anybody decided never is."""
+    what = f"batch-state-{stamp(batch, answers=False)}"
+    return kept(batch.campaign, what, lambda: state(batch.name), fresh=fresh)
+
+
+def _reused(batch: Batch, found: Pooled, answers: Answers) -> tuple[int, int]:
+    """Of the pairs that were judged when the batch was opened, how many are so now, and how many are not.
+
+    In waves a pair not asked yet that was judged elsewhere since makes up for one.
+    """
+    before = int(batch.numbers["known"])
+    if not before:
+        return 0, 0
+    whole = pool(found.shortlists, found.space, depth=batch.depth)
+    candidates, _ = divided(found, whole.to_judge, batch.threshold)
+    asked, _ = asked_by(found, batch)
+    enough, _ = known(found, answers, batch.judges)
+    now = min(before, int(among(np.setdiff1d(candidates, asked), enough).sum()))
+    return now, before - now
 
 
 def _agreement(answers: Answers, batch: str, level: str) -> Estimate:
@@ -171,7 +197,7 @@ def _loss(
     batch: Batch,
     found: Pooled,
     answers: Answers,
-    known: Integers,
+    judged: Integers,
     relevant: NDArray[np.bool_],
     some_yes: NDArray[np.bool_],
 ) -> FilterLoss | None:
@@ -180,8 +206,8 @@ def _loss(
         return None
     pairs = np.array(sorted(answers.fillers), dtype=np.int64)
     fillers, _ = found.numbers(pairs[:, 0], pairs[:, 1])
-    is_filler = among(known, np.sort(fillers))
-    images, _ = found.space.parts(known[is_filler])
+    is_filler = among(judged, np.sort(fillers))
+    images, _ = found.space.parts(judged[is_filler])
     return filter_loss(
         images,
         relevant[is_filler],

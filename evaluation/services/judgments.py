@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -78,8 +78,12 @@ def store_judgments(
     format: str,
     source: str,
     began: float | None = None,
+    counted: Mapping[str, Sequence[str]] | None = None,
 ) -> JudgmentsReport:
-    """Keep `pairs` as the judgments `name` of `corpus`, as `import_judgments` does those of a file."""
+    """Keep `pairs` as the judgments `name` of `corpus`, as `import_judgments` does those of a file.
+
+    `counted`: as the column of JudgmentSet.
+    """
     began = time.monotonic() if began is None else began
     check_name(name, "judgments")
     names = names_of(corpus)
@@ -99,7 +103,7 @@ def store_judgments(
         else:
             if standing is not None:
                 _sweep(standing)
-            _write(rows, found, corpus, name, format)
+            _write(rows, found, corpus, name, format, counted or {})
     return JudgmentsReport(
         corpus, name, source, unchanged, found.pairs, found.answers, found.digest, time.monotonic() - began
     )
@@ -113,9 +117,16 @@ def digest_of(*, corpus: str, pairs: Iterable[JudgedPair], source: str) -> str:
     return found.digest
 
 
-def _write(rows: Iterator[PairAnswers], found: _Found, corpus: str, name: str, format: str) -> None:
+def _write(
+    rows: Iterator[PairAnswers],
+    found: _Found,
+    corpus: str,
+    name: str,
+    format: str,
+    counted: Mapping[str, Sequence[str]],
+) -> None:
     made = JudgmentSet.objects.create(
-        corpus=corpus_named(corpus), name=name, format=format, source=found.source
+        corpus=corpus_named(corpus), name=name, format=format, source=found.source, counted=counted
     )
     try:
         for chunk in chunks(rows, CHUNK):

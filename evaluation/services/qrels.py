@@ -46,7 +46,7 @@ _INSERT = (
 
 @dataclass(frozen=True, slots=True)
 class QrelsReport:
-    """A snapshot. `unchanged`: the newest of its name holds the same already.
+    """A snapshot. `unchanged`: the newest of its name holds the same already, made of the same.
 
     `by_rule` is how many pairs would be relevant under each rule of its kind; `pool` describes the
     protocol, and is empty where judgments were frozen.
@@ -78,8 +78,10 @@ def freeze_qrels(
 
     Unless a `rule` is named, votes are frozen by `majority` and grades by `mean_grade`.
     With `originals` every image that was asked about, or whose caption was judged, has its own captions
-    of the numbers that were judged as relevant, judged or not. Where the newest version holds the same,
-    nothing changes. Raises UnknownName for a name or rule nobody knows, Busy, else ImportRefused.
+    of the numbers that were judged as relevant, judged or not. Where the newest version holds the same, and
+    its judgments the same answers, nothing changes; other answers that lead to the same rows make a new
+    version, since a version tells its judgments. Raises UnknownName for a name or rule nobody knows, Busy,
+    else ImportRefused.
     """
     asked = rule_named(rule) if rule is not None else None
     check_name(name, "qrels")
@@ -154,7 +156,14 @@ def _freeze(
             )
         previous = qrels_of(last, names) if last else None
         try:
-            made = freeze(pairs, name=name, settings=settings, originals=originals, previous=previous)
+            made = freeze(
+                pairs,
+                name=name,
+                settings=settings,
+                originals=originals,
+                previous=previous,
+                same_source=last is None or is_made_of(last, **source),
+            )
         except ValueError as error:
             raise ImportRefused(f"judgments of corpus {names.corpus!r}: {error}") from error
         if made is not previous:
@@ -182,6 +191,14 @@ def _freeze(
         by_rule=relevant_by_rule(pairs, originals, like=settings.rule),
         pool=source.get("pool", ""),
     )
+
+
+def is_made_of(snapshot: QrelsSnapshot, judgments: JudgmentSet | None = None, pool: str = "") -> bool:
+    """Whether the snapshot was made of judgments that hold the same answers, or of the same protocol."""
+    own = snapshot.judgments
+    if own is None or judgments is None:
+        return own is judgments and snapshot.pool == pool
+    return own == judgments or (own.digest, own.counted) == (judgments.digest, judgments.counted)
 
 
 def _fitting(asked: AnyRule | None, source: JudgmentSet, pairs: Sequence[JudgedPair]) -> AnyRule:

@@ -6,26 +6,30 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
 from django.utils import translation
 
+from annotation.selectors.campaign.kept import kept
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import discarded
 from evaluation.agreement.estimates import MOST_RESAMPLES
 from evaluation.metrics.table import METRICS
-from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Run
+from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
 from evaluation.ranked_runs import NotComparable
 from evaluation.reporting.document import DEFINITION, BatchNumbers
 from evaluation.selectors import judgment_set, run_named, snapshot_named
 from evaluation.services.batch_state import state
-from evaluation.services.collecting import batch_named
+from evaluation.services.collecting import batch_named, staying_out
+from evaluation.services.stamps import stamp
 from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
 
 RESAMPLES, LEVEL = 1_000, 0.95
+#: Seconds for which a batch's numbers are kept: what they are made from is in their name.
+KEPT = 24 * 3600
 _PACKAGES = ("Django", "matplotlib", "numpy", "scipy")
 
 
@@ -90,11 +94,7 @@ def asked(wanted: Wanted) -> Asked:
                 f"run {run.name!r} is of corpus {run.corpus.name!r}, qrels '{snapshot}' of "
                 f"{snapshot.corpus.name!r}; leave it out"
             )
-    by_direction = {
-        direction: own
-        for direction in (Run.ANNOTATION, Run.SEARCH)
-        if (own := [run for run in runs if run.direction == direction])
-    }
+    by_direction = _by_direction(runs)
     baselines = _baselines(by_direction, wanted.baseline)
     for measure in wanted.measures:
         METRICS.find(measure, family="ranking")
@@ -104,7 +104,7 @@ def asked(wanted: Wanted) -> Asked:
     if wanted.against and snapshot.judgments is None:
         raise ReportRefused(f"qrels '{snapshot}' are from no judgments; leave out those of others")
     others = judgment_set(snapshot.corpus.name, wanted.against) if wanted.against else None
-    numbers = _numbers(batch) if batch is not None else None
+    numbers = numbers_of(batch, fresh=True) if batch is not None else None
     return Asked(
         wanted,
         snapshot,
@@ -115,6 +115,50 @@ def asked(wanted: Wanted) -> Asked:
         others,
         _inputs(wanted, snapshot, by_direction, baselines, numbers, others),
     )
+
+
+def inputs_now(row: Report, numbers: Callable[[Batch], BatchNumbers]) -> dict[str, Any]:
+    """What a report that was built would be made from now: the newest version of its qrels, else the same.
+
+    `numbers` tells those of a batch. Raises as `asked` does, where something is gone.
+    """
+    settings = row.inputs["settings"]
+    snapshot = snapshot_named(row.qrels.name)
+    runs = [one.run for one in row.runs.select_related("run__made_by", "run__corpus").order_by("position")]
+    wanted = Wanted(
+        name=row.name,
+        qrels=row.qrels.name,
+        runs=[run.name for run in runs],
+        batch=row.batch.name if row.batch is not None else "",
+        **{name: settings[name] for name in ("measures", "against", "seed", "rounds", "resamples", "level")},
+    )
+    return _inputs(
+        wanted,
+        snapshot,
+        _by_direction(runs),
+        {
+            direction: run
+            for direction, name in settings["baseline"].items()
+            for run in runs
+            if run.name == name
+        },
+        numbers(batch_named(wanted.batch)) if wanted.batch else None,
+        judgment_set(snapshot.corpus.name, wanted.against) if wanted.against else None,
+    )
+
+
+def numbers_of(batch: Batch, *, fresh: bool = False) -> BatchNumbers:
+    """A batch as a report shows it: kept until anything changes that it is made from, or counted anew."""
+    what = f"batch-numbers-{stamp(batch, answers=True)}"
+    return kept(batch.campaign, what, lambda: _numbers(batch), fresh=fresh, seconds=KEPT)
+
+
+def _by_direction(runs: Sequence[Run]) -> dict[str, Sequence[Run]]:
+    return {
+        direction: own
+        for direction in (Run.ANNOTATION, Run.SEARCH)
+        if (own := [run for run in runs if run.direction == direction])
+    }
 
 
 def _baselines(runs: Mapping[str, Sequence[Run]], named: Sequence[str]) -> dict[str, Run]:
@@ -246,13 +290,14 @@ def _numbers(batch: Batch) -> BatchNumbers:
         numbers=now.numbers,
         judged=now.judged,
         short=now.short,
+        lacking=now.lacking,
         answers=now.answers,
         earned=now.earned,
-        judges=sum(
-            bool(one.answers) and not one.unused and name not in withdrawn for name, one in now.people.items()
-        ),
+        judges=sum(one.answers > one.left_out and name not in withdrawn for name, one in now.people.items()),
         unused=sorted(why for name, why in now.unused.items() if name not in withdrawn),
         discarded=sorted(why or "no reason given" for why in withdrawn.values()),
+        before=sum(staying_out(now.people).values()),
+        counted=sum(one.before for one in now.people.values() if one.counted),
         askable=None if now.waves is None else now.waves["askable"],
         loss=None if now.loss is None else asdict(now.loss),
     )

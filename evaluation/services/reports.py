@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,23 @@ from annotation import audit
 from annotation.exclusive import exclusive_folder
 from annotation.registry import UnknownName
 from evaluation.figures.files import as_pdf, as_svg
-from evaluation.models import QrelsSnapshot, Report, ReportRun, Run
+from evaluation.metrics.table import UnknownMeasure
+from evaluation.models import Batch, Report, ReportRun, Run
+from evaluation.pooling.pools import BadPool
 from evaluation.reporting import document
+from evaluation.reporting.document import BatchNumbers
 from evaluation.reporting.layout import as_json, table_files
-from evaluation.services.report_wanted import Asked, ReportRefused, Wanted, asked, digest_of
+from evaluation.services.report_wanted import (
+    Asked,
+    ReportRefused,
+    Wanted,
+    asked,
+    digest_of,
+    inputs_now,
+    numbers_of,
+)
 from evaluation.services.reported import Progress, found
+from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.writing import check_name
 from evaluation.tables import as_csv
 
@@ -144,16 +156,16 @@ def read(row: Report, file: str) -> bytes:
     return content
 
 
-def outdated(row: Report) -> list[str]:
-    """What came after a report, as far as names and digests of rows say, a phrase each."""
-    said = []
-    newest = QrelsSnapshot.objects.filter(name=row.qrels.name, published=True).order_by("-version").first()
-    if newest is not None and newest.version > row.qrels.version:
-        said.append(f"qrels {newest.name} have version {newest.version}; this is of {row.qrels.version}")
-    for one in row.runs.select_related("run"):
-        if one.run.digest != one.digest:
-            said.append(f"run {one.run.name} has other rankings")
-    return said
+def outdated(row: Report, *, numbers: Callable[[Batch], BatchNumbers] = numbers_of) -> list[str]:
+    """What of its inputs is not as it was when the report was built, a phrase each: as `build` says it.
+
+    Of qrels the newest version counts, whichever the report is of. `numbers` tells those of a batch, for
+    whoever asks about many reports of the same one.
+    """
+    try:
+        return document.differences(row.inputs, inputs_now(row, numbers))
+    except (UnknownName, UnknownMeasure, BatchRefused, BadPool) as error:
+        return [str(error)]
 
 
 def _files(inquiry: Asked, progress: Progress) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evaluation.services.collecting import Collected, batch_named, collect
@@ -18,11 +19,20 @@ class Settled:
 
 
 def settle(
-    name: str, *, qrels: str, rule: str | None = None, originals: bool = True, tell: Tell = silent
+    name: str,
+    *,
+    qrels: str,
+    rule: str | None = None,
+    originals: bool = True,
+    count: Sequence[str] | None = None,
+    tell: Tell = silent,
 ) -> Settled:
-    """Collect the batch `name` and freeze that as the next version of `qrels`; raises as the two do."""
+    """Collect the batch `name` and freeze that as the next version of `qrels`; raises as the two do.
+
+    `count`: as for `collect`.
+    """
     corpus = batch_named(name).corpus.name
-    collected = collect(name, tell=part(tell, 0.0, 0.6))
+    collected = collect(name, count=count, tell=part(tell, 0.0, 0.6))
     frozen = freeze_qrels(
         name=qrels,
         corpus=corpus,

@@ -6,7 +6,7 @@ one scale go together: yes or no, or grades from 1 to 4.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -59,13 +59,24 @@ class Answers:
             yield JudgedPair(image, caption, tuple(given.values()), named if len(named) == len(given) else ())
 
 
+def counted_by_name(batch: Batch) -> list[str]:
+    """The judges of a batch whose answers from before they were reinstated its newest judgments hold."""
+    return [] if batch.judgments is None else list(batch.judgments.counted.get(batch.name, []))
+
+
 def stored(
-    *, corpus: str, tasks: str, reuse: Sequence[str], batches: Iterable[Batch]
+    *,
+    corpus: str,
+    tasks: str,
+    reuse: Sequence[str],
+    batches: Iterable[Batch],
+    counted: Mapping[str, Collection[str]] | None = None,
 ) -> tuple[Answers, dict[str, dict[str, Judge]]]:
     """All answers of `batches` and of the judgments `reuse`, and the judges of each batch.
 
-    Answers of judges who do not count are left out. Raises UnknownName, and BatchRefused for judgments
-    of another scale.
+    Answers of judges who do not count are left out. `counted` names, by batch, judges whose answers from
+    before they were reinstated count; of a batch that it does not name they are those of its newest
+    judgments. Raises UnknownName, and BatchRefused for judgments of another scale.
     """
     found = Answers()
     for name in reuse:
@@ -73,10 +84,13 @@ def stored(
     who: dict[str, dict[str, Judge]] = {}
     for batch in batches:
         trust = settings_of(batch.campaign.settings).trust
-        who[batch.name] = asked = judges(batch.campaign, trust)
+        by_name = (counted or {}).get(batch.name)
+        who[batch.name] = asked = judges(
+            batch.campaign, trust, counted=counted_by_name(batch) if by_name is None else by_name
+        )
         wanted = found.wanted.setdefault(batch.name, set())
         for one in pair_judgments(batch.campaign):
-            if one.judge in asked and not asked[one.judge].unused:
+            if one.judge in asked and asked[one.judge].uses(one.judgment):
                 pair = (one.image, one.caption)
                 found.add(pair, one.judge, one.value)
                 (found.fillers if one.role == FILLER else wanted).add(pair)
@@ -92,7 +106,7 @@ def reusable(corpus: str, tasks: str) -> list[str]:
 def earlier(corpus: str, tasks: str, *, until: Batch | None = None) -> list[Batch]:
     """The batches of a corpus that ask the same, oldest first; `until` is the last of them."""
     batches = Batch.objects.filter(corpus__name=corpus, campaign__tasks=tasks).select_related(
-        "campaign__corpus"
+        "campaign__corpus", "judgments"
     )
     return list((batches.filter(pk__lte=until.pk) if until is not None else batches).order_by("pk"))
 

@@ -72,7 +72,7 @@ def advance(name: str, *, wave: int | None = None, actor: Any = None, tell: Tell
         tell("reading answers", 0.5)
         answers, _ = answers_of(batch)
         enough, some = known(found, answers, batch.judges)
-        wanted_before, shown = _asked(found, batch)
+        wanted_before, shown = asked_by(found, batch)
         tell("leaving unlikely pairs out", 0.7)
         candidates, unlikely = divided(found, whole.to_judge, batch.threshold)
         chosen = wave_of(
@@ -105,7 +105,7 @@ def _check_answered(batch: Batch) -> None:
         )
 
 
-def _asked(found: Pooled, batch: Batch) -> tuple[Integers, Integers]:
+def asked_by(found: Pooled, batch: Batch) -> tuple[Integers, Integers]:
     """The pairs that the batch asked for so far, and all that it showed; both sorted."""
     rows = list(asked_pairs(batch.campaign))
     ids = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)

@@ -18,6 +18,7 @@ from annotation import jobs
 from annotation.campaign_settings import settings_of
 from annotation.registry import UnknownName
 from annotation.selectors.campaign import costs, money, tasks
+from annotation.selectors.campaign.forecast import forecast
 from annotation.selectors.jobs import Job
 from annotation.selectors.pair_judgments import Judge, judges
 from annotation.web.access import RUNNING, At, account_of, for_roles, for_roles_on
@@ -26,7 +27,11 @@ from evaluation.grades import GRADED_RULES
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.qrels import RULES, rule_named
 from evaluation.services.batch_state import BatchState, kept_state
+from evaluation.services.collecting import judges_of, staying_out
 from evaluation.services.next_pairs import USUAL
+from evaluation.services.qrels import is_made_of
+from evaluation.services.stored_answers import BatchRefused, counted_by_name
+from evaluation.services.topping_up import CLOSED
 from evaluation.services.unattended import wave_after
 from evaluation.services.writing import ImportRefused, check_name
 from evaluation.web import offered
@@ -43,7 +48,7 @@ LOOKED_THROUGH = 60
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A batch in the list: the share of its answers that are there, and what they cost so far.
+    """A batch in the list: the share of its answers that are there, those to come, and the cost so far.
 
     `left_out` judges do not count though their answers stand: others could be asked in their place.
     """
@@ -117,6 +122,7 @@ def batch(request: HttpRequest, row: Batch) -> HttpResponse:
         if row.name in (line.job.arguments.get("batch"), line.job.arguments.get("name"))
     ][:NEWEST]
     frozen = frozen_of(row)
+    current = next((one for one in frozen if row.judgments and is_made_of(one, row.judgments)), None)
     rules = GRADED_RULES if seen.tasks == "graded" else RULES
     return render(
         request,
@@ -127,7 +133,12 @@ def batch(request: HttpRequest, row: Batch) -> HttpResponse:
             batch=row,
             seen=seen,
             share=seen.judged / seen.numbers["asked"] if seen.numbers["asked"] else 1,
-            stale=_stale(row, seen),
+            to_freeze=not seen.collected or current is None,
+            before=sorted(staying_out(seen.people).items()),
+            counted=[(name, one.before) for name, one in sorted(seen.people.items()) if one.counted],
+            lost_for_good=seen.short if seen.state == CLOSED else 0,
+            again=again_of(row, seen),
+            planned=money(row.numbers["amount"], settings_of(row.campaign.settings).pay.currency),
             ended=seen.waves is None or bool(seen.waves["ended"]),
             asked_share=seen.numbers["asked"] / seen.waves["askable"] if seen.waves else 1,
             lost=seen.loss.relevant / seen.loss.judged if seen.loss is not None else 0,
@@ -136,11 +147,12 @@ def batch(request: HttpRequest, row: Batch) -> HttpResponse:
             more_people=len(people) - MOST_JUDGES,
             bar=settings_of(row.campaign.settings).trust.bar_of(row.campaign.kinds[0]),
             frozen=frozen,
+            current=current,
             rules=[(rule.name, rule.described()) for rule in rules],
             usual=USUAL[seen.tasks].name,
             qrels=frozen[0].name if frozen else row.name,
-            report=report_of(frozen[0], seen) if frozen else "",
-            comparison=comparison_of(frozen[0], seen) if frozen else "",
+            report=report_of(current, seen) if current else "",
+            comparison=comparison_of(current, seen) if current else "",
             jobs=lines,
             live=any(line.live for line in lines),
         ),
@@ -150,9 +162,9 @@ def batch(request: HttpRequest, row: Batch) -> HttpResponse:
 @require_POST
 @for_roles_on(BATCH, *RUNNING)
 def act(request: HttpRequest, row: Batch) -> HttpResponse:
-    """Ask again, ask more, collect, or collect and freeze, as the button says; each is a job."""
+    """Ask again, ask more, collect, say who counts, or collect and freeze, by the button; each is a job."""
     ask = partial(_ask, request, row)
-    with said(request, jobs.JobError, ImportRefused, UnknownName) as tell:
+    with said(request, jobs.JobError, BatchRefused, ImportRefused, UnknownName) as tell:
         match request.POST.get("act", ""):
             case "top_up":
                 ask("top_up_batch", {"batch": row.name})
@@ -162,6 +174,10 @@ def act(request: HttpRequest, row: Batch) -> HttpResponse:
                 tell(_("What to ask next is being looked for."))
             case "collect":
                 ask("collect_judgments", {"batch": row.name})
+                tell(_("The answers are being collected."))
+            case "count" | "leave_out" as which:
+                judges = _to_count(row, asked(request.POST, "judge"), count=which == "count")
+                ask("collect_judgments", {"batch": row.name, "count": judges})
                 tell(_("The answers are being collected."))
             case "settle":
                 qrels, rule = asked(request.POST, "qrels"), asked(request.POST, "rule") or None
@@ -179,6 +195,18 @@ def _ask(request: HttpRequest, row: Batch, kind: str, arguments: dict[str, Any])
     jobs.enqueue(kind=kind, arguments=arguments, corpus=row.corpus, actor=account_of(request))
 
 
+def _to_count(row: Batch, judge: str, *, count: bool) -> list[str]:
+    """The judges whose answers from before they were reinstated are to count, with `judge` or without."""
+    there = {name for name, one in judges_of(row).items() if one.before and not one.unused}
+    if judge not in there:
+        raise BatchRefused(
+            _("“%(name)s” has no answers from before they were suspended and reinstated.")
+            % {"name": judge[:60]}
+        )
+    now = there & set(counted_by_name(row))
+    return sorted(now | {judge} if count else now - {judge})
+
+
 def leads(job: Job) -> str:
     """Where what a finished job made is looked at."""
     name = job.result.get("batch", "")
@@ -189,6 +217,17 @@ def frozen_of(batch: Batch) -> list[QrelsSnapshot]:
     """The newest qrels that were frozen from what the batch's judges said."""
     found = QrelsSnapshot.objects.filter(published=True, judgments__source=f"batch {batch.name}")
     return list(found.filter(corpus=batch.corpus).select_related("judgments").order_by("-pk")[:5])
+
+
+def again_of(batch: Batch, seen: BatchState) -> str:
+    """The address at which a batch of the same runs is built: it asks for whatever lacks answers."""
+    chosen = [
+        *(("chosen", "1"), ("corpus", seen.corpus), ("tasks", seen.tasks), ("depth", str(seen.depth))),
+        *(("threshold", "" if seen.threshold is None else str(seen.threshold)), ("judges", str(seen.judges))),
+        *(("reuse", name) for name in batch.reused),
+        *(("run", run) for run in seen.runs),
+    ]
+    return f"{reverse('evaluation:new_batch')}?{urlencode(chosen)}"
 
 
 def comparison_of(snapshot: QrelsSnapshot, seen: BatchState) -> str:
@@ -207,21 +246,16 @@ def report_of(snapshot: QrelsSnapshot, seen: BatchState) -> str:
 def _line(row: Batch) -> Line:
     settings = settings_of(row.campaign.settings)
     pay = settings.pay
-    wanting = sum(one.wanting + one.in_hand for one in tasks(row.campaign).values())
+    left = sum(one.wanting + one.in_hand for one in tasks(row.campaign).values())
     total = row.numbers["task_count"] * row.judges
     newest = next(iter(frozen_of(row)), None)
     people = judges(row.campaign, settings.trust) if row.campaign.state != row.campaign.CLOSED else {}
     return Line(
         batch=row,
         asked=row.numbers["asked"],
-        share=max(0.0, 1 - wanting / total) if total else 1.0,
-        wanting=wanting,
+        share=max(0.0, 1 - left / total) if total else 1.0,
+        wanting=forecast(row.campaign, pay).answers or 0,
         cost=money(costs(row.campaign, pay).earned, pay.currency) if pay.basis != "none" else "",
         qrels=f"{newest.name}:{newest.version}" if newest is not None else "",
         left_out=sum(bool(judge.unused and judge.answers) for judge in people.values()),
     )
-
-
-def _stale(row: Batch, seen: BatchState) -> bool:
-    """Whether more was answered, or withdrawn, than what was collected holds; told by counts."""
-    return row.judgments is None or row.judgments.answer_count != seen.stored

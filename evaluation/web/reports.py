@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -26,7 +27,7 @@ from evaluation.metrics.table import METRICS, UnknownMeasure
 from evaluation.models import Batch, JudgmentSet, Report, Run
 from evaluation.ranked_runs import NotComparable
 from evaluation.services import reports
-from evaluation.services.report_wanted import RESAMPLES, ReportRefused, Wanted
+from evaluation.services.report_wanted import RESAMPLES, ReportRefused, Wanted, numbers_of
 from evaluation.services.report_wanted import asked as resolved
 from evaluation.services.reported import MEASURES
 from evaluation.services.writing import ImportRefused, check_name
@@ -66,7 +67,8 @@ REPORT = At(
 @for_roles(*RUNNING, corpora=True)
 def listing(request: HttpRequest) -> HttpResponse:
     """All reports, the newest first, and those that are being built."""
-    found = offered.reports(request).select_related("corpus", "qrels")
+    found = offered.reports(request).select_related("corpus", "qrels", "batch")
+    numbers = cache(numbers_of)
     page = newest(found, request.GET, number=PAGE)
     lines = job_lines(request, KINDS, leads=_leads)
     return render(
@@ -74,7 +76,9 @@ def listing(request: HttpRequest) -> HttpResponse:
         "evaluation/reports.html",
         framed(
             "reports",
-            reports=[(row, len(row.inputs["runs"]), reports.outdated(row)) for row in page.rows],
+            reports=[
+                (row, len(row.inputs["runs"]), reports.outdated(row, numbers=numbers)) for row in page.rows
+            ],
             page=page,
             jobs=lines,
             live=any(line.live for line in lines),

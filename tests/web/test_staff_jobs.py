@@ -130,7 +130,7 @@ def test_what_an_export_cannot_do_is_told_before_there_is_a_job(world, ada, aske
 
 def test_jobs_and_what_an_export_lacks_are_told_in_the_language_of_the_page(world, ada):
     jobs.enqueue(kind="refresh_layer", campaign=world.campaign)
-    world.images()[0].campaign.images.update(complete=False)
+    OpenImage.objects.update(complete=False)
     asked = {"act": "export", "layer": "quay", "format": "jsonl"}
     page = ada.post(
         reverse("start_job", args=["quay"]), asked, follow=True, headers={"Accept-Language": "de"}

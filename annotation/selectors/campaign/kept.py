@@ -30,8 +30,8 @@ class Counted(Generic[T]):
     value: T
 
 
-def kept(campaign: Campaign, what: str, count: Callable[[], T], *, fresh: bool) -> T:
-    """What `count` gives, or gave at most `KEPT` seconds ago; `fresh` counts anew in any case.
+def kept(campaign: Campaign, what: str, count: Callable[[], T], *, fresh: bool, seconds: int = KEPT) -> T:
+    """What `count` gives, or gave at most so many `seconds` ago; `fresh` counts anew in any case.
 
     Nothing is kept that was counted quickly, nor beyond an act of a researcher or reviewer: answers alone
     may be newer. `counted_at` tells since when.
@@ -42,7 +42,7 @@ def kept(campaign: Campaign, what: str, count: Callable[[], T], *, fresh: bool) 
         began, at = time.perf_counter(), timezone.now()
         found = Counted(at, count())
         if time.perf_counter() - began >= SLOW:
-            cache.set(name, found, KEPT)
+            cache.set(name, found, seconds)
         else:
             cache.delete(name)
     return found.value

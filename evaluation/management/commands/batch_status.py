@@ -13,12 +13,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand, table
-from evaluation.management.commands.collect_judgments import unused_text
+from evaluation.management.commands.collect_judgments import reinstated_text, unused_text
 from evaluation.management.commands.next_wave import waves_text
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.pooling.pools import BadPool
 from evaluation.services.batch_state import state
+from evaluation.services.collecting import staying_out
 from evaluation.services.stored_answers import BatchRefused
+from evaluation.services.topping_up import CLOSED
 
 
 class Command(ReportCommand):
@@ -36,19 +38,28 @@ class Command(ReportCommand):
     def report(self, **options: Any) -> dict[str, Any]:
         found = state(options["batch"], omissions=options["omissions"], measure=options["measure"])
         ends = found.ends_at.isoformat() if found.ends_at is not None else None
-        return {**asdict(found), "ends_at": ends, "complete": found.complete}
+        return {
+            **asdict(found),
+            "ends_at": ends,
+            "complete": found.complete,
+            "before": staying_out(found.people),
+            "counted": {judge: one.before for judge, one in found.people.items() if one.counted},
+        }
 
     def show(self, report: dict[str, Any]) -> str:
         counts = f"{report['judged']} of {report['numbers']['asked']} pairs have {report['judges']} answers"
         ends = f", expected by {report['ends_at'][:10]}" if report["ends_at"] else ""
+        money = f", {report['to_come']}" if report["to_come"] else ""
         again = report["top_up"]
         lines = [
             f"batch {report['batch']!r} of corpus {report['corpus']!r}, {report['tasks']}, {report['state']}",
             f"{report['open']} tasks open; {counts}; {report['answers']} answers, {report['earned']}",
-            f"{report['wanting']} answers to come, {report['to_come']}{ends}",
+            f"{report['wanting']} answers to come{money}{ends}",
+            *_lacking(report),
             *([waves_text(report["waves"])] if report["waves"] else []),
             _agreement(report["agreement"]),
             *unused_text(report["unused"], report["batch"]),
+            *reinstated_text(report["before"], report["counted"], report["batch"]),
             *([f"that is {again['answers']} answers, {again['price']}"] if again["answers"] else []),
             *([_loss(report["loss"])] if report["loss"] else []),
         ]
@@ -57,6 +68,18 @@ class Command(ReportCommand):
             keys = ("run", "direction", "own", "relevant", "score", "score_without", "place", "place_without")
             lines += ["", table(head, [[one[key] for key in keys] for one in report["left_out"]])]
         return "\n".join(lines)
+
+
+def _lacking(report: dict[str, Any]) -> list[str]:
+    """What of the pairs that were judged before, or are asked no more, lacks answers, and what helps."""
+    lines = []
+    if report["lacking"]:
+        before = report["reused"] + report["lacking"]
+        lines.append(f"{report['lacking']} of {before} pairs that were judged before lack answers now")
+    closed = report["state"] == CLOSED
+    if closed and report["short"]:
+        lines.append(f"its campaign is closed, and {report['short']} pairs that it asked about lack answers")
+    return [*lines, "a new batch of the same runs (open_batch) asks for them"] if lines else []
 
 
 def _agreement(found: dict[str, Any]) -> str:

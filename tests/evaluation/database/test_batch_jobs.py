@@ -7,7 +7,10 @@ import json
 import pytest
 
 from annotation import jobs
+from annotation.campaign_settings import settings_of
 from annotation.models import Campaign, Job, Judgment, Standing, Task
+from annotation.selectors.campaign import money
+from annotation.selectors.campaign.forecast import forecast
 from evaluation.models import Batch, JudgmentSet, PairAnswers, QrelsRow, QrelsSnapshot
 from evaluation.services.batch_state import state
 from evaluation.services.batches import launch
@@ -145,7 +148,8 @@ def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(b
 def test_a_state_tells_what_is_to_come_and_how_far_judges_agree(batch: Batch) -> None:
     early = state("first")
     assert early.wanting == 3 * batch.numbers["task_count"] and early.ends_at is None
-    assert early.to_come == f"{0.2 * early.wanting:.2f} USD"
+    coming = forecast(batch.campaign, settings_of(batch.campaign.settings).pay, fresh=True)
+    assert early.to_come == ("" if coming.pay is None else money(coming.pay, "USD"))
     assert early.agreement.value is None and not early.complete
     crowd(batch.campaign, {"perfect": 5})
     late = state("first")

@@ -50,6 +50,23 @@ def test_a_new_version_follows_another_rule_and_nothing_else(corpus: str, crowd:
         snapshot_named("q:3")
 
 
+def test_a_version_tells_the_judgments_that_it_was_made_of(corpus: str, crowd: Path) -> None:
+    """Other answers may lead to the same rows; the same answers under another name are no news."""
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    first = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd", name="copy")
+    assert freeze_qrels(name="q", corpus=corpus, judgments="copy").unchanged
+    more = crowd.read_text().replace("c.jpg\ta.jpg#2\t0.6666666666666666\t2\t1", "c.jpg\ta.jpg#2\t1.0\t4\t0")
+    assert more != crowd.read_text()
+    crowd.write_text(more)
+    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd", name="more")
+    second = freeze_qrels(name="q", corpus=corpus, judgments="more")
+    assert (second.version, second.unchanged, second.digest) == (2, False, first.digest)
+    row = snapshot_named("q").judgments
+    assert row is not None and row.name == "more"
+    assert freeze_qrels(name="q", corpus=corpus, judgments="more").unchanged
+
+
 def test_a_freeze_that_fails_leaves_nothing(
     corpus: str, crowd: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,10 +11,14 @@ from django.test import Client
 from django.utils.http import urlencode
 
 from annotation import jobs
-from annotation.models import Campaign, Job, Judgment
+from annotation.campaigns import close
+from annotation.discard import reinstate
+from annotation.models import Campaign, Job, Judgment, Standing
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.services.batches import launch
+from evaluation.services.collecting import collect
 from evaluation.services.planning import plan
+from evaluation.services.qrels import freeze_qrels
 from tests.evaluation.database.pooled_world import UNTESTED, crowd, two_systems
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -143,6 +147,45 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
         (address,) = re.findall(rf'href="(/evaluation/{route}/\?[^"]+)"', page)
         onward = ada.get(unescape(address)).content.decode()
         assert onward.count("checked") >= len(pooled_runs) and "selected>pooled" in onward
+
+
+def test_reinstated_judges_are_named_and_count_by_a_button(ada: Client, pooled_runs) -> None:
+    batch = launch(plan(corpus="quay", runs=pooled_runs, depth=2, settings=UNTESTED), "first").batch
+    crowd(batch.campaign, {"perfect": 4})
+    collect("first")
+    freeze_qrels(name="pooled", corpus="quay", judgments="first")
+    assert "Frozen as pooled, version 1" in look(ada, f"{BATCHES}first/")
+    row = Standing.objects.filter(items__gt=0).select_related("worker")[0]
+    Standing.objects.filter(pk=row.pk).update(state="suspended")
+    reinstate(campaign=batch.campaign, worker=row.worker_id)
+    judge = row.worker.pseudonym
+    page = look(ada, f"{BATCHES}first/")
+    assert f"{judge} was suspended by the rules and reinstated" in page and "are left out" in page
+    assert "Answers came or were withdrawn since" in page and "from when they were reinstated" in page
+    act = f"{BATCHES}first/act/"
+    assert (
+        "has no answers from before"
+        in ada.post(act, {"act": "count", "judge": "nobody"}, follow=True).content.decode()
+    )
+    for which, says in (("count", "as somebody asked"), ("leave_out", "are left out")):
+        ada.post(act, {"act": which, "judge": judge})
+        done(Job.objects.filter(kind="collect_judgments").latest("pk"))
+        assert says in look(ada, f"{BATCHES}first/")
+    assert "What was collected is not frozen yet" in look(ada, f"{BATCHES}first/")
+
+
+def test_the_page_of_a_closed_batch_leads_to_a_new_one(ada: Client, pooled_runs) -> None:
+    batch = launch(plan(corpus="quay", runs=pooled_runs, depth=2, settings=UNTESTED), "first").batch
+    assert f"{3 * batch.numbers['task_count']} answers to come" in look(ada, f"{BATCHES}first/")
+    close(campaign=batch.campaign)
+    page = look(ada, f"{BATCHES}first/")
+    assert "0 answers; nothing to come" in page
+    assert f"{batch.numbers['asked']} pairs that it asked about lack answers" in page
+    assert "0.0 % 0 –" in look(ada, BATCHES).replace("0 %", "0.0 %"), "nothing was answered, nothing comes"
+    (again,) = re.findall(
+        r'href="(/evaluation/build/\?chosen[^"]+)"', ada.get(f"{BATCHES}first/").content.decode()
+    )
+    assert ada.get(unescape(again)).content.decode().count(" checked") == len(pooled_runs)
 
 
 def test_a_batch_in_waves_is_asked_more_by_a_button(ada: Client, pooled_runs) -> None:

@@ -16,7 +16,7 @@ from annotation import jobs
 from annotation.intake import import_records
 from annotation.models import Job
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from evaluation.models import Report
+from evaluation.models import Report, Run
 from evaluation.services import reports
 from evaluation.services.qrels import freeze_protocol
 from evaluation.services.report_wanted import Wanted
@@ -155,9 +155,12 @@ def test_files_are_kept_and_never_shown_in_place(ada: Client, built: Report) -> 
 
 def test_what_changed_since_and_what_is_damaged_is_said(ada: Client, built: Report) -> None:
     freeze_protocol(name="q", corpus="small", protocol="one caption", number=0)
-    built.runs.update(digest="0" * 64)
-    text = page(ada, "/evaluation/reports/spring/")
-    assert "run bad-search has other rankings" in text
+    Run.objects.filter(name="bad-search").update(digest="0" * 64)
+    text = unescape(page(ada, "/evaluation/reports/spring/"))
+    assert "qrels are q version 2, were q version 1" in text and "run 'bad-search' has other ranki" in text
+    assert "The files are as the report was built, before these changes" in text
+    assert "Its files are from before" in page(ada, "/evaluation/reports/")
+    assert ada.get("/evaluation/reports/spring/archive").status_code == 200
     (reports.folder_of("spring") / "report.json").write_text("{}")
     assert "is not as it was built" in page(ada, "/evaluation/reports/spring/")
     assert ada.get("/evaluation/reports/spring/files/report.json").status_code == 404

@@ -62,7 +62,7 @@ def test_changed_qrels_and_runs_are_named_and_replaced_where_that_is_asked_for(
     import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd", name="again")
     freeze_qrels(name="q", corpus=corpus, judgments="again")
     row = reports.report_named("r")
-    assert reports.outdated(row) == ["qrels q have version 2; this is of 1"]
+    assert reports.outdated(row) == ["qrels are q version 2, were q version 1"]
     Run.objects.filter(name="bad-s").update(digest="0" * 64)
     with pytest.raises(
         ReportRefused, match="qrels are q version 2, were q version 1; run 'bad-s' has other rank"

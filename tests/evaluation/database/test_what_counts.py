@@ -1,0 +1,159 @@
+"""What a batch says after somebody decided something: who counts, what is to come, what lacks answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError
+
+from annotation import campaigns, discard, replay
+from annotation.campaign_settings import settings_of
+from annotation.models import Campaign, Judgment, Standing
+from annotation.protocol.trust import SUSPENDED
+from annotation.selectors.campaign import overview
+from annotation.selectors.pair_judgments import pair_judgments
+from evaluation.models import Batch, JudgmentSet
+from evaluation.services import reports
+from evaluation.services.batch_state import kept_state, state
+from evaluation.services.batches import launch
+from evaluation.services.collecting import collect
+from evaluation.services.qrels import freeze_qrels
+from evaluation.services.report_wanted import ReportRefused, Wanted
+from tests.evaluation.database.conftest import said
+from tests.evaluation.database.pooled_world import UNTESTED, crowd, planned
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def a_judge(campaign: Campaign) -> Standing:
+    """One who answered several pages."""
+    worker = Judgment.objects.filter(campaign=campaign, image__isnull=False).values_list("worker", flat=True)[
+        0
+    ]
+    return Standing.objects.select_related("worker").get(campaign=campaign, worker=worker)
+
+
+def suspended_and_reinstated(row: Standing) -> None:
+    """The rules suspend a judge, and a researcher lets them back."""
+    Standing.objects.filter(pk=row.pk).update(state=SUSPENDED, known=13, right=0, last="0" * 13)
+    discard.reinstate(campaign=row.campaign, worker=row.worker_id)
+
+
+def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by_name(
+    pooled_runs: list[str],
+) -> None:
+    batch = launch(planned(pooled_runs), "first").batch
+    crowd(batch.campaign, {"perfect": 4})
+    whole = collect("first")
+    row = a_judge(batch.campaign)
+    judge = row.worker.pseudonym
+    discard.suspend(campaign=batch.campaign, worker=row.worker_id)
+    discard.reinstate(campaign=batch.campaign, worker=row.worker_id)
+    assert collect("first").unchanged, "one whom a researcher suspended counts in full once reinstated"
+
+    suspended_and_reinstated(row)
+    own = sorted({one.judgment for one in pair_judgments(batch.campaign) if one.judge == judge})
+    less = collect("first")
+    assert (less.before, less.counted, less.unused) == ({judge: len(own)}, {}, {})
+    assert less.answers < whole.answers and less.short > 0 and less.judgments == "first-2"
+    assert state("first").top_up.judges == {}, "to discard them would take their later answers too"
+    # Told again, the standing still begins where the judge was let back.
+    replay.retell([row.pk])
+    assert collect("first").unchanged
+    with pytest.raises(CommandError, match=f"judge 'nobody' of batch 'first' .*; those who have: {judge}"):
+        said("collect_judgments", "first", "--count", "nobody")
+    text = said("collect_judgments", "first")
+    assert f"not used: {len(own)} answers of {judge}" in text and f"--count {judge} counts them" in text
+
+    named = json.loads(said("collect_judgments", "first", "--count", judge, "--json"))
+    assert (named["before"], named["counted"], named["digest"]) == ({}, {judge: len(own)}, whole.digest)
+    assert JudgmentSet.objects.get(name=named["judgments"]).counted == {"first": [judge]}
+    assert collect("first").unchanged, "whoever was asked for counts until something else is asked"
+    assert f"counted by name: {len(own)} answers" in said("batch_status", "first")
+    assert collect("first", count=[]).digest == less.digest
+    assert state("first").collected
+
+    # What came after counts.
+    Standing.objects.filter(pk=row.pk).update(since=own[0])
+    assert collect("first").before == {judge: 1}
+
+
+def test_a_closed_campaign_has_nothing_to_come_and_what_is_kept_says_so_at_once(
+    pooled_runs: list[str],
+) -> None:
+    paid = {**UNTESTED, "pay": {"basis": "item", "per_item": {"relevance": 0.2}}}
+    batch = launch(planned(pooled_runs, settings=paid), "first").batch
+    assert kept_state(batch).wanting == 3 * batch.numbers["task_count"]
+    campaigns.close(campaign=batch.campaign)
+    row = Batch.objects.select_related("campaign").get()
+    closed = kept_state(row)
+    pay = settings_of(row.campaign.settings).pay
+    assert (closed.state, closed.wanting, closed.to_come, closed.complete) == ("closed", 0, "0.00 USD", False)
+    assert overview(row.campaign, pay).pace.to_come == overview(row.campaign, pay).pay_to_come == 0
+    text = said("batch_status", "first")
+    assert "0 answers to come, 0.00 USD" in text and "its campaign is closed, and" in text
+    assert "a new batch of the same runs" in text
+
+
+def test_what_is_decided_shows_on_pages_at_once(pooled_runs: list[str]) -> None:
+    batch = launch(planned(pooled_runs, depth=2), "first").batch
+    crowd(batch.campaign, {"perfect": 4})
+    row = a_judge(batch.campaign)
+
+    def seen() -> tuple[int, int, bool]:
+        now = Batch.objects.select_related("campaign", "corpus", "judgments").get()
+        kept, fresh = kept_state(now), state("first")
+        assert (kept.stored, kept.short, kept.collected) == (fresh.stored, fresh.short, fresh.collected)
+        return kept.stored, kept.short, kept.collected
+
+    stored, short, collected = seen()
+    assert stored and not short and not collected
+    collect("first")
+    assert seen() == (stored, 0, True)
+    suspended_and_reinstated(row)
+    assert seen()[1:] != (0, True)
+    discard.discard(campaign=batch.campaign, worker=row.worker_id)
+    discard.restore(campaign=batch.campaign, worker=row.worker_id)
+    assert seen()[0] < stored
+    collect("first", count=[row.worker.pseudonym])
+    assert seen() == (stored, 0, True)
+
+
+def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
+    pooled_runs: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(reports, "as_svg", lambda plot: "")
+    monkeypatch.setattr(reports, "as_pdf", lambda plot: b"")
+    first = launch(planned(pooled_runs, depth=2), "first").batch
+    crowd(first.campaign, {"perfect": 4})
+    second = launch(planned(pooled_runs, depth=3), "second").batch
+    crowd(second.campaign, {"perfect": 4}, seed=2)
+    collect("second")
+    freeze_qrels(name="q", corpus="quay", judgments="second")
+    reused = second.numbers["known"]
+    before = state("second")
+    assert (before.reused, before.lacking, before.complete) == (reused, 0, True) and reused > 0
+    wanted = Wanted("r", "q", pooled_runs, batch="second", measures=["S@1"], rounds=10, resamples=10)
+    reports.build(wanted)
+    row = reports.report_named("r")
+    assert reports.outdated(row) == []
+
+    discard.discard(campaign=first.campaign, worker=a_judge(first.campaign).worker_id)
+    after = state("second")
+    assert after.lacking > 0 == after.short and after.reused + after.lacking == reused
+    assert not after.complete and not after.collected
+    assert f"{after.lacking} of {reused} pairs that were judged before lack answers" in said(
+        "batch_status", "second"
+    )
+    changes = reports.outdated(row)
+    with pytest.raises(ReportRefused) as refused:
+        reports.build(wanted)
+    assert changes and "; ".join(changes) in str(refused.value)
+    reports.build(wanted, replace=True)
+    assert reports.outdated(reports.report_named("r")) == []
+    page = (reports.folder_of("r") / "report.html").read_text()
+    assert f"{after.lacking} have fewer answers now than wanted" in page
+    # A new batch of the same runs asks for just these.
+    assert len(planned(pooled_runs, depth=3).asked) == after.lacking
