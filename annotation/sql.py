@@ -52,29 +52,6 @@ def writing() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def one_moment() -> Iterator[None]:
-    """Let several queries see the database as it is at the first of them. For reading alone, and briefly.
-
-    Inside a transaction they see what that sees.
-    """
-    if connection.in_atomic_block:
-        yield
-    elif connection.vendor == "postgresql":
-        with transaction.atomic():
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            yield
-    else:
-        # `atomic` would begin to write, and wait for all who do.
-        with connection.cursor() as cursor:
-            cursor.execute("BEGIN DEFERRED")
-            try:
-                yield
-            finally:
-                cursor.execute("ROLLBACK")
-
-
-@contextlib.contextmanager
 def _turn() -> Iterator[None]:
     """Hold SQLite's turn to write; nothing elsewhere, nor where the database is in memory."""
     file = str(connection.settings_dict["NAME"])

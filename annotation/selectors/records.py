@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from django.db.models import QuerySet
 
-from annotation import sql
 from annotation.models import Box as BoxRow
 from annotation.models import BoxChain, Caption, Corpus, Image, Layer, LayerImage
 from annotation.models import Chain as ChainRow
@@ -29,6 +28,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
+from annotation.selectors.snapshot import one_moment
 
 #: Images read at once. Each page costs the same number of queries, whatever it holds.
 PAGE = 200
@@ -54,7 +54,7 @@ def stream_records(
         wanted = wanted.filter(split=split)
     after = -1
     while True:
-        with sql.one_moment():
+        with one_moment():
             page = list(wanted.filter(position__gt=after)[:PAGE])
             captions = _captions(page)
             records = _layer_records(layer, captions, excluded=excluded) if layer else {}

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation import instructions, jobs, rebuild
 from annotation.intake import import_corpus
-from annotation.models import Campaign, Image, Instructions, Job, Layer
+from annotation.models import Campaign, Image, Instructions, Job, Layer, OpenImage
 from annotation.protocol import questions as q
 from tests.factories import some_images
 from tests.queue.world import World
