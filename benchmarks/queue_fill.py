@@ -45,8 +45,8 @@ def main() -> None:
     given.out.write_text(json.dumps(report))
 
 
-def fill(tasks: int) -> dict[str, Any]:
-    """Open a campaign with `tasks` open tasks or a few more."""
+def fill(tasks: int, *, scenes: int = SCENES, settings: dict[str, Any] = SETTINGS) -> dict[str, Any]:
+    """Open a campaign with `tasks` open tasks or a few more, of `scenes` and their copies."""
     from annotation import image_rows, instructions
     from annotation.campaign_settings import settings_of
     from annotation.controls.gold import from_gold
@@ -54,7 +54,7 @@ def fill(tasks: int) -> dict[str, Any]:
     from annotation.models import Campaign, Corpus, Image, Layer, OpenImage, Task
     from annotation.sample.generate import generate
 
-    records = list(generate(SCENES, seed=1, out=None))
+    records = list(generate(scenes, seed=1, out=None))
     import_records(name=NAME, records=iter(records), format="generated", source="benchmarks.queue")
     corpus = Corpus.objects.get(name=NAME)
     campaign = Campaign.objects.create(
@@ -63,11 +63,11 @@ def fill(tasks: int) -> dict[str, Any]:
         tasks="entities",
         state=Campaign.OPEN,
         open_to_all=True,
-        settings=settings_of(SETTINGS).as_dict(),
+        settings=settings_of(settings).as_dict(),
     )
     mentions = {record.id: record.layer.mentions for record in records if record.layer}
     images = [(image, mentions[image.key]) for image in Image.objects.filter(corpus=corpus)]
-    image_rows.open_images(campaign=campaign, images=images, settings=settings_of(SETTINGS).protocol)
+    image_rows.open_images(campaign=campaign, images=images, settings=settings_of(settings).protocol)
     instructions.install(campaign)
     from_gold(campaign=campaign, layer=Layer.objects.get(corpus=corpus))
     opened = Task.objects.count()
@@ -75,7 +75,7 @@ def fill(tasks: int) -> dict[str, Any]:
     while opened * (rounds + 1) < tasks:
         rounds += 1
     if rounds:
-        _copy(rounds)
+        copy(rounds)
     corpus.image_count = Image.objects.filter(corpus=corpus).count()
     corpus.save()
     return {
@@ -85,13 +85,21 @@ def fill(tasks: int) -> dict[str, Any]:
     }
 
 
-def _copy(rounds: int) -> None:
-    """Write every image of the campaign `rounds` times more, under new keys, places and ids."""
-    from annotation.models import Caption, Image, Item, OpenImage, Task
+def copy(rounds: int, *, answers: bool = False) -> None:
+    """Write every image of the campaign `rounds` times more, under new keys, places and ids; with its tasks'
+    `answers`, too."""
+    from annotation.models import Assignment, Caption, Image, Item, Judgment, OpenImage, Task
 
     models: tuple[Any, ...] = (Image, Caption, OpenImage, Task, Item)
+    if answers:
+        models = (*models, Assignment, Judgment)
+    of_images: dict[Any, dict[str, Any]] = {
+        Assignment: {"task__isnull": False},
+        Judgment: {"image__isnull": False},
+    }
     tables: dict[Any, list[dict[str, Any]]] = {
-        model: list(model._default_manager.order_by("pk").values()) for model in models
+        model: list(model._default_manager.filter(**of_images.get(model, {})).order_by("pk").values())
+        for model in models
     }
     steps = {model: max(row["id"] for row in rows) for model, rows in tables.items()}
     places = len(tables[Image])
@@ -101,15 +109,19 @@ def _copy(rounds: int) -> None:
             new = {**row, "id": row["id"] + turn * steps[model]}
             if "image_id" in row:
                 of = Image if model in (Caption, OpenImage) else OpenImage
-                new["image_id"] = row["image_id"] + turn * steps[of]
+                new["image_id"] = row["image_id"] and row["image_id"] + turn * steps[of]
             if model is Image:
                 new |= {"position": row["position"] + turn * places, "key": f"{row['key']}-{turn}"}
             if model is OpenImage:
                 new["place"] = row["place"] + turn * places
             if model is Task:
                 new["rank"] = row["rank"] + turn * places  # A rank rises with its image's place.
-            if model is Item:
+            if model in (Item, Assignment):
                 new["task_id"] = row["task_id"] + turn * steps[Task]
+            if model is Assignment:
+                new["token"] = f"{row['token']}-{turn}" if row["token"] else ""
+            if model is Judgment:
+                new["assignment_id"] = row["assignment_id"] + turn * steps[Assignment]
             yield new
 
     write = _writer()
