@@ -144,6 +144,8 @@ EFFECTS: dict[str, Callable[[BoxState, Outcome], Changes]] = {
     "discard pending": lambda state, outcome: {"pending": None},
     "kind": lambda state, outcome: {"kind": outcome.kind},
     "f := 0, flags cleared": lambda state, outcome: {"fruitless": 0, "flags": frozenset()},
+    # Its questions are asked no more, as nothing is asked in review; the state stays.
+    "cancel open tasks, keep pending": lambda state, outcome: {},
 }
 
 TABLE: tuple[Row, ...] = (
@@ -159,7 +161,7 @@ TABLE: tuple[Row, ...] = (
     Row(COVERAGE, MORE, "n < cap", DRAWING),
     Row(COVERAGE, MORE, "", REVIEW),
     Row(COVERAGE, COMPLETE, "", BOXED),
-    *(Row(stage, FLAGGED, "", REVIEW) for stage in ASKING),
+    *(Row(stage, FLAGGED, "", REVIEW, ("cancel open tasks, keep pending",)) for stage in ASKING),
     Row(REVIEW, CLOSE_BOXED, "n > 0, none pending", BOXED),
     Row(REVIEW, CLOSE_NON_VISUAL, "n = 0, none pending", NON_VISUAL, ("kind",)),
     Row(REVIEW, RESUME, "pending", QUALITY, ("f := 0, flags cleared",)),
