@@ -112,6 +112,7 @@ def seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
     They held them, whatever became of that, or they had the very question in another form
     (`selectors.same_question`): nobody judges a question twice.
     """
+    place: list[int | str] = [worker, campaign, kind]
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT a.control_id FROM annotation_assignment a
@@ -120,7 +121,7 @@ def seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
                SELECT p.control_id FROM annotation_assignment a
                JOIN annotation_pagecontrol p ON p.assignment_id = a.id
                WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s""",
-            2 * [worker, campaign, kind],
+            2 * place,
         )
         held = {control for (control,) in cursor.fetchall()}
     return frozenset(map(str, held | asked_before(worker=worker, campaign=campaign, kind=kind)))

@@ -55,6 +55,7 @@ def asked_before(*, worker: int, campaign: int, kind: str) -> frozenset[int]:
 
     That a worker had the control item itself is not looked at.
     """
+    place: list[int | str] = [worker, campaign, kind]
     mine = "m.worker_id = %s AND m.campaign_id = %s AND m.kind = %s"
     with connection.cursor() as cursor:
         cursor.execute(
@@ -66,7 +67,7 @@ def asked_before(*, worker: int, campaign: int, kind: str) -> frozenset[int]:
                 JOIN annotation_control c ON c.campaign_id = k.campaign_id AND c.image_id = k.image_id
                     AND c.kind = k.kind AND c.id <> k.id AND {_of_control(kind)}
                 WHERE {mine} AND m.state <> '{Assignment.PLANNED}'""",
-            2 * [worker, campaign, kind],
+            2 * place,
         )
         return frozenset(control for (control,) in cursor.fetchall())
 

@@ -130,7 +130,7 @@ def test_a_control_item_is_nothing_new_to_who_had_its_question_in_a_test():
     world, control = one_link()
     test = known_link(world, control.image_id, purpose=Control.QUALIFICATION)
     met(test, world.workers[0], role=qualification.ROLE)
-    place = {"campaign": world.campaign.pk, "kind": q.COREF_LINK}
+    place: dict[str, Any] = {"campaign": world.campaign.pk, "kind": q.COREF_LINK}
     assert controls.seen(worker=world.workers[0], **place) == {str(control.pk), str(test.pk)}
     assert controls.seen(worker=world.workers[1], **place) == frozenset()
 
@@ -202,8 +202,8 @@ def test_a_box_that_was_judged_as_a_control_item_is_judged_by_others_whoever_dre
     for worker in (1, 2, 3):
         lease = world.held(worker, q.BOX_QUALITY)
         assert lease.task == task.pk
-        place = {"worker": world.workers[worker], "campaign": world.campaign.pk, "kind": q.BOX_QUALITY}
-        assert asked_before(**place) == {same.pk}
+        found = asked_before(worker=world.workers[worker], campaign=world.campaign.pk, kind=q.BOX_QUALITY)
+        assert found == {same.pk}
         leases.give_back(worker=world.workers[worker], assignment=lease.id)
     twin = control(q.quality_key(nobody[2:] + "00", ()))
     assert asked_before(worker=world.workers[0], campaign=world.campaign.pk, kind=q.BOX_QUALITY) == {twin.pk}
@@ -251,7 +251,7 @@ def test_a_page_with_a_pair_that_was_judged_on_a_known_image_goes_to_others():
         assert isinstance(found, Nothing) and found.code == "all_judged"
     found = take(made, free)
     assert isinstance(found, Lease) and found.task == page.pk
-    place = {"campaign": made.pk, "kind": q.RELEVANCE}
+    place: dict[str, Any] = {"campaign": made.pk, "kind": q.RELEVANCE}
     # Who had the page meets none of its pairs as known; two known images may have a pair in common, too.
     assert asked_before(worker=free, **place) == {shared.pk}
     assert asked_before(worker=in_test, **place) == {apart.pk}
