@@ -289,6 +289,7 @@ def test_the_first_known_answers_are_balanced_whatever_becomes_of_the_items(seed
         if dice.random() < 0.3 and 0 < graded.count() < 8:
             world.campaign.refresh_from_db()
             wrong = dice.choice(list(graded)).control_id
+            assert wrong is not None
             if dice.random() < 0.5:
                 discard.disown(campaign=world.campaign, control=wrong)
             else:
