@@ -85,13 +85,13 @@ def content_of(held: Held, terms: Terms, answer: Answer) -> Content:
 
 
 def _ticked(held: Held, terms: Terms, answer: Answer) -> Content:
-    """A page's ticks; each of its known images is graded, and each other one an item."""
+    """A page's ticks; each of its known images that is in use is graded, and each other one an item."""
     page = relevance_pages.blocks(held.id, seed=terms.seed, settings=terms.settings)
     ticks = None if answer.flag else relevance_pages.ticked(page, answer.content)
     events: list[Any] = []
     graded: list[sql.Statement] = []
     for place, block in enumerate(page if held.role != qualification.ROLE else ()):
-        if block.control is None:
+        if block.control is None or not block.active:
             events.append(ItemDone())
             continue
         right = ticks is not None and is_right(held.kind, ticks[place], block.known, terms.settings.trust)

@@ -1,10 +1,10 @@
 """Which task next, or the reason why there is none.
 
 Tasks stand in the order of their rank. A worker gets one of the first HEAD that are open, have
-a place left and may be given to this worker; which one depends on the worker, so that a crowd
-does not queue for one row. Where all of the head is theirs already (a lone worker's first votes
-pile up there), the search goes on from where this worker last found something, and only then
-from the beginning.
+a place left and may be given to this worker, who had neither the task nor its question as a control
+item (`selectors.same_question`); which one depends on the worker, so that a crowd does not queue for
+one row. Where all of the head is theirs already (a lone worker's first votes pile up there), the
+search goes on from where this worker last found something, and only then from the beginning.
 
 A claim never waits: rows that others hold are passed over. Call everything here inside
 `sql.writing()` while holding the worker's standing (`leases` does).
@@ -26,6 +26,7 @@ from annotation.protocol import trust
 from annotation.protocol.trust import Standing
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.selectors.campaign.reasons import in_words
+from annotation.selectors.same_question import met_as_control
 
 #: Tasks looked at first, and how the look widens beyond them.
 HEAD = 48
@@ -110,7 +111,7 @@ def next_task(cursor: Any, holder: Holder, kind: str) -> Task | None:
             f"""SELECT t.id, o.image_id, i.content FROM annotation_task t
                 JOIN annotation_openimage o ON o.id = t.image_id
                 JOIN annotation_item i ON i.task_id = t.id AND i.position = 0
-                WHERE t.id = ({_first(window)})""",
+                WHERE t.id = ({_first(kind, window)})""",
             _sought(holder, kind, start),
         )
         row = cursor.fetchone()
@@ -128,7 +129,7 @@ def _claim(cursor: Any, holder: Holder, kind: str, start: int, window: int) -> C
     """One conditional UPDATE on the counters of the first suitable task of a window."""
     sql.execute(
         cursor,
-        f"""UPDATE annotation_task SET live = live + 1 WHERE id = ({_first(window)})
+        f"""UPDATE annotation_task SET live = live + 1 WHERE id = ({_first(kind, window)})
             AND live < wanted RETURNING {_SHOWN}""",
         _sought(holder, kind, start),
     )
@@ -136,7 +137,7 @@ def _claim(cursor: Any, holder: Holder, kind: str, start: int, window: int) -> C
     return Claim(*row) if row else None
 
 
-def _first(window: int) -> str:
+def _first(kind: str, window: int) -> str:
     """The id of the first suitable task of a window, for `_sought`, locked where there are locks."""
     # The window is put in this worker's order first, and the search ends at the first suitable task.
     ordered = f"""
@@ -145,19 +146,22 @@ def _first(window: int) -> str:
             WHERE campaign_id = %s AND kind = %s AND state = 'open' AND live < wanted AND rank >= %s
             ORDER BY rank, id LIMIT {window}
         ) h WHERE h.barred_id IS NULL OR h.barred_id <> %s ORDER BY (h.id * 7919 + %s) %% 1009"""
-    suitable = """
+    suitable = f"""
         SELECT t.id FROM annotation_task t
         WHERE t.id = o.id AND t.state = 'open' AND t.live < t.wanted AND NOT EXISTS (
-            SELECT 1 FROM annotation_assignment a WHERE a.task_id = t.id AND a.worker_id = %s)"""
+            SELECT 1 FROM annotation_assignment a WHERE a.task_id = t.id AND a.worker_id = %s)
+            AND NOT {met_as_control(kind)}"""
     if connection.vendor != "postgresql":
-        return f"SELECT o.id FROM ({ordered}) o WHERE EXISTS ({suitable}) LIMIT 1"
+        # The limit keeps SQLite from looking at all of the window before it orders it.
+        return f"SELECT o.id FROM ({ordered} LIMIT -1) o WHERE EXISTS ({suitable}) LIMIT 1"
     # LATERAL with a lock inside: a join could be planned as a scan of all tasks.
     locked = f"{suitable} FOR NO KEY UPDATE SKIP LOCKED"
     return f"SELECT t.id FROM ({ordered}) o CROSS JOIN LATERAL ({locked}) t LIMIT 1"
 
 
 def _sought(holder: Holder, kind: str, start: int) -> list[Any]:
-    return [holder.campaign, kind, start, holder.worker, holder.worker * 331, holder.worker]
+    worker = holder.worker
+    return [holder.campaign, kind, start, worker, worker * 331, worker, worker]
 
 
 def claim_and_lease(
@@ -179,7 +183,7 @@ def claim_and_lease(
     """
     text = f"""WITH claimed AS (
             UPDATE annotation_task SET live = live + 1
-            WHERE id = ({_first(HEAD)}) AND live < wanted AND %s = ARRAY(
+            WHERE id = ({_first(kind, HEAD)}) AND live < wanted AND %s = ARRAY(
                 SELECT a.id FROM annotation_assignment a
                 WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.state = 'leased'
                 ORDER BY a.id)
@@ -215,10 +219,10 @@ def again(cursor: Any, holder: Holder, kind: str) -> tuple[int, Claim] | None:
                 SELECT t.id FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
                 WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.state = 'expired'
                     AND t.state = 'open' AND t.live < t.wanted
-                    AND (t.barred_id IS NULL OR t.barred_id <> %s)
+                    AND (t.barred_id IS NULL OR t.barred_id <> %s) AND NOT {met_as_control(kind)}
                 ORDER BY t.rank LIMIT 1{locking}
             ) AND live < wanted RETURNING {_SHOWN}""",
-        [holder.worker, holder.campaign, kind, holder.worker],
+        [holder.worker, holder.campaign, kind, holder.worker, holder.worker],
     )
     row = cursor.fetchone()
     if row is None:
@@ -279,13 +283,14 @@ def _others_judge(cursor: Any, holder: Holder) -> bool:
 
 def why_none(cursor: Any, holder: Holder, kind: str, at: datetime) -> Nothing:
     """Why `claim` found nothing."""
+    # A question that they met as a control item is one that they have answered, and is not told apart.
     mine = (
         "EXISTS (SELECT 1 FROM annotation_assignment a WHERE a.task_id = t.id AND a.worker_id = %s)"
-        " OR t.barred_id = %s"
+        f" OR t.barred_id = %s OR {met_as_control(kind)}"
     )
     of_kind = "FROM annotation_task t WHERE t.campaign_id = %s AND t.kind = %s AND t.state = 'open'"
     place = [holder.campaign, kind]
-    me = [holder.worker, holder.worker]
+    me = 3 * [holder.worker]
     cursor.execute(
         f"SELECT 1 {of_kind} AND t.live < t.wanted AND NOT COALESCE({mine}, FALSE) LIMIT 1", [*place, *me]
     )

@@ -6,6 +6,8 @@ right as if the researcher had withdrawn it:
 
 - Where both answered one question, or one judged the other's box, the later answer (or the one that is void
   already) becomes void. It is kept and paid; its assignment's `attempt` tells it apart.
+- Where one answered as a task what the other met as a control item or in a test, the answer to the task
+  becomes void.
 - What one of them has in hand of such a question is taken back.
 - All images concerned are folded anew, by the path that withdrawing takes.
 - Standings are told again from the answers of both. Tests of both count. Who was suspended as either stays
@@ -21,7 +23,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import F, Max, Q
+from django.db import connection
+from django.db.models import F, Max, Q, QuerySet
 
 from annotation import controls, qualification, refold, replay, sessions, task_rows
 from annotation.audit import record
@@ -42,6 +45,7 @@ from annotation.models import (
 )
 from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY
 from annotation.protocol.trust import QUALIFICATION
+from annotation.selectors.same_question import met_as_control
 
 #: What a standing knows of a test.
 _TEST = ("examined_right", "examined_asked")
@@ -58,16 +62,17 @@ def join(*, provisional: Identity, known: Identity) -> None:
     """
     was, stays = provisional.worker, known.worker
     sessions.hand_over(_account_of(provisional), _account_of(known))
-    images = _images(was.pk)
+    images = _images(was.pk, stays.pk)
     campaigns = set(Assignment.objects.filter(worker=was).values_list("campaign", flat=True))
     controls.hold(campaigns)
     rows = _lock(was.pk, stays.pk, images)
-    if _images(was.pk) != images:
+    if _images(was.pk, stays.pk) != images:
         raise Moved
     Worker.objects.select_for_update().get(pk=was.pk)
     _move(was.pk, stays.pk)
     _merge_standings(was.pk, stays.pk)
     _void_own_boxes(stays.pk, images)
+    _void_known(stays.pk, images)
     _void_withdrawn(stays.pk, images)
     for image in images:
         refold.refold(image)
@@ -86,11 +91,28 @@ def _account_of(identity: Identity) -> Any:
     return identity.account
 
 
-def _images(worker: int) -> list[int]:
-    """The open images that a worker has a part in, by their ids."""
-    held = Assignment.objects.filter(worker=worker, task__isnull=False).values_list("task__image", flat=True)
-    drawn = Task.objects.filter(barred=worker).values_list("image", flat=True)
-    return sorted({*held, *drawn})
+def _images(was: int, stays: int) -> list[int]:
+    """The open images that the provisional worker has a part in, by their ids, and those of which the known
+    one had a question that the other met as a control item."""
+    held = Assignment.objects.filter(worker=was, task__isnull=False).values_list("task__image", flat=True)
+    drawn = Task.objects.filter(barred=was).values_list("image", flat=True)
+    known = Task.objects.filter(pk__in=_met_otherwise(had=stays, met=was)).values_list("image", flat=True)
+    return sorted({*held, *drawn, *known})
+
+
+def _met_otherwise(*, had: int, met: int) -> list[int]:
+    """The tasks that a worker had and whose question another one, or the same, met as a control item."""
+    found: list[int] = []
+    kinds = Assignment.objects.filter(worker=met, control__isnull=False).values_list("kind", flat=True)
+    with connection.cursor() as cursor:
+        for kind in sorted(set(kinds)):
+            cursor.execute(
+                f"""SELECT t.id FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
+                    WHERE a.worker_id = %s AND a.kind = %s AND {met_as_control(kind)}""",
+                [had, kind, met],
+            )
+            found += [task for (task,) in cursor.fetchall()]
+    return found
 
 
 def _lock(was: int, stays: int, images: list[int]) -> Any:
@@ -226,8 +248,17 @@ def _tests_apart(was: int, stays: int) -> None:
 
 def _void_own_boxes(worker: int, images: list[int]) -> None:
     """Void what the person said of their own boxes, and take back what they hold of that kind."""
-    own = Assignment.objects.filter(worker=worker, task__barred=worker, task__image__in=images)
-    for row in list(own.filter(attempt=0)):
+    _void(worker, Assignment.objects.filter(task__barred=worker, task__image__in=images))
+
+
+def _void_known(worker: int, images: list[int]) -> None:
+    """Void what the person answered and also met as a control item, and take back what they hold of it."""
+    met = _met_otherwise(had=worker, met=worker)
+    _void(worker, Assignment.objects.filter(task__in=met, task__image__in=images))
+
+
+def _void(worker: int, rows: QuerySet[Assignment]) -> None:
+    for row in list(rows.filter(worker=worker, attempt=0)):
         if row.state != Assignment.SUBMITTED:
             _take_away(row)
         else:

@@ -23,6 +23,7 @@ from annotation.models import Assignment, Campaign, Identity, Worker
 from annotation.models import Standing as Row
 from annotation.protocol.trust import Entered, Standing, after, reading
 from annotation.protocol.trust_settings import Known, practice_is_entry
+from annotation.selectors.same_question import met_as_control
 from annotation.selectors.scopes import campaigns_to_work_on
 
 
@@ -175,13 +176,14 @@ def _holder(campaign: Campaign, worker: Worker, row: Row | None, standing: Stand
 def _waits(cursor: Any, campaign: int, kind: str, worker: int) -> bool:
     """Whether there is a question that this worker could get."""
     cursor.execute(
-        """SELECT 1 FROM annotation_task t
+        f"""SELECT 1 FROM annotation_task t
            WHERE t.campaign_id = %s AND t.kind = %s AND t.state = 'open' AND t.live < t.wanted
                AND (t.barred_id IS NULL OR t.barred_id <> %s)
                AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
                    WHERE a.task_id = t.id AND a.worker_id = %s AND a.state <> 'expired')
+               AND NOT {met_as_control(kind)}
            LIMIT 1""",
-        [campaign, kind, worker, worker],
+        [campaign, kind, worker, worker, worker],
     )
     return cursor.fetchone() is not None
 

@@ -30,9 +30,11 @@ from annotation import sql, standings
 from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.controls import pool, rules
 from annotation.models import Assignment, Campaign, Control, Standing, Worker
+from annotation.protocol.controls import Control as Item
 from annotation.protocol.controls import test_items
 from annotation.protocol.trust import QUALIFICATION, Examined, Refusal, why_not
 from annotation.protocol.trust_settings import TrustSettings, kinds_tested
+from annotation.selectors.same_question import asked_before
 
 #: How often a worker may take the test of a kind.
 ATTEMPTS = 3
@@ -65,7 +67,7 @@ def begin(*, worker: int, campaign: Campaign, kind: str) -> Test | Refusal:
             return refusal
         earlier = Assignment.objects.filter(campaign=campaign, worker=worker, kind=kind, role=ROLE)
         items = test_items(
-            pool(campaign.pk, kind, campaign.revision, Control.QUALIFICATION),
+            _left(row, campaign),
             settings.trust.verdict_known,
             seed=campaign.seed,
             worker=Worker.objects.values_list("pseudonym", flat=True).get(pk=worker),
@@ -168,7 +170,7 @@ def obstacle(row: Standing, *, campaign: Campaign, settings: CampaignSettings) -
             % {"times": ATTEMPTS},
         )
     if not test_items(
-        pool(campaign.pk, row.kind, campaign.revision, Control.QUALIFICATION),
+        _left(row, campaign),
         settings.trust.verdict_known,
         seed=campaign.seed,
         worker="",
@@ -230,6 +232,15 @@ def warnings(*, campaign: Campaign, settings: CampaignSettings) -> dict[str, str
 def rules_of(campaign: Campaign, kind: str, settings: CampaignSettings) -> TrustSettings:
     """The campaign's trust settings as they come out for `kind`, with the known items that there are."""
     return rules(settings.trust, campaign=campaign.pk, kind=kind, revision=campaign.revision)
+
+
+def _left(row: Standing, campaign: Campaign) -> tuple[Item, ...]:
+    """The qualification items of a kind, without those whose question the worker had as a task or a control
+    item: who has worked takes a test where their standing is given anew.
+    """
+    items = pool(campaign.pk, row.kind, campaign.revision, Control.QUALIFICATION)
+    met = asked_before(worker=row.worker_id, campaign=campaign.pk, kind=row.kind) if items else ()
+    return tuple(item for item in items if int(item.id) not in met)
 
 
 def _items(row: Standing) -> Any:

@@ -40,13 +40,14 @@ QUALIFICATION = Control.QUALIFICATION
 @dataclass(frozen=True, slots=True)
 class PageBlock:
     """One image of a page: the ids of image and captions ([image, place]), why each is there, and for a
-    known image its control and what is true."""
+    known image its control, what is true, and whether it is still in use."""
 
     image: int
     captions: tuple[tuple[int, int], ...]
     roles: tuple[str, ...]
     control: int | None = None
     known: tuple[bool, ...] = ()
+    active: bool = True
 
 
 def due(settings: CampaignSettings, *, seed: int, holder: Holder, held: int) -> int:
@@ -202,6 +203,7 @@ def _known(control: Control, size: int, seed: int, worker: str) -> PageBlock:
         (CONTROL,) * len(kept),
         control.pk,
         tuple(control.known[place] for place in kept),
+        control.active,
     )
 
 
@@ -234,6 +236,7 @@ def _in_order(
         tuple(one.roles[i] for i in place),
         one.control,
         tuple(one.known[i] for i in place) if one.known else (),
+        one.active,
     )
 
 

@@ -6,7 +6,7 @@ The only writer of judgments and flags. Whatever becomes of an answer, it is sto
 - late (the lease ran out or was returned), it takes a place that is left, is moot where the
   question is closed, and surplus where others hold every place;
 - a second time under the same token, nothing happens and the same is said again;
-- on a known item, it is graded, and stays outside every fold.
+- on a known item, it is graded where that still measures the worker, and stays outside every fold.
 
 Locks: image, task, assignment, then the standings concerned, by id.
 """
@@ -145,7 +145,8 @@ def _task_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
 
 def _control_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
     cursor.execute(
-        f"""SELECT {HELD.format(of="k")}, k.known, {lease_terms.COLUMNS}, {lease_terms.CARRIED}
+        f"""SELECT {HELD.format(of="k")}, k.known, k.active, k.stratum,
+                {lease_terms.COLUMNS}, {lease_terms.CARRIED}
             FROM annotation_assignment a JOIN annotation_control k ON k.id = a.control_id
             JOIN annotation_image im ON im.id = k.image_id
             JOIN annotation_campaign c ON c.id = a.campaign_id
@@ -276,14 +277,20 @@ def _of_control(
     schema: int,
     at: datetime,
 ) -> _Answered:
-    """An answer on a known item: graded, and paid unless it is of a test."""
-    now, terms = _both_terms(rest[1:])
+    """An answer on a known item: graded, and paid unless it is of a test.
+
+    One that was retired meanwhile measures nobody, and a late answer only where it unbalances nothing; either
+    counts as any other. A test is fixed once it has begun.
+    """
+    known, active, stratum = rest[:3]
+    now, terms = _both_terms(rest[3:])
     holder = _holders(cursor, held, terms)[0]
     content = answered.content_of(held, terms, answer)
     right: bool | None = None
-    if not content.graded:
+    alone = held.kind != q.RELEVANCE
+    if held.role == qualification.ROLE or (alone and active and _measures(held, now, stratum)):
         right = controls.grade(
-            kind=held.kind, known=json.loads(rest[0]), given=answer, settings=terms.settings.trust
+            kind=held.kind, known=json.loads(known), given=answer, settings=terms.settings.trust
         )
     name = judgment_name(held.image_key, holder.pseudonym, held.key)
     judgment = Judgment(name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role)
@@ -303,6 +310,16 @@ def _of_control(
     assert right is not None
     qualification.answered(assignment=held.id, campaign=campaign, settings=terms.settings, right=right)
     return _Answered(now, _holders(cursor, held, terms)[0], True, [])
+
+
+def _measures(held: Held, terms: Terms, stratum: str) -> bool:
+    return held.state == Assignment.LEASED or controls.measures_late(
+        worker=held.worker,
+        campaign=terms.id,
+        kind=held.kind,
+        revision=terms.revision,
+        stratum=stratum,
+    )
 
 
 def _both_terms(values: Sequence[Any]) -> tuple[Terms, Terms]:

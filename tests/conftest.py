@@ -264,13 +264,14 @@ def forgetful() -> None:
     from django.core.cache import cache
 
     from annotation import refold, spelling
-    from annotation.controls import pool
+    from annotation.controls import likeness, pool
     from annotation.selectors import answers
     from annotation.selectors.controls import facts
     from annotation.tasktypes import shown_image
 
     cache.clear()
     pool.cache_clear()
+    likeness._known.cache_clear()
     facts.cache_clear()
     shown_image.cache_clear()
     refold._unruled.cache_clear()

@@ -1,6 +1,7 @@
 """Known items of campaigns: drawn from, graded by, and added to.
 
 pool, shown, seen, grade            what the queue needs of them
+measured, measures_late             what they came to with a worker
 known, rules, tells_of_drawer       what follows from which there are
 history, strangeness                which of them would stand out before a worker
 add, from_csv, from_gold,           where they come from; raises BadItems, storing nothing
@@ -21,6 +22,8 @@ from annotation.controls.pools import (
     grade,
     known,
     known_from_plain,
+    measured,
+    measures_late,
     pool,
     rules,
     seen,
@@ -53,6 +56,8 @@ __all__ = [
     "install_spelling",
     "known",
     "known_from_plain",
+    "measured",
+    "measures_late",
     "named",
     "pool",
     "promote",

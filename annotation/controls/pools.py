@@ -15,14 +15,15 @@ from typing import Any, NamedTuple, Protocol
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from annotation.models import Campaign
+from annotation.models import Assignment, Campaign
 from annotation.models import Control as Row
-from annotation.protocol.controls import Control
+from annotation.protocol.controls import Control, Measured
 from annotation.protocol.grading import is_right, needed_strata
 from annotation.protocol.questions import BOX_DRAWING, GRADED_RELEVANCE, RELEVANCE
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import CONTROLS, Known, TrustSettings, in_force, known_from
 from annotation.selectors.controls import facts
+from annotation.selectors.same_question import asked_before
 
 #: Pools kept by a process; one is a tuple of some dozen ids.
 POOLS_KEPT = 256
@@ -108,9 +109,10 @@ def shown(control: int) -> Shown:
 def seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
     """Ids of the known items of a kind that are nothing new to a worker.
 
-    They held them, whatever became of that, or they hold or answered the very question as a task:
-    nobody judges a key twice.
+    They held them, whatever became of that, or they had the very question in another form
+    (`selectors.same_question`): nobody judges a question twice.
     """
+    place: list[int | str] = [worker, campaign, kind]
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT a.control_id FROM annotation_assignment a
@@ -118,16 +120,48 @@ def seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
                UNION
                SELECT p.control_id FROM annotation_assignment a
                JOIN annotation_pagecontrol p ON p.assignment_id = a.id
-               WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s
-               UNION
-               SELECT c.id FROM annotation_control c
-               JOIN annotation_openimage o ON o.campaign_id = c.campaign_id AND o.image_id = c.image_id
-               JOIN annotation_task t ON t.image_id = o.id AND t.key = c.key
-               JOIN annotation_assignment a ON a.task_id = t.id AND a.worker_id = %s
-               WHERE c.campaign_id = %s AND c.kind = %s""",
-            [worker, campaign, kind, worker, campaign, kind, worker, campaign, kind],
+               WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s""",
+            2 * place,
         )
-        return frozenset(str(control) for (control,) in cursor.fetchall())
+        held = {control for (control,) in cursor.fetchall()}
+    return frozenset(map(str, held | asked_before(worker=worker, campaign=campaign, kind=kind)))
+
+
+def measured(*, worker: int, campaign: int, kind: str) -> Measured:
+    """What the control items of a kind came to with a worker since their standing was given.
+
+    Not of relevance, whose items stand on pages.
+
+    Of items that are retired only known answers count: those in hand will measure nobody.
+    """
+    known, in_hand, left_out = Counter[str](), Counter[str](), Counter[str]()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT k.stratum, k.active, a.state, a."right" IS NOT NULL, count(*)
+               FROM annotation_assignment a JOIN annotation_control k ON k.id = a.control_id
+               WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.role = 'control'
+                   AND (a."right" IS NULL OR EXISTS (SELECT 1 FROM annotation_judgment j
+                       JOIN annotation_standing s ON s.campaign_id = a.campaign_id
+                           AND s.worker_id = a.worker_id AND s.kind = a.kind
+                       WHERE j.assignment_id = a.id AND j.id > s.since))
+               GROUP BY 1, 2, 3, 4""",
+            [worker, campaign, kind],
+        )
+        for stratum, active, state, graded, count in cursor.fetchall():
+            if graded:
+                known[stratum] += count
+            elif active:
+                (in_hand if state == Assignment.LEASED else left_out)[stratum] += count
+    return Measured(known, in_hand, left_out)
+
+
+def measures_late(*, worker: int, campaign: int, kind: str, revision: int, stratum: str) -> bool:
+    """Whether an answer on a control item that the worker had given back, or let run out, is a known one.
+
+    Not where it would bring its `stratum` ahead of the others: nobody chooses by what they are measured.
+    """
+    others = {item.stratum for item in pool(campaign, kind, revision)}
+    return not measured(worker=worker, campaign=campaign, kind=kind).ahead(stratum, others)
 
 
 def grade(*, kind: str, known: Any, given: Given, settings: TrustSettings) -> bool:

@@ -338,6 +338,7 @@ def _control(
         worker=holder.pseudonym,
         kind=kind,
         seen=controls.seen(worker=holder.worker, campaign=terms.id, kind=kind),
+        measured=controls.measured(worker=holder.worker, campaign=terms.id, kind=kind),
         strange=strange,
     ).control
     if chosen is None:

@@ -212,7 +212,8 @@ class PageControl(models.Model):
     """A known image that was put on a worker's relevance page when it was leased, and how it was judged.
 
     `captions`: how many of its captions are shown there, as many as beside an image that is asked about;
-    0 is all. `right` is None until the page is handed in, and where the known answer was taken back.
+    0 is all. `right` is None until the page is handed in, and where the item was retired before that or its
+    known answer taken back.
     """
 
     assignment = models.ForeignKey(

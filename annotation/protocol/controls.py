@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import blake2b
@@ -79,6 +79,25 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True)
+class Measured:
+    """What control items came to with a worker, each count by the answer that they stand for.
+
+    `known`: answered, and the answer counts as a known one, in use or not today. `in_hand`: still to be
+    answered. `left_out`: given back or run out of time, and not answered since.
+    """
+
+    known: Mapping[str, int] = field(default_factory=dict)
+    in_hand: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    def ahead(self, answer: str, others: Iterable[str]) -> bool:
+        """Whether one more known answer could bring `answer` more than one ahead of one of the `others`,
+        if all of it that is in hand were answered and nothing else."""
+        most = self.known.get(answer, 0) + self.in_hand.get(answer, 0)
+        return any(most > self.known.get(other, 0) for other in others if other != answer)
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     """The control item to inject, or None; `warning` is for the campaign page, None where all is well."""
 
@@ -93,47 +112,66 @@ def choose(
     worker: str,
     kind: str,
     seen: Collection[str] = frozenset(),
+    measured: Measured | None = None,
     strange: Mapping[str, float] | None = None,
 ) -> Choice:
     """A control of `pool` for this worker that is not among the ids `seen` (answered or only shown).
 
-    The answer the worker has met least comes next, ties are drawn: after any multiple of the
-    number of possible answers each was met equally often, while controls of each last. Of these
-    the one that is least `strange` (id -> how far it is from what the worker expects next; 0 where
-    it is not said), ties are drawn. Blind to the order of `pool` and of `seen`. Raises ValueError
-    where two controls have one id.
+    The answer of which fewest known answers are `measured` comes next (None: all that is seen was
+    answered), ties are drawn: of a worker's known answers any two possible ones differ by one at most
+    while controls of both last, whatever they give back, let run out or answer late. An answer of which
+    they left out more than they answered (a single one is nothing) holds the others back also when its
+    controls are used up: nobody is measured on some answers alone because they left out another.
+
+    Of the controls of that answer the one that is least `strange` (id -> how far it is from what the worker
+    expects next; 0 where it is not said), ties are drawn. Blind to the order of `pool` and of `seen`. Raises
+    ValueError where two controls have one id.
     """
     if len({control.id for control in pool}) < len(pool):
         twice = next(id for id, times in Counter(control.id for control in pool).items() if times > 1)
         raise ValueError(f"two control items of {kind} have the id {twice!r}: expected one of each id")
-    met = {control.stratum: 0 for control in pool}
-    left: dict[str, list[str]] = {stratum: [] for stratum in met}
+    left: dict[str, list[str]] = {control.stratum: [] for control in pool}
     for control in pool:
-        if control.id in seen:
-            met[control.stratum] += 1
-        else:
+        if control.id not in seen:
             left[control.stratum].append(control.id)
+    if measured is None:
+        measured = Measured(Counter(control.stratum for control in pool if control.id in seen))
     if not pool:
         return Choice(None, f"{kind} has no control items: none is injected until some are added.")
-    ranked = sorted(met, key=lambda s: (met[s], draw(seed, worker, kind, "stratum", met[s], s), s))
-    open_strata = [stratum for stratum in ranked if left[stratum]]
-    if not open_strata:
+    if not any(left.values()):
         return Choice(
             None,
             f"Worker {worker} has seen all {len(pool)} control items of {kind}: "
             "none is injected for them until more are added.",
         )
-    stratum = open_strata[0]
+    shunned = {s for s in left if not left[s] and _shuns(measured, s)}
+    racing = [s for s in left if left[s] or s in shunned]
+    open_strata = [s for s in racing if left[s] and not measured.ahead(s, racing)]
+    if not open_strata:
+        return Choice(
+            None,
+            f"Worker {worker} left out most control items of {kind} that are known to be "
+            f"{min(shunned)!r}: no others are injected until they answer these, or more are added."
+            if shunned
+            else None,
+        )
+    met = {s: measured.known.get(s, 0) + measured.in_hand.get(s, 0) for s in left}
+    stratum = min(open_strata, key=lambda s: (met[s], draw(seed, worker, kind, "stratum", met[s], s), s))
     apart = {id: (strange or {}).get(id, 0.0) for id in left[stratum]}
     nearest = min(apart.values())
     (chosen,) = drawn((id for id, far in apart.items() if far == nearest), 1, seed, worker, kind, "control")
-    if met[stratum] > met[ranked[0]]:
+    behind = min(left, key=lambda s: (met[s], draw(seed, worker, kind, "stratum", met[s], s), s))
+    if not left[behind] and met[behind] < met[stratum]:
         return Choice(
             Control(chosen, stratum),
-            f"Worker {worker} has seen every control item of {kind} that is known to be {ranked[0]!r}: "
+            f"Worker {worker} has seen every control item of {kind} that is known to be {behind!r}: "
             "add more of these, or a worker who always answers otherwise passes.",
         )
     return Choice(Control(chosen, stratum))
+
+
+def _shuns(measured: Measured, answer: str) -> bool:
+    return measured.left_out.get(answer, 0) > max(1, measured.known.get(answer, 0))
 
 
 def test_items(

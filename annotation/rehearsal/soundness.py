@@ -6,9 +6,12 @@ transaction is under way, whatever workers did and whichever process died.
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import connection
 
 from annotation.models import Campaign
+from annotation.selectors.same_question import met_as_control
 
 #: What it would mean -> the rows that would be it, of the campaign %s.
 NEVER: dict[str, str] = {
@@ -44,6 +47,8 @@ NEVER: dict[str, str] = {
         WHERE j.campaign_id = %s AND j.image_id IS NOT NULL AND a.attempt > 0 AND NOT j.void""",
 }
 
+MET_TWICE = "questions that one worker had as a task and as a control item"
+
 
 def violations(campaign: Campaign) -> dict[str, int]:
     """How many rows of the campaign are what they never may be, by what it would mean."""
@@ -52,4 +57,16 @@ def violations(campaign: Campaign) -> dict[str, int]:
         for what, statement in NEVER.items():
             cursor.execute(f"SELECT count(*) FROM ({statement}) AS found", [campaign.pk])
             found[what] = int(cursor.fetchone()[0])
+        found[MET_TWICE] = sum(_met_twice(cursor, campaign.pk, kind) for kind in campaign.kinds)
     return found
+
+
+def _met_twice(cursor: Any, campaign: int, kind: str) -> int:
+    # What one person had as two workers is set aside where it was answered, and taken back where it was not.
+    cursor.execute(
+        f"""SELECT count(*) FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
+            WHERE a.campaign_id = %s AND a.kind = %s AND a.attempt = 0
+                AND {met_as_control(kind, "a.worker_id")}""",
+        [campaign, kind],
+    )
+    return int(cursor.fetchone()[0])

@@ -29,6 +29,8 @@ from annotation.protocol.questions import Answer
 from annotation.rehearsal.soundness import violations
 from tests.crowd import platform
 from tests.factories import some_images
+from tests.queue.test_leases import known_link
+from tests.queue.test_same_question import met
 from tests.queue.world import World
 from tests.trust.test_qualification import examining, take_test
 
@@ -186,6 +188,24 @@ def test_what_is_in_hand_goes_on_but_not_what_the_person_may_not_answer():
     left = set(Assignment.objects.filter(state=Assignment.LEASED).values_list("pk", "worker"))
     assert left == {(lease.id, world.workers[KNOWN]) for lease in held[:-1]}
     assert not any(violations(world.campaign).values())
+
+
+def test_what_one_met_as_a_control_item_and_the_other_as_a_task_is_answered_by_others():
+    world = World(some_images(2), settings=SEVERAL, workers=3)
+    known, provisional = identified(world)
+    first, second = (known_link(world, image.image_id) for image in world.images())
+    met(first, world.workers[KNOWN], state=Assignment.EXPIRED)
+    met(second, world.workers[PROVISIONAL], role=qualification.ROLE, state=Assignment.RETURNED)
+    answered, held = world.held(PROVISIONAL), world.held(KNOWN)
+    assert (answered.image, held.image) == (first.image_id, second.image_id)
+    world.submit(PROVISIONAL, answered, then=False)
+    join(known, provisional)
+    judged = Judgment.objects.get(key=answered.key, assignment=answered.id)
+    assert judged.void and judged.worker_id == world.workers[KNOWN]
+    assert not Assignment.objects.filter(pk=held.id).exists()
+    assert not any(violations(world.campaign).values()), violations(world.campaign)
+    assert isinstance(world.take(KNOWN), leases.Nothing)
+    assert {world.held(2).image} <= {first.image_id, second.image_id}
 
 
 def test_who_is_signed_in_as_the_one_goes_on_as_the_other():

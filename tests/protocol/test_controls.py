@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.controls import Control, choose, double_checked, draw, drawn, due
+from annotation.protocol.controls import Control, Measured, choose, double_checked, draw, drawn, due
 from annotation.protocol.trust import PROBATION, QUALIFICATION, SUSPENDED, TRUSTED
 from annotation.protocol.trust_settings import TrustSettings
 
@@ -118,6 +119,112 @@ def test_every_control_comes_once_then_none_with_a_warning(sizes, seed):
     chosen = [choice.control for choice in choices[:-1]]
     assert set(chosen) == set(pool) and len(chosen) == len(pool)
     assert choices[-1].control is None and choices[-1].warning is not None
+
+
+class Desk:
+    """A worker who takes control items, and answers, leaves out or answers late what they please; and staff
+    who retire items and add others. Kept as the queue keeps it."""
+
+    def __init__(self, pool: list[Control], seed: str) -> None:
+        self.pool, self.seed = pool, seed
+        self.seen: set[str] = set()
+        self.in_hand: list[Control] = []
+        self.left_out: list[Control] = []
+        #: Answered so late that it measured nothing: as good as left out.
+        self.wasted: list[Control] = []
+        self.known: Counter[str] = Counter()
+        #: Answers of which all were met once: of these the promise does not hold any more.
+        self.ran_out: set[str] = set()
+
+    def measured(self) -> Measured:
+        def active(items: list[Control]) -> Counter[str]:
+            return Counter(item.stratum for item in items if item in self.pool)
+
+        return Measured(self.known, active(self.in_hand), active(self.left_out + self.wasted))
+
+    def take(self) -> Control | None:
+        chosen = choose(
+            self.pool, seed=self.seed, worker="w", kind="k", seen=self.seen, measured=self.measured()
+        ).control
+        if chosen is not None:
+            self.seen.add(chosen.id)
+            self.in_hand.append(chosen)
+        return chosen
+
+    def answer(self, item: Control, *, late: bool = False) -> None:
+        (self.left_out if late else self.in_hand).remove(item)
+        strata = {other.stratum for other in self.pool}
+        if item in self.pool and not (late and self.measured().ahead(item.stratum, strata)):
+            self.known[item.stratum] += 1
+        else:
+            self.wasted.append(item)
+
+    def note(self, strata: Iterable[str]) -> None:
+        """Which answers have no items left that are new; those that have differ by one at most."""
+        fresh = {item.stratum for item in self.pool if item.id not in self.seen}
+        self.ran_out.update(set(strata) - fresh)
+        counts = [self.known[s] for s in strata if s not in self.ran_out]
+        assert max(counts, default=0) - min(counts, default=0) <= 1, (self.known, self.ran_out)
+
+
+@given(st.data(), ANSWERS, NAMES)
+def test_known_answers_stay_balanced_whatever_is_left_out_answered_late_retired_or_added(data, answers, seed):
+    desk = Desk(pool_of(answers, 8), seed)
+    acts = ["take", "take", "answer", "answer", "give back", "late", "retire", "add"]
+    for turn, act in enumerate(data.draw(st.lists(st.sampled_from(acts), max_size=60))):
+        if act == "take" and len(desk.in_hand) < 3:
+            desk.take()
+        elif act == "answer" and desk.in_hand:
+            desk.answer(data.draw(st.sampled_from(desk.in_hand)))
+        elif act == "give back" and desk.in_hand:
+            item = data.draw(st.sampled_from(desk.in_hand))
+            desk.in_hand.remove(item)
+            desk.left_out.append(item)
+        elif act == "late" and desk.left_out:
+            desk.answer(data.draw(st.sampled_from(desk.left_out)), late=True)
+        elif act == "retire" and desk.pool:
+            desk.pool.remove(data.draw(st.sampled_from(desk.pool)))
+        elif act == "add":
+            desk.pool.append(Control(f"new {turn}", data.draw(st.sampled_from(answers))))
+        desk.note(answers)
+
+
+@given(NAMES, st.sampled_from(["yes", "no"]))
+def test_who_leaves_out_all_items_of_one_answer_is_not_measured_on_the_other(seed, shunned):
+    desk = Desk(pool_of(("yes", "no"), 15), seed)
+    while item := desk.take():
+        if item.stratum == shunned:
+            desk.in_hand.remove(item)
+            desk.left_out.append(item)
+        else:
+            desk.answer(item)
+    assert desk.known.total() <= 1 and len(desk.left_out) == 15
+    told = choose(desk.pool, seed=seed, worker="w", kind="k", seen=desk.seen, measured=desk.measured())
+    assert told.warning is not None and f"known to be {shunned!r}" in told.warning
+    # Answered late they count again, one for one of the others.
+    for _ in range(15):
+        desk.answer(desk.left_out[0], late=True)
+        while item := desk.take():
+            desk.answer(item)
+    assert abs(desk.known["yes"] - desk.known["no"]) <= 1 and desk.known.total() > 4
+
+
+def test_one_item_that_ran_out_does_not_keep_a_worker_from_being_measured():
+    pool = [*pool_of(("yes",), 12), Control("only", "no")]
+    left = Measured({"yes": 1}, {}, {"no": 1})
+    chosen = choose(pool, seed="s", worker="w", kind="k", seen={"only", "yes-0"}, measured=left)
+    assert chosen.control is not None and chosen.control.stratum == "yes"
+    assert chosen.warning is not None and "every control item of k that is known to be 'no'" in chosen.warning
+
+
+def test_with_one_item_in_hand_there_is_always_another():
+    """Pages hold the next item while one is answered: the rate must not suffer."""
+    for answers in (("yes", "no"), ("box", "scene", "none")):
+        desk = Desk(pool_of(answers, 12), "s")
+        assert desk.take() is not None
+        for _ in range(20):
+            assert desk.take() is not None
+            desk.answer(desk.in_hand[0])
 
 
 @given(st.data(), NAMES)

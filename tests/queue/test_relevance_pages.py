@@ -193,6 +193,21 @@ def test_a_reported_page_counts_as_wrong_on_its_known_images():
     assert (standing.items, standing.known, standing.right) == (6, 1, 0)
 
 
+@pytest.mark.parametrize("only_known", [False, True])
+def test_known_images_that_are_retired_while_a_page_is_in_hand_measure_nobody(only_known: bool):
+    trust = {"qualification": False, "probation_known": 6 if only_known else 1, "probation_items": 6}
+    made = campaign({"trust": trust})
+    (worker,) = workers(1)
+    lease = held(made, worker)
+    assert PageControl.objects.count() == (6 if only_known else 1)
+    controls.retire(campaign=made, controls=[*PageControl.objects.values_list("control", flat=True)])
+    submit(worker, lease, ticks(lease, right=False), then=False)
+    standing = Standing.objects.get()
+    assert (standing.items, standing.known) == (6, 0)
+    assert set(PageControl.objects.values_list("right", flat=True)) == {None}
+    assert replayed(standing).known == 0
+
+
 def test_the_test_asks_one_known_image_at_a_time():
     made = campaign({"trust": {"verdict_known": 3}}, known=0)
     items = controls.from_captions(

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from annotation import controls
+from annotation import controls, discard, leases, replay, sql, standings, submission
 from annotation.controls import BadItems, KnownItem
 from annotation.formats.base import FormatError
 from annotation.leases import Nothing
-from annotation.models import Assignment, AuditEntry, Control
+from annotation.models import Assignment, AuditEntry, Control, Judgment, Standing
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.submission import Answer
+from tests.factories import some_images
 from tests.queue.world import World
 from tests.trust.scenes import gold, scenes
 
@@ -245,6 +248,101 @@ def test_known_items_come_at_the_rate_of_probation_each_once_and_stay_outside_th
     standing = world.campaign.standings.get(worker=world.workers[0], kind=q.COREF_LINK)
     assert (standing.known, standing.right, standing.items) == (held.count(), held.count(), rows.count())
     assert not any(judgment.image_id for judgment in world.campaign.judgments.filter(role="control"))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_first_known_answers_are_balanced_whatever_becomes_of_the_items(seed):
+    """Some are given back, run out, are answered late or retired in hand; others are retired or added."""
+    dice = Random(seed)
+    trust = {"qualification": False, "probation_items": 6, "probation_known": 4, "bar": 0.0}
+    world = World(some_images(24), settings={"trust": trust}, workers=1)
+    kinds = ("yes", "no")
+    some = [item(image=str(1000 + n), mentions=("1:0-1", "0:3-4"), known=kinds[n % 2]) for n in range(24)]
+    more = [item(image=str(1000 + n), mentions=("1:0-1", "0:3-5"), known=kinds[n % 2]) for n in range(24)]
+    add(world, *some)
+    left_out, graded = [], Assignment.objects.filter(right__isnull=False).order_by("judgments__id")
+    while graded.all().count() < 12:
+        lease = world.take(0)
+        if isinstance(lease, Nothing):
+            break
+        act = dice.random()
+        if act < 0.15 and lease.control:
+            leases.give_back(worker=world.workers[0], assignment=lease.id)
+            left_out.append(lease)
+            continue
+        if act < 0.3 and lease.control:
+            Assignment.objects.filter(pk=lease.id).update(expires_at=sql.now())
+            leases.expire()
+            left_out.append(lease)
+            continue
+        if act < 0.45 and lease.control:
+            # Retired while it is in hand: it measures nobody any more.
+            controls.retire(campaign=world.campaign, controls=[lease.control])
+        world.submit(0, lease, Answer(dice.choice(kinds)), then=False)
+        if left_out and dice.random() < 0.5:
+            late = left_out.pop(dice.randrange(len(left_out)))
+            world.submit(0, late, Answer(dice.choice(kinds)), then=False)
+        if dice.random() < 0.4:
+            add(world, *more[:2])
+            more = more[2:]
+        # An answer that is taken back late leaves no time to make up for it.
+        if dice.random() < 0.3 and 0 < graded.all().count() < 8:
+            world.campaign.refresh_from_db()
+            wrong = dice.choice(list(graded.all())).control_id
+            assert wrong is not None
+            if dice.random() < 0.5:
+                discard.disown(campaign=world.campaign, control=wrong)
+            else:
+                controls.retire(campaign=world.campaign, controls=[wrong])
+    answers = list(graded.values_list("control__stratum", flat=True))
+    assert len(answers) >= 12
+    assert abs(answers[:12].count("yes") - answers[:12].count("no")) <= 1, answers
+    standing = world.campaign.standings.get(kind=q.COREF_LINK)
+    assert standing.known == len(answers) and standings.pure(standing) == replay.replayed(standing)
+
+
+def test_an_item_that_is_retired_in_hand_measures_nobody(world):
+    controls_only = {"qualification": False, "probation_items": 1, "probation_known": 1}
+    world = World(settings={"trust": controls_only}, name="retired")
+    add(world, item(mentions=("1:0-1", "0:3-4")))
+    lease = world.held(0)
+    assert lease.control is not None
+    discard.disown(campaign=world.campaign, control=lease.control)
+    assert world.submit(0, lease, Answer("no"), then=False).counted
+    standing = world.campaign.standings.get(kind=q.COREF_LINK)
+    assert (standing.items, standing.known) == (1, 0)
+    assert standings.pure(standing) == replay.replayed(standing)
+
+
+def test_what_was_measured_before_a_standing_was_given_anew_is_not_balanced_against(world):
+    add(world, *links(world, 4))
+    first, *_ = controls.pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)
+    Standing.objects.create(
+        campaign=world.campaign,
+        worker_id=world.workers[0],
+        kind=q.COREF_LINK,
+        state="probation",
+        changed_at=sql.now(),
+    )
+    held = Assignment.objects.create(
+        campaign=world.campaign,
+        worker_id=world.workers[0],
+        kind=q.COREF_LINK,
+        control_id=int(first.id),
+        role="control",
+        leased_at=sql.now(),
+        expires_at=sql.now(),
+    )
+
+    def known() -> Mapping[str, int]:
+        return controls.measured(worker=world.workers[0], campaign=world.campaign.pk, kind=q.COREF_LINK).known
+
+    submission.submit(
+        worker=world.workers[0], assignment=held.pk, answer=Answer("yes"), token="t", then=False
+    )
+    assert known() == {first.stratum: 1}
+    Standing.objects.update(since=Judgment.objects.get().pk)
+    assert known() == {}
 
 
 # Grading

@@ -64,7 +64,9 @@ def test_items_that_come_later_check_whoever_is_there_and_take_nothing_from_them
     assert told_again(world) and reads(world) <= {"probation", "qualification"}
     early = Judgment.objects.filter(kind=q.COREF_LINK, role=q.VOTE).count()
     rebuild.refresh(world.campaign)
-    chosen = check(corpus=world.corpus.name, format="jsonl", layer=world.campaign.name, only_finished=True)
+    chosen = check(
+        corpus=world.corpus.name, format="jsonl", layer=world.campaign.name, include_unfinished=True
+    )
     note = notes_on(chosen)[-1]
     assert f"before any were known: {early} to coref_link" in note
     crowd_works(world, ["always_yes", "careful"])

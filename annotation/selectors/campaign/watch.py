@@ -12,6 +12,7 @@ from django.db.models import Count, Exists, F, OuterRef
 from annotation.models import Assignment, Campaign, Control, Image, OpenImage, PageControl, Standing
 from annotation.protocol.questions import RELEVANCE
 from annotation.protocol.trust import PROBATION, TRUSTED
+from annotation.selectors.same_question import met_as_control
 
 #: Open tasks of a kind that are looked at, the first in their turn: what nobody may answer stays there.
 LOOKED_AT = 1_000
@@ -50,8 +51,8 @@ def active(
 def stuck(campaign: Campaign, able: Mapping[str, Sequence[int]], kinds: Iterable[str]) -> dict[str, Stuck]:
     """Kind -> open tasks that none of the workers in `able` may take, where there are any.
 
-    Each drew the box, or has had the task: answered it, holds it, or returned it. Only the first
-    `LOOKED_AT` tasks of a kind are looked at.
+    Each drew the box, or has had the task (answered it, holds it, or returned it), or its question as a
+    control item. Only the first `LOOKED_AT` tasks of a kind are looked at.
     """
     found = {}
     for kind in kinds:
@@ -63,11 +64,12 @@ def stuck(campaign: Campaign, able: Mapping[str, Sequence[int]], kinds: Iterable
                     AND (t.barred_id IS NULL OR t.barred_id <> w.id)
                     AND NOT EXISTS (
                         SELECT 1 FROM annotation_assignment a
-                        WHERE a.task_id = t.id AND a.worker_id = w.id AND a.state <> 'expired'))"""
+                        WHERE a.task_id = t.id AND a.worker_id = w.id AND a.state <> 'expired')
+                    AND NOT {met_as_control(kind, "w.id")})"""
         with connection.cursor() as cursor:
             cursor.execute(
                 f"""SELECT count(*), sum(CASE WHEN {nobody} THEN 1 ELSE 0 END) FROM (
-                        SELECT id, barred_id FROM annotation_task
+                        SELECT id, campaign_id, image_id, key, barred_id FROM annotation_task
                         WHERE campaign_id = %s AND kind = %s AND state = 'open' AND live < wanted
                         ORDER BY rank, id LIMIT %s) t""",
                 [*workers, campaign.pk, kind, LOOKED_AT],

@@ -1,0 +1,140 @@
+"""When a task and a control item, or two control items, ask a worker the same: said in SQL.
+
+Nobody judges a question twice, in whatever form it comes: as a task, a control item, an item of a test or
+an image on a relevance page. Two forms of one image ask the same question where
+
+- they have the same key: links, verification, requirement, drawing, coverage, graded pairs;
+- Box Quality: they have the same key, or show the same phrases with the same boxes beside the same box. Its
+  key names the judgment that drew the box, and nobody drew that of a control item;
+- relevance: they have a pair of image and caption in common, whichever of its captions a page showed.
+
+To write a caption is not what the test of spelling asks, and regions have no control items: there, nothing is
+the same. An item of a test whose turn has not come (planned) is not met yet; all else that was ever in a
+worker's hands is, whatever became of it.
+"""
+
+from __future__ import annotations
+
+from django.db import connection
+
+from annotation.models import Assignment
+from annotation.protocol.questions import BOX_QUALITY, RELEVANCE, judgment_name
+
+#: Where the boxes begin in a key of Box Quality, from 1: behind its kind and the name of a judgment.
+_BOXES = len(BOX_QUALITY) + len(judgment_name("", "", "")) + 3
+
+
+def met_as_control(kind: str, worker: str = "%s") -> str:
+    """The condition that `worker` met what the task `t` of `kind` asks as a control item or in a test.
+
+    `worker` is a column, or the one parameter. Looks up the control items of the task's image by index, so
+    that it costs next to nothing where there are none.
+    """
+    if kind == RELEVANCE:
+        return f"""EXISTS (SELECT 1 FROM annotation_item i
+            JOIN annotation_control k ON k.campaign_id = t.campaign_id AND k.kind = '{RELEVANCE}'
+                AND {_image_is("k", "i")}
+            WHERE i.task_id = t.id AND {_pair_in_common("k", "i")} AND {worker} IN (
+                SELECT m.worker_id FROM annotation_assignment m
+                WHERE m.control_id = k.id AND m.state <> '{Assignment.PLANNED}'
+                UNION ALL SELECT m.worker_id FROM annotation_pagecontrol p
+                JOIN annotation_assignment m ON m.id = p.assignment_id WHERE p.control_id = k.id))"""
+    item, same = "", "k.key = t.key"
+    if kind == BOX_QUALITY:
+        item = "JOIN annotation_item i ON i.task_id = t.id AND i.position = 0"
+        same = f"(k.key = t.key OR {_same_box('k', 't', 'i')})"
+    return f"""EXISTS (SELECT 1 FROM annotation_openimage oi
+        JOIN annotation_control k ON k.image_id = oi.image_id AND k.campaign_id = t.campaign_id {item}
+        JOIN annotation_assignment m ON m.control_id = k.id AND m.state <> '{Assignment.PLANNED}'
+        WHERE oi.id = t.image_id AND {same} AND m.worker_id = {worker})"""
+
+
+def asked_before(*, worker: int, campaign: int, kind: str) -> frozenset[int]:
+    """Ids of the control items of a kind, of either purpose, that ask what the worker had otherwise: as a
+    task, whatever became of it, or as another control item.
+
+    That a worker had the control item itself is not looked at.
+    """
+    place: list[int | str] = [worker, campaign, kind]
+    mine = "m.worker_id = %s AND m.campaign_id = %s AND m.kind = %s"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT c.id FROM annotation_assignment m JOIN annotation_task t ON t.id = m.task_id
+                JOIN {_of_task(kind)} WHERE {mine}
+                UNION SELECT c.id FROM annotation_assignment m
+                LEFT JOIN annotation_pagecontrol p ON p.assignment_id = m.id
+                JOIN annotation_control k ON k.id = COALESCE(p.control_id, m.control_id)
+                JOIN annotation_control c ON c.campaign_id = k.campaign_id AND c.image_id = k.image_id
+                    AND c.kind = k.kind AND c.id <> k.id AND {_of_control(kind)}
+                WHERE {mine} AND m.state <> '{Assignment.PLANNED}'""",
+            2 * place,
+        )
+        return frozenset(control for (control,) in cursor.fetchall())
+
+
+def _of_task(kind: str) -> str:
+    """What joins a task `t` with the control items `c` that ask the same."""
+    if kind == RELEVANCE:
+        return f"""annotation_item i ON i.task_id = t.id
+            JOIN annotation_control c ON c.campaign_id = t.campaign_id AND c.kind = t.kind
+                AND {_image_is("c", "i")} AND {_pair_in_common("c", "i")}"""
+    item, same = "", "c.key = t.key"
+    if kind == BOX_QUALITY:
+        item = "JOIN annotation_item i ON i.task_id = t.id AND i.position = 0"
+        same = f"(c.key = t.key OR {_same_box('c', 't', 'i')})"
+    return f"""annotation_openimage o ON o.id = t.image_id {item}
+        JOIN annotation_control c ON c.campaign_id = o.campaign_id AND c.image_id = o.image_id
+            AND c.kind = t.kind AND {same}"""
+
+
+def _of_control(kind: str) -> str:
+    """Whether the control items `k` and `c` of one image ask the same."""
+    if kind == RELEVANCE:
+        return _in_common(_captions_of("k"), _captions_of("c"))
+    if kind == BOX_QUALITY:
+        return f"(c.key = k.key OR {_same_box('c', 'k', 'k')})"
+    return "c.key = k.key"
+
+
+def _same_box(control: str, other: str, shown: str) -> str:
+    """Whether a control item asks about the same box as `other`, whose content is that of `shown`."""
+    return (
+        f"(substr({control}.key, {_BOXES}) = substr({other}.key, {_BOXES})"
+        f" AND {_part(control, 'pending')} = {_part(shown, 'pending')}"
+        f" AND {_part(control, 'mentions')} = {_part(shown, 'mentions')})"
+    )
+
+
+def _image_is(control: str, item: str) -> str:
+    """Whether an item of a page is about the image of a control item."""
+    if connection.vendor == "postgresql":
+        return f"{control}.image_id = CAST({item}.content ->> 'image' AS bigint)"
+    return f"{control}.image_id = json_extract({item}.content, '$.image')"
+
+
+def _pair_in_common(control: str, item: str) -> str:
+    """Whether a control item, and an item of a page about the same image, have a caption in common."""
+    return _in_common(_captions_of(control), _each(item, "captions"))
+
+
+def _captions_of(control: str) -> str:
+    return _each(control, "blocks", 0, "captions")
+
+
+def _in_common(one: str, other: str) -> str:
+    return f"EXISTS (SELECT 1 FROM {one} x JOIN {other} y ON x.value = y.value)"
+
+
+def _part(row: str, name: str) -> str:
+    """A part of a row's content, comparable with another row's."""
+    if connection.vendor == "postgresql":
+        return f"{row}.content -> '{name}'"
+    return f"json_extract({row}.content, '$.{name}')"
+
+
+def _each(row: str, *way: str | int) -> str:
+    """The elements of a list in a row's content, as rows with a `value`."""
+    if connection.vendor == "postgresql":
+        return f"jsonb_array_elements({row}.content #> '{{{','.join(map(str, way))}}}')"
+    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in way)
+    return f"json_each({row}.content, '${steps}')"

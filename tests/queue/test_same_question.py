@@ -1,0 +1,311 @@
+"""Nobody judges a question twice, as a task and as a control item: by every door, in every form."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from annotation import campaigns, controls, leases, offers, qualification, sql
+from annotation.controls.authoring import raise_revision
+from annotation.hand_out import Nothing
+from annotation.leases import Lease
+from annotation.models import Assignment, Campaign, Control, Image, Item, PageControl, Task
+from annotation.protocol import questions as q
+from annotation.protocol.paging import Pair
+from annotation.protocol.terms import Box, Mention
+from annotation.rehearsal.soundness import MET_TWICE, violations
+from annotation.selectors.campaign import watch
+from annotation.selectors.same_question import asked_before
+from tests.factories import a_corpus, an_image, some_images
+from tests.queue.test_counted import take, workers
+from tests.queue.test_leases import known_link
+from tests.queue.test_submission import later
+from tests.queue.world import TRUSTING, World
+from tests.trust.scenes import gold, scenes
+
+pytestmark = pytest.mark.django_db
+TWICE: dict[str, Any] = {"trust": {**TRUSTING["trust"], "double_check_share": 1.0}}
+
+
+def met(
+    control: Control, worker: int, *, role: str = "control", state: str = Assignment.SUBMITTED
+) -> Assignment:
+    """A worker had a control item, or has it in a test."""
+    at = sql.now()
+    return Assignment.objects.create(
+        campaign=control.campaign,
+        worker_id=worker,
+        kind=control.kind,
+        control=control,
+        role=role,
+        state=state,
+        leased_at=at,
+        expires_at=at,
+        ended_at=at,
+    )
+
+
+def one_link(settings: dict[str, Any] = TRUSTING, workers: int = 6) -> tuple[World, Control]:
+    """A campaign with one link to ask about, which is a control item, too."""
+    world = World(some_images(1), settings=settings, workers=workers)
+    control = known_link(world, world.images()[0].image_id)
+    assert control.key == Task.objects.get(kind=q.COREF_LINK).key
+    return world, control
+
+
+def test_a_question_met_as_a_control_item_or_in_a_test_does_not_come_as_a_task():
+    world, control = one_link()
+    for worker, state in enumerate((Assignment.SUBMITTED, Assignment.RETURNED, Assignment.EXPIRED)):
+        met(control, world.workers[worker], state=state)
+    test = known_link(world, control.image_id, purpose=Control.QUALIFICATION, active=False)
+    met(test, world.workers[3], role=qualification.ROLE)
+    met(test, world.workers[4], role=qualification.ROLE, state=Assignment.PLANNED)
+    for worker in range(4):
+        found = world.take(worker)
+        assert isinstance(found, Nothing) and found.code == "all_judged", worker
+        assert "answered all open questions" in found.text
+    # Where the item's turn had not come they know nothing of the question.
+    assert world.held(4).task is not None
+    assert violations(world.campaign)[MET_TWICE] == 0
+
+
+def test_what_the_list_of_tasks_and_the_alarms_say_of_such_a_question():
+    world, control = one_link(workers=2)
+    met(control, world.workers[0])
+    knows, does_not = world.workers
+    kinds = [q.COREF_LINK]
+    stuck = watch.stuck(world.campaign, {q.COREF_LINK: [knows]}, kinds)
+    assert stuck == {q.COREF_LINK: watch.Stuck(1, 1)}
+    assert watch.stuck(world.campaign, {q.COREF_LINK: world.workers}, kinds) == {}
+    with connection.cursor() as cursor:
+        for worker, waits in ((knows, False), (does_not, True)):
+            assert offers._waits(cursor, world.campaign.pk, q.COREF_LINK, worker) is waits
+
+
+def test_where_nothing_is_left_but_what_was_met_no_control_item_stands_in_for_a_task():
+    always = {"trust": {**TRUSTING["trust"], "probation_items": 1, "probation_known": 1}}
+    world, control = one_link(always)
+    assert world.held(0).control == control.pk
+    world.submit(0, world.held(0), then=False)
+    more = {"key": "coref_link|0:0-1|1:0-1", "content": control.content, "known": "yes", "stratum": "yes"}
+    Control.objects.create(
+        campaign=world.campaign, kind=q.COREF_LINK, image_id=control.image_id, source="page", **more
+    )
+    raise_revision(world.campaign)
+    assert isinstance(world.take(0), Nothing)
+
+
+def test_the_task_after_an_answer_is_none_that_was_met_as_a_control_item():
+    world = World(some_images(3))
+    *others, last = [image.image_id for image in world.images()]
+    met(known_link(world, last), world.workers[0])
+    lease = world.held(0)
+    following = world.submit(0, lease).next
+    assert isinstance(following, Lease) and {lease.image, following.image} == set(others)
+    assert isinstance(world.submit(0, following).next, Nothing)
+
+
+def test_a_lease_that_ran_out_does_not_come_back_once_its_question_was_met(monkeypatch):
+    world, control = one_link()
+    world.held(0)
+    later(monkeypatch, 21)
+    leases.expire()
+    met(control, world.workers[0])
+    assert isinstance(world.take(0), Nothing)
+
+
+def test_a_double_check_is_not_asked_of_who_met_the_question_as_a_control_item():
+    world, control = one_link(TWICE)
+    world.submit(0, world.held(0), then=False)
+    assert Task.objects.get(kind=q.COREF_LINK).role == q.DOUBLE_CHECK
+    met(control, world.workers[1])
+    assert isinstance(world.take(1), Nothing)
+    assert world.held(2).role == q.DOUBLE_CHECK
+
+
+def test_a_control_item_is_nothing_new_to_who_had_its_question_in_a_test():
+    world, control = one_link()
+    test = known_link(world, control.image_id, purpose=Control.QUALIFICATION)
+    met(test, world.workers[0], role=qualification.ROLE)
+    place: dict[str, Any] = {"campaign": world.campaign.pk, "kind": q.COREF_LINK}
+    assert controls.seen(worker=world.workers[0], **place) == {str(control.pk), str(test.pk)}
+    assert controls.seen(worker=world.workers[1], **place) == frozenset()
+
+
+def test_a_test_asks_nothing_that_its_worker_had_as_a_task_or_a_control_item():
+    world = World(some_images(2), settings={"trust": {"verdict_known": 4}}, workers=2)
+    spans = ["0:0-1", "0:0-2", "0:3-4", "0:3-5", "0:4-5", "0:6-7"]
+    items = [
+        controls.KnownItem(q.COREF_LINK, purpose, "1000", ("1:0-1", span), ("yes", "no")[n % 2])
+        for n, span in enumerate(spans)
+        for purpose in Control.PURPOSES
+        if purpose == Control.QUALIFICATION or n == 0
+    ]
+    controls.add(campaign=world.campaign, items=enumerate(items, 1), source="page")
+    as_control = Control.objects.get(purpose=Control.CONTROL)
+    met(as_control, world.workers[0])
+    as_task = Task.objects.get(kind=q.COREF_LINK, image__image__key="1000")
+    at = sql.now()
+    Assignment.objects.create(
+        campaign=world.campaign,
+        worker_id=world.workers[0],
+        kind=q.COREF_LINK,
+        task=as_task,
+        role="vote",
+        state=Assignment.RETURNED,
+        leased_at=at,
+        expires_at=at,
+        ended_at=at,
+    )
+    begun = qualification.begin(worker=world.workers[0], campaign=world.campaign, kind=q.COREF_LINK)
+    assert isinstance(begun, qualification.Test) and begun.asked == 4
+    asked = set(Assignment.objects.filter(role=qualification.ROLE).values_list("control__key", flat=True))
+    assert not asked & {as_control.key, as_task.key} and len(asked) == 4
+
+
+# Other forms
+
+
+def test_a_box_that_was_judged_as_a_control_item_is_judged_by_others_whoever_drew_it():
+    world = World(some_images(1), workers=6)
+    while not Task.objects.filter(kind=q.BOX_QUALITY, state=Task.OPEN).exists():
+        for kind in q.QUESTIONS[:4]:
+            if isinstance(lease := world.take(5, kind), Lease):
+                world.submit(5, lease, then=False)
+    Task.objects.exclude(pk=Task.objects.filter(kind=q.BOX_QUALITY)[0].pk).update(state=Task.VOID)
+    (task,) = Task.objects.filter(kind=q.BOX_QUALITY, state=Task.OPEN)
+    content = Item.objects.get(task=task).content
+
+    def control(key: str, **other: Any) -> Control:
+        return Control.objects.create(
+            campaign=world.campaign,
+            kind=q.BOX_QUALITY,
+            image=task.image.image,
+            key=key,
+            content={**content, **other},
+            known="good",
+            stratum="good",
+            source="gold",
+        )
+
+    nobody = q.judgment_name("nobody", "drew", "it")
+    same = control(q.quality_key(nobody, ()))
+    elsewhere = control(q.quality_key(nobody, (Box(1, 1, 2, 2),)), boxes=[[1, 1, 2, 2]])
+    larger = control(q.quality_key(nobody[::-1], ()), pending=[1, 1, 499, 374])
+    other = control(q.quality_key(nobody[1:] + "0", ()), mentions=["0:0-1"])
+    for worker, item in enumerate((same, elsewhere, larger, other)):
+        met(item, world.workers[worker])
+    assert isinstance(world.take(0, q.BOX_QUALITY), Nothing)
+    for worker in (1, 2, 3):
+        lease = world.held(worker, q.BOX_QUALITY)
+        assert lease.task == task.pk
+        found = asked_before(worker=world.workers[worker], campaign=world.campaign.pk, kind=q.BOX_QUALITY)
+        assert found == {same.pk}
+        leases.give_back(worker=world.workers[worker], assignment=lease.id)
+    twin = control(q.quality_key(nobody[2:] + "00", ()))
+    assert asked_before(worker=world.workers[0], campaign=world.campaign.pk, kind=q.BOX_QUALITY) == {twin.pk}
+
+
+def pairs_campaign(tasks: str) -> Campaign:
+    a_corpus("quay", [an_image(f"i{n}", "a .", "b .", "c .", "d .", layered=False) for n in range(8)])
+    made = campaigns.create(
+        name="work", corpus="quay", tasks=tasks, settings={**TRUSTING, "page": {"images": 3, "captions": 2}}
+    )
+    campaigns.open_pairs(campaign=made, pairs=[Pair(f"i{n}", f"i{n}#{k}") for n in range(4) for k in (0, 1)])
+    campaigns.begin(campaign=made)
+    return made
+
+
+def known_block(made: Campaign, image: str, *places: int) -> Control:
+    keys = dict(Image.objects.values_list("key", "pk"))
+    return Control.objects.create(
+        campaign=made,
+        kind=q.RELEVANCE,
+        image_id=keys[image],
+        key=f"relevance|known|{image}{places}",
+        content={"blocks": [{"image": keys[image], "captions": [[keys[image], n] for n in places]}]},
+        known=[True, *[False] * (len(places) - 1)],
+        stratum="1",
+        source="csv",
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_page_with_a_pair_that_was_judged_on_a_known_image_goes_to_others():
+    made = pairs_campaign("relevance")
+    page = Task.objects.order_by("rank", "pk")[0]
+    Task.objects.exclude(pk=page.pk).update(state=Task.VOID)
+    second = page.items.get(position=1).content["image"]
+    key = Image.objects.get(pk=second).key
+    shared, apart = known_block(made, key, 2, 1), known_block(made, key, 2, 3)
+    on_page, in_test, free = workers(3)
+    first = met(known_block(made, "i7", 0), on_page)
+    PageControl.objects.create(assignment=first, control=shared, captions=1)
+    met(shared, in_test, role=qualification.ROLE)
+    met(apart, free)
+    for worker in (on_page, in_test):
+        found = take(made, worker)
+        assert isinstance(found, Nothing) and found.code == "all_judged"
+    found = take(made, free)
+    assert isinstance(found, Lease) and found.task == page.pk
+    place: dict[str, Any] = {"campaign": made.pk, "kind": q.RELEVANCE}
+    # Who had the page meets none of its pairs as known; two known images may have a pair in common, too.
+    assert asked_before(worker=free, **place) == {shared.pk}
+    assert asked_before(worker=in_test, **place) == {apart.pk}
+    assert violations(made)[MET_TWICE] == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_pair_that_was_graded_as_a_control_item_is_graded_by_others():
+    made = pairs_campaign("graded")
+    task = Task.objects.order_by("rank", "pk")[0]
+    Task.objects.exclude(pk=task.pk).update(state=Task.VOID)
+    control = Control.objects.create(
+        campaign=made,
+        kind=q.GRADED_RELEVANCE,
+        image=task.image.image,
+        key=task.key,
+        content=Item.objects.get(task=task).content,
+        known="4",
+        stratum="4",
+        source="csv",
+    )
+    first, second = workers(2)
+    met(control, first)
+    assert isinstance(take(made, first), Nothing)
+    assert isinstance(take(made, second), Lease)
+
+
+def test_keys_hold_the_boxes_where_the_comparison_of_boxes_expects_them():
+    key = q.quality_key(q.judgment_name("i", "w", "k"), (Box(5, 6, 7, 8), Box(1, 2, 3, 4)))
+    assert key[31:] == "1,2,3,4;5,6,7,8"
+    assert q.chain_key(q.BOX_COVERAGE, [Mention(0, 0, 1, ("a",), ("other",))]).endswith("|")
+
+
+# All together
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_whatever_a_crowd_does_nobody_has_a_question_as_a_task_and_as_a_control_item(seed: int):
+    """Control items from the images that the campaign asks about: without the rule dozens are met twice."""
+    dice = Random(seed)
+    trust = {"qualification": False, "double_check_share": 0.3, "probation_items": 3, "probation_known": 1}
+    world = scenes(4, settings={"trust": trust, "link_votes": 3, "verification_votes": 3}, workers=4)
+    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    for _ in range(220):
+        worker = dice.randrange(4)
+        found = world.take(worker, dice.choice(q.QUESTIONS))
+        if not isinstance(found, Lease):
+            continue
+        if dice.random() < 0.15:
+            leases.give_back(worker=world.workers[worker], assignment=found.id)
+        elif dice.random() < 0.1:
+            Assignment.objects.filter(pk=found.id).update(expires_at=sql.now())
+            leases.expire()
+        if dice.random() < 0.9:
+            world.submit(worker, found, then=dice.random() < 0.5)
+    assert Assignment.objects.filter(role="control").count() > 20
+    assert not any(violations(world.campaign).values()), violations(world.campaign)
