@@ -15,6 +15,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.rulings import Boxes, Closure
 from annotation.protocol.terms import Box
 from annotation.simulation.truth import Truth
+from tests import worlds
 from tests.queue.world import TRUSTING, World
 from tests.review.world import HAT_BOX, MAN, THE_MAN, answer, the_world
 from tests.trust.scenes import crowd_works, scenes
@@ -60,9 +61,13 @@ def test_a_ruling_names_the_items_that_it_retires_on_its_page():
 @pytest.fixture
 def people_world() -> World:
     """Images that careful workers have finished; their layer serves as gold for another campaign."""
-    world = scenes(4, settings=TRUSTING, workers=4, name="people")
-    crowd_works(world, ["perfect"] * 4)
-    return world
+
+    def build() -> World:
+        world = scenes(4, settings=TRUSTING, workers=4, name="people")
+        crowd_works(world, ["perfect"] * 4)
+        return world
+
+    return worlds.again("four images that perfect workers have finished", build)
 
 
 def another(world: World) -> Campaign:

@@ -21,6 +21,7 @@ from annotation.protocol import questions as q
 from annotation.selectors import browse
 from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.records import layer_of
+from tests import worlds
 from tests.factories import some_images
 from tests.queue.world import World
 from tests.web import world as people
@@ -31,9 +32,13 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def world() -> World:
     """Three images that four workers have finished."""
-    made = World(some_images(3))
-    made.work()
-    return made
+
+    def build() -> World:
+        made = World(some_images(3))
+        made.work()
+        return made
+
+    return worlds.again("three images that four workers have finished", build)
 
 
 def out(world: World, folder: Path, **how: Any) -> dict[str, Any]:
