@@ -148,7 +148,7 @@ def _turns(role: str, dice: Random, in_order: bool) -> Iterator[Turn]:
 
 def _sweeping(role: str, dice: Random) -> Iterator[Turn]:
     for each in OPERATIONS:
-        if each.roles[0] != role:
+        if tuple(each.roles[:1]) != (role,):
             continue
         with _undone():
             places = calls.slots(each.make(At(role, Visitor(), dice)))

@@ -552,6 +552,7 @@ post(
     split="test",
     images="2",
     settings=SETTINGS,
+    unpaid="yes",
 )
 post("move_campaign", RUNNERS, "graded", act="pause", reason="=why")
 post("move_campaign", RUNNERS, "paused", act="resume")
