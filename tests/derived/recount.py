@@ -7,20 +7,17 @@ show is counted from that with plain Python.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from annotation.campaign_settings import settings_of
 from annotation.models import Assignment, Campaign, Control, Judgment, OpenImage, Payout, Task
 from annotation.protocol import questions as q
-from annotation.protocol.boxes import REVIEW
-from annotation.protocol.state import CLOSED, ImageState
+from annotation.protocol.boxes import EXCLUDED, REVIEW
+from annotation.protocol.state import ImageState
 from annotation.protocol.terms import LayerRecord
 from annotation.selectors.campaign import progress
 from tests.rehearsal.play import _pure_state, by_first_mention
-
-#: Stages of a chain at which nothing is asked of anybody any more.
-DONE = set(CLOSED)
 
 
 @dataclass(frozen=True)
@@ -63,6 +60,20 @@ class Recount:
         if not any(image.begun for image in self.images):
             return {}
         return {i.row.image.key: by_first_mention(i.state.layer) for i in self.images if i.covered}
+
+    def counted_layer(self) -> dict[str, LayerRecord]:
+        """As `layer`, without the chains that a reviewer excluded, and boxes of these alone."""
+        found = {}
+        for image in self.images:
+            if (share := self.layer().get(image.row.image.key)) is None:
+                continue
+            out = {m.id for c in image.state.chains if c.stage == EXCLUDED for m in c.mentions}
+            chains = tuple(chain for chain in share.chains if chain.mentions[0].id not in out)
+            left = {chain.id for chain in chains}
+            named = [(thing, tuple(name for name in thing.chains if name in left)) for thing in share.objects]
+            objects = tuple(replace(thing, chains=names) for thing, names in named if names)
+            found[image.row.image.key] = LayerRecord(chains, objects)
+        return found
 
     def finished(self) -> set[str]:
         return {image.row.image.key for image in self.images if image.state.complete}
