@@ -28,6 +28,7 @@ BOTH = (
     "tests/crowd/test_at_once.py",
     "tests/crowd/test_attacks.py",
     "tests/crowd/test_joining.py",
+    "tests/derived/test_batch_machine.py",
     "tests/evaluation/database/test_batch_jobs.py",
     "tests/evaluation/database/test_freezing.py",
     "tests/evaluation/database/test_waves.py",
