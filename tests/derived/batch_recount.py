@@ -26,8 +26,8 @@ from annotation.models import (
     Payout,
     Standing,
 )
-from annotation.protocol.paging import FILLER, ROLES, WANTED
 from annotation.protocol.paging import CONTROL as KNOWN
+from annotation.protocol.paging import FILLER, ROLES, WANTED
 from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.pooling.unlikely import FilterLoss, filter_loss
 from tests.derived import batch_world as world
@@ -134,7 +134,9 @@ class Rows:
         self.payouts = sum(Payout.objects.filter(**of).values_list("amount", flat=True))
         self.known = {one.pk: one for one in Control.objects.filter(**of)}
         shown = PageControl.objects.filter(assignment__campaign=self.campaign)
-        self.graded = {(a, c): right for a, c, right in shown.values_list("assignment", "control", "right")}
+        self.graded: dict[tuple[int | None, int], bool | None] = {
+            (a, c): right for a, c, right in shown.values_list("assignment", "control", "right")
+        }
         # Nothing is added to a page, nor taken from it, once it is asked about.
         self.pages, self.asked = places.asked_by(self.campaign)
 
@@ -167,7 +169,7 @@ class Rows:
         for judgment in self.judgments:
             if judgment.worker_id != row.worker_id or judgment.pk <= row.since:
                 continue
-            for block in judgment.content["blocks"]:
+            for block in (judgment.content or {})["blocks"]:
                 if "control" not in block:
                     continue
                 assert {ROLES[role] for role in block["roles"]} == {KNOWN}
@@ -265,7 +267,7 @@ class Recount:
                 continue
             if judgment.pk <= person.since and not person.counted:
                 continue
-            for block in judgment.content["blocks"]:
+            for block in (judgment.content or {})["blocks"]:
                 for (owner, place), role, yes in zip(
                     block["captions"], block["roles"], block["yes"], strict=True
                 ):
@@ -293,7 +295,7 @@ class Recount:
         return len(self.own.asked[WANTED] - self.enough())
 
     def reused(self) -> tuple[int, int]:
-        """Of the pairs that the runs contribute and nobody is asked about, those judged enough and the rest."""
+        """Of the pairs that the runs contribute and nobody is asked about: judged enough, and not."""
         likely, _ = world.pooled(self.batch.depth)
         others = self.places.pairs(likely) - self.own.asked[WANTED]
         return len(others & self.enough()), len(others - self.enough())

@@ -1,4 +1,4 @@
-"""A corpus of eight images, two systems that rank them, and a batch that is open: where a run of acts begins."""
+"""A corpus of eight images, two systems that rank them, and an open batch: where a run of acts begins."""
 
 from __future__ import annotations
 
