@@ -516,7 +516,7 @@ STORY = (
     *[("work", n % PEOPLE, 4 * n) for n in range(3)],
     *[("take", 0, 0), ("err", CARELESS, 0), ("collect", 0, 0), ("reinstate", 0, 0), ("count", 0, 1)],
     *[("freeze", 0, 0), ("report", 0, 0), ("report", 0, 0), ("withdraw", 0, 0), ("report", 0, 0)],
-    *[("report", 0, 1), ("freeze", 1, 0), ("export", 0, 0), ("restore", 0, 0), ("second", 0, 0)],
+    *[("report", 0, 1), ("freeze", 1, 0), ("export", 0, 0), ("second", 0, 0), ("restore", 0, 0)],
     *[("withdraw", 1, 0), ("work", 0, 1), ("work", 1, 3), ("err", CARELESS, 1), ("collect", 0, 1)],
     *[("top_up", 0, 1), ("pay", 0, 0), ("suspend", 2, 0), ("reinstate", 2, 0), ("retire", 0, 0)],
     *[("disown", 0, 0), ("add_known", 0, 0), ("restore", 1, 0), ("work", 0, 0), ("work", 0, 1)],
