@@ -6,7 +6,7 @@ and `kept_state` for pages, which may miss answers of the last minute, and nothi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -27,7 +27,7 @@ from evaluation.pooling.omissions import LeftOut, leave_out
 from evaluation.pooling.pools import Integers, among, pool
 from evaluation.pooling.unlikely import FilterLoss, filter_loss
 from evaluation.qrels import AnyRule
-from evaluation.services.collecting import answers_of, batch_named, is_collected, short_of
+from evaluation.services.collecting import answers_of, asked_of, batch_named, is_collected, short_of
 from evaluation.services.next_pairs import USUAL, divided, known
 from evaluation.services.pooled import Pooled, pooled
 from evaluation.services.stamps import stamp
@@ -96,7 +96,7 @@ def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -
     campaign = batch.campaign
     answers, who = answers_of(batch)
     people = who[name]
-    asked = tasks(campaign, fresh=True)
+    open_tasks = tasks(campaign, fresh=True)
     pay = settings_of(campaign.settings).pay
     cost = costs(campaign, pay)
     coming = forecast(campaign, pay, fresh=True)
@@ -104,7 +104,8 @@ def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -
     runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
     found = pooled(batch.corpus.name, runs)
     judged, relevant, some_yes = _judged(found, answers, USUAL[campaign.tasks])
-    short = short_of(batch, answers)
+    asked = asked_of(batch)
+    short = short_of(batch, answers, asked)
     reused, lacking = _reused(batch, found, answers)
     return BatchState(
         batch=name,
@@ -117,7 +118,7 @@ def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -
         state=campaign.state,
         judgments=batch.judgments.name if batch.judgments is not None else "",
         numbers=batch.numbers,
-        open=sum(one.open for one in asked.values()),
+        open=sum(one.open for one in open_tasks.values()),
         wanting=wanting,
         judged=batch.numbers["asked"] - short,
         short=short,
@@ -132,7 +133,7 @@ def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -
         people=people,
         unused={judge: one.unused for judge, one in people.items() if one.unused and one.answers},
         top_up=wanted(batch, people),
-        agreement=_agreement(answers, name, LEVELS[campaign.tasks]),
+        agreement=_agreement(answers, asked, LEVELS[campaign.tasks]),
         loss=_loss(batch, found, answers, judged, relevant, some_yes),
         left_out=leave_out(
             found.shortlists,
@@ -169,11 +170,10 @@ def _reused(batch: Batch, found: Pooled, answers: Answers) -> tuple[int, int]:
     return now, before - now
 
 
-def _agreement(answers: Answers, batch: str, level: str) -> Estimate:
+def _agreement(answers: Answers, asked: Collection[tuple[int, int]], level: str) -> Estimate:
     """How far the answers agree about the pairs that the batch asks for."""
-    wanted = answers.wanted[batch]
     given: Sequence[list[float]] = [
-        list(own.values()) for pair, own in answers.of.items() if pair in wanted and len(own) > 1
+        list(own.values()) for pair, own in answers.of.items() if pair in asked and len(own) > 1
     ]
     if not given:
         return Estimate(None, 0, "no pair was judged twice yet")

@@ -15,11 +15,12 @@ the set; collected again without a word the same ones count, so that nothing cha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from annotation.campaign_settings import settings_of
-from annotation.selectors.pair_judgments import Judge, judges
+from annotation.protocol.paging import WANTED
+from annotation.selectors.pair_judgments import Judge, asked_pairs, judges
 from evaluation.formats.base import JudgedPair
 from evaluation.models import Batch, JudgmentSet
 from evaluation.selectors import names_of
@@ -93,7 +94,7 @@ def collect(name: str, *, count: Sequence[str] | None = None, tell: Tell = silen
         unused={judge: one.unused for judge, one in who[name].items() if one.unused and one.answers},
         before=staying_out(who[name]),
         counted={judge: one.before for judge, one in who[name].items() if one.counted},
-        short=short_of(batch, answers),
+        short=short_of(batch, answers, asked_of(batch)),
         digest=made.digest,
     )
 
@@ -179,9 +180,11 @@ def _kept(
     )
 
 
-def short_of(batch: Batch, answers: Answers) -> int:
-    """How many of the pairs that a batch asks about have fewer answers than it wants."""
-    enough = sum(
-        len(given) >= batch.judges for pair, given in answers.of.items() if pair in answers.wanted[batch.name]
-    )
-    return int(batch.numbers["asked"]) - enough
+def asked_of(batch: Batch) -> set[tuple[int, int]]:
+    """The pairs that a batch asks about, in all its waves so far: ids of image and caption."""
+    return {(image, caption) for image, caption, role in asked_pairs(batch.campaign) if role == WANTED}
+
+
+def short_of(batch: Batch, answers: Answers, asked: Collection[tuple[int, int]]) -> int:
+    """How many of the pairs `asked` have fewer answers than the batch wants, whoever asked for these."""
+    return sum(len(answers.of.get(pair, ())) < batch.judges for pair in asked)

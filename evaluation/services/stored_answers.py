@@ -35,11 +35,10 @@ class BatchRefused(ValueError):
 class Answers:
     """(image, caption), ids of rows -> what was answered, by judge: a name, or a number for each nameless.
 
-    `wanted` are the pairs that each batch asked for, `fillers` those that only filled pages up.
+    `fillers` are pairs that only filled pages up.
     """
 
     of: dict[tuple[int, int], dict[str | int, float]] = field(default_factory=dict)
-    wanted: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
     fillers: set[tuple[int, int]] = field(default_factory=set)
 
     def add(self, pair: tuple[int, int], judge: str | int, value: float) -> None:
@@ -88,12 +87,12 @@ def stored(
         who[batch.name] = asked = judges(
             batch.campaign, trust, counted=counted_by_name(batch) if by_name is None else by_name
         )
-        wanted = found.wanted.setdefault(batch.name, set())
         for one in pair_judgments(batch.campaign):
             if one.judge in asked and asked[one.judge].uses(one.judgment):
                 pair = (one.image, one.caption)
                 found.add(pair, one.judge, one.value)
-                (found.fillers if one.role == FILLER else wanted).add(pair)
+                if one.role == FILLER:
+                    found.fillers.add(pair)
     return found, who
 
 

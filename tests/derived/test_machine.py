@@ -36,7 +36,7 @@ from annotation.protocol.terms import ImageRecord
 from annotation.refold import state_of
 from annotation.selectors import browse
 from annotation.selectors import campaign as figures
-from annotation.selectors.campaign import progress
+from annotation.selectors.campaign import kept, progress
 from annotation.selectors.layer_cost import cost_of
 from annotation.selectors.statistics import layer_statistics
 from annotation.simulation.driver import rulings_of
@@ -288,8 +288,9 @@ def managed(seed: int, acts: list[tuple[str, int, int]]) -> Managed:
 
 @pytest.fixture(autouse=True)
 def told_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One finished image is enough to tell what is to come."""
+    """One finished image is enough to tell what is to come; nothing is kept, however slow the machine is."""
     monkeypatch.setattr(progress, "TELLING", 1)
+    monkeypatch.setattr(kept, "SLOW", float("inf"))
 
 
 @given(seed=st.integers(0, 10_000), acts=steps)

@@ -1,0 +1,365 @@
+"""Every figure of a batch, counted plainly from the judgments, leases and known items that are stored.
+
+Who counts, which answers do, what is collected and what is still to come is worked out from rows, in plain
+Python. What the filter loses is reckoned from counted pairs by the product's own function, which is checked
+elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from annotation.models import (
+    Assignment,
+    Campaign,
+    Caption,
+    Control,
+    Image,
+    Item,
+    Judgment,
+    PageControl,
+    Payout,
+    Standing,
+)
+from annotation.protocol.paging import CONTROL as KNOWN
+from annotation.protocol.paging import FILLER, ROLES, WANTED
+from evaluation.models import Batch, JudgmentSet, PairAnswers
+from evaluation.pooling.unlikely import FilterLoss, filter_loss
+from tests.derived import batch_world as world
+
+PAY = 20_000
+BAR: float = world.SETTINGS["trust"]["relevance_bar"]
+WINDOW: int = world.SETTINGS["trust"]["window"]
+ENOUGH: int = world.SETTINGS["trust"]["verdict_known"]
+JUDGES: int = world.SETTINGS["answers"]["relevance"]
+
+#: Ids of an image and a caption.
+Pair = tuple[int, int]
+#: Who said what about each pair, in the order in which it came.
+Given = dict[Pair, dict[str, int]]
+#: Task -> open image and key, by which judgments name it.
+Pages = dict[int, tuple[int, str]]
+
+
+@dataclass(frozen=True)
+class Person:
+    """A judge of one campaign: known items met and right, why they do not count, answers that stand, how many
+    of them came before they were let back, and whether those count."""
+
+    known: int
+    right: int
+    suspended: bool
+    unused: str
+    stand: tuple[int, ...]
+    since: int
+    by_name: bool
+
+    @property
+    def before(self) -> int:
+        return sum(one <= self.since for one in self.stand)
+
+    @property
+    def counted(self) -> bool:
+        return self.by_name and self.before > 0 and not self.unused
+
+    @property
+    def left_out(self) -> int:
+        if self.unused:
+            return len(self.stand)
+        return 0 if self.counted else self.before
+
+
+class Places:
+    """What never changes once it is there: images and captions, pages, and sets of judgments.
+
+    Images are numbered as in `batch_world`; `image` and `number` lead from numbers to ids and back.
+    """
+
+    def __init__(self) -> None:
+        images = Image.objects.filter(corpus__name=world.CORPUS)
+        self.number = {pk: int(key.removeprefix("i")) for pk, key in images.values_list("pk", "key")}
+        self.image = {number: pk for pk, number in self.number.items()}
+        self.captions: dict[int, list[int]] = defaultdict(list)
+        rows = Caption.objects.filter(image__in=self.number).order_by("image", "number")
+        for image, pk in rows.values_list("image", "pk"):
+            self.captions[image].append(pk)
+        self._asked: dict[int, tuple[Pages, dict[str, set[Pair]]]] = {}
+        self._held: dict[int, dict[Pair, list[tuple[str, int]]]] = {}
+
+    def pairs(self, numbers: Collection[tuple[int, int]]) -> set[Pair]:
+        """Pairs of an image and the first caption of another, by their numbers."""
+        return {(self.image[n], self.captions[self.image[own]][0]) for n, own in numbers}
+
+    def asked_by(self, campaign: Campaign) -> tuple[Pages, dict[str, set[Pair]]]:
+        """A campaign's pages, and the pairs on them by their role."""
+        if campaign.pk not in self._asked:
+            pages: Pages = {}
+            asked: dict[str, set[Pair]] = {WANTED: set(), FILLER: set()}
+            items = Item.objects.filter(task__campaign=campaign)
+            for task, image, key, content in items.values_list("task", "task__image", "task__key", "content"):
+                pages[task] = (image, key)
+                for (owner, place), role in zip(content["captions"], content["roles"], strict=True):
+                    pair = (content["image"], self.captions[owner][place])
+                    assert pair not in asked[ROLES[role]], "asked on two pages"
+                    asked[ROLES[role]].add(pair)
+            self._asked[campaign.pk] = pages, asked
+        return self._asked[campaign.pk]
+
+    def held_by(self, judgments: JudgmentSet) -> dict[Pair, list[tuple[str, int]]]:
+        """What a set of judgments holds: who said what about each pair."""
+        if judgments.pk not in self._held:
+            rows = PairAnswers.objects.filter(judgments=judgments)
+            self._held[judgments.pk] = {
+                (image, caption): [(who, int(grade)) for who, grade in zip(judges, grades, strict=True)]
+                for image, caption, grades, judges in rows.values_list("image", "caption", "grades", "judges")
+            }
+        return self._held[judgments.pk]
+
+
+class Rows:
+    """All rows of a batch's campaign, read at once."""
+
+    def __init__(self, batch: Batch, places: Places) -> None:
+        self.batch = batch
+        self.campaign: Campaign = batch.campaign
+        of = {"campaign": self.campaign}
+        self.judgments = list(Judgment.objects.filter(**of).select_related("worker").order_by("id"))
+        self.leases = list(Assignment.objects.filter(**of))
+        self.standings = list(Standing.objects.filter(**of).select_related("worker"))
+        self.payouts = sum(Payout.objects.filter(**of).values_list("amount", flat=True))
+        self.known = {one.pk: one for one in Control.objects.filter(**of)}
+        shown = PageControl.objects.filter(assignment__campaign=self.campaign)
+        self.graded: dict[tuple[int | None, int], bool | None] = {
+            (a, c): right for a, c, right in shown.values_list("assignment", "control", "right")
+        }
+        # Nothing is added to a page, nor taken from it, once it is asked about.
+        self.pages, self.asked = places.asked_by(self.campaign)
+
+    def people(self, by_name: Collection[str]) -> dict[str, Person]:
+        found = {}
+        for row in self.standings:
+            rights = self._rights(row)
+            suspended = _suspended(rights)
+            unused = "suspended" if suspended else ""
+            if not unused and sum(rights) < BAR * len(rights):
+                unused = f"{sum(rights)} of {len(rights)} known items right"
+            withdrawn = row.withdrawn_at is not None
+            own = [j for j in self.judgments if j.worker_id == row.worker_id and j.image_id is not None]
+            # A page is withdrawn with its judge, and never by itself.
+            assert all(j.void == withdrawn for j in own), [(j.pk, j.void) for j in own]
+            found[row.worker.pseudonym] = Person(
+                known=len(rights),
+                right=sum(rights),
+                suspended=suspended,
+                unused=unused,
+                stand=() if withdrawn else tuple(j.pk for j in own),
+                since=row.since,
+                by_name=row.worker.pseudonym in by_name,
+            )
+        return found
+
+    def _rights(self, row: Standing) -> list[bool]:
+        """Whether each known image was answered rightly since the standing was given, as they were shown."""
+        found = []
+        for judgment in self.judgments:
+            if judgment.worker_id != row.worker_id or judgment.pk <= row.since:
+                continue
+            for block in (judgment.content or {})["blocks"]:
+                if "control" not in block:
+                    continue
+                assert {ROLES[role] for role in block["roles"]} == {KNOWN}
+                graded = self.graded[judgment.assignment_id, block["control"]]
+                if graded is None:  # somebody disowned the item
+                    continue
+                item = self.known[block["control"]]
+                (own,) = item.content["blocks"]
+                truth = dict(zip(map(tuple, own["captions"]), item.known, strict=True))
+                right = [truth[tuple(caption)] for caption in block["captions"]] == block["yes"]
+                assert right == graded
+                found.append(right)
+        return found
+
+    def decided(self) -> tuple[Any, ...]:
+        """What people decided, or the rules did: nothing of it may be read late."""
+        return (
+            self.campaign.state,
+            tuple(
+                sorted(
+                    (s.worker_id, s.state == "suspended", s.blocked, s.withdrawn_at is None, s.since)
+                    for s in self.standings
+                )
+            ),
+            sum(j.void for j in self.judgments),
+            tuple(sorted((pk, one.active) for pk, one in self.known.items())),
+        )
+
+    # What is still asked -----------------------------------------------------------------------------
+
+    def votes(self) -> Counter[tuple[int | None, str]]:
+        return Counter((j.image_id, j.key) for j in self.judgments if j.image_id and not j.void)
+
+    def open(self) -> int:
+        votes = self.votes()
+        return sum(votes[page] < JUDGES for page in self.pages.values())
+
+    def wanting(self) -> int:
+        if self.campaign.state == Campaign.CLOSED:
+            return 0
+        votes = self.votes()
+        held = [one.task_id for one in self.leases if one.state == Assignment.LEASED]
+        on = Counter(task for task in held if task is not None)
+        new = sum(max(0, JUDGES - votes[page] - on[task]) for task, page in self.pages.items())
+        return new + sum(on.values())
+
+    # Money -------------------------------------------------------------------------------------------
+
+    def handed_in(self) -> int:
+        return sum(one.state == Assignment.SUBMITTED for one in self.leases)
+
+    def earned(self) -> int:
+        return PAY * self.handed_in()
+
+    def to_come(self) -> int | None:
+        """What the answers to come earn; None until anybody answered."""
+        done = [one for one in self.leases if one.state == Assignment.SUBMITTED]
+        on_tasks = sum(one.role != "control" for one in done)
+        if not self.wanting():
+            return 0
+        return round(self.wanting() * self.earned() / on_tasks) if on_tasks else None
+
+
+def _suspended(rights: Sequence[bool]) -> bool:
+    """Whether the rules suspend somebody on the way: who is suspended stays so."""
+    for number in range(ENOUGH, len(rights) + 1):
+        last = rights[:number][-WINDOW:]
+        wrong = len(last) - sum(last)
+        if (WINDOW - wrong) / WINDOW < BAR:
+            return True
+    return False
+
+
+class Recount:
+    """A batch and those before it."""
+
+    def __init__(self, rows: Sequence[Rows], places: Places, by_name: Mapping[str, Sequence[str]]) -> None:
+        """`rows` of the batches until this one, `by_name` the judges whom each counts by name."""
+        self.own = rows[-1]
+        self.places = places
+        self.batch = self.own.batch
+        self.people = {one.batch.name: one.people(by_name.get(one.batch.name, ())) for one in rows}
+        self.mine = self.people[self.batch.name]
+        self.given: Given = {}
+        self.fillers: set[Pair] = set()
+        for one in rows:
+            self._take(one)
+
+    def _take(self, rows: Rows) -> None:
+        """The answers of a campaign: of each judge the first about a pair."""
+        people = self.people[rows.batch.name]
+        for judgment in rows.judgments:
+            person = people.get(judgment.worker.pseudonym)
+            if person is None or person.unused or judgment.pk not in person.stand:
+                continue
+            if judgment.pk <= person.since and not person.counted:
+                continue
+            for block in (judgment.content or {})["blocks"]:
+                for (owner, place), role, yes in zip(
+                    block["captions"], block["roles"], block["yes"], strict=True
+                ):
+                    pair = (block["image"], self.places.captions[owner][place])
+                    if ROLES[role] == KNOWN:
+                        continue
+                    assert pair in rows.asked[ROLES[role]]
+                    self.given.setdefault(pair, {}).setdefault(judgment.worker.pseudonym, int(yes))
+                    if ROLES[role] == FILLER:
+                        self.fillers.add(pair)
+
+    # Pairs -------------------------------------------------------------------------------------------
+
+    def enough(self) -> set[Pair]:
+        return {pair for pair, given in self.given.items() if len(given) >= JUDGES}
+
+    def relevant(self) -> set[Pair]:
+        """Pairs that more judges say yes to than no."""
+        return {pair for pair, given in self.given.items() if 2 * sum(given.values()) > len(given)}
+
+    def judged(self) -> int:
+        return len(self.own.asked[WANTED] & self.enough())
+
+    def short(self) -> int:
+        return len(self.own.asked[WANTED] - self.enough())
+
+    def reused(self) -> tuple[int, int]:
+        """Of the pairs that the runs contribute and nobody is asked about: judged enough, and not."""
+        likely, _ = world.pooled(self.batch.depth)
+        others = self.places.pairs(likely) - self.own.asked[WANTED]
+        return len(others & self.enough()), len(others - self.enough())
+
+    def counted_by_name(self) -> dict[str, list[str]]:
+        found = {
+            batch: sorted(name for name, one in people.items() if one.counted)
+            for batch, people in self.people.items()
+        }
+        return {batch: names for batch, names in found.items() if names}
+
+    def collected(self) -> bool:
+        newest = self.batch.judgments
+        if newest is None:
+            return False
+        return newest.counted == self.counted_by_name() and self.places.held_by(newest) == self.told()
+
+    def told(self) -> dict[Pair, list[tuple[str, int]]]:
+        return {pair: list(given.items()) for pair, given in self.given.items()}
+
+    # What judges make of it --------------------------------------------------------------------------
+
+    def agreement(self) -> tuple[int, float | None]:
+        """Pairs asked that two judged, and Krippendorff's alpha of what they said."""
+        twice = [g for pair, g in self.given.items() if pair in self.own.asked[WANTED] and len(g) > 1]
+        total = sum(map(len, twice))
+        yes = sum(sum(given.values()) for given in twice)
+        if not yes or yes == total:
+            return len(twice), None
+        apart = sum(sum(g.values()) * (len(g) - sum(g.values())) / (len(g) - 1) for g in twice)
+        return len(twice), 1 - (total - 1) * apart / (yes * (total - yes))
+
+    def loss(self) -> FilterLoss | None:
+        if not self.fillers:
+            return None
+        fillers = sorted(self.fillers)
+        return filter_loss(
+            np.array([image for image, _ in fillers]),
+            np.array([pair in self.relevant() for pair in fillers]),
+            np.array([any(self.given[pair].values()) for pair in fillers]),
+            filtered=len(world.pooled(self.batch.depth)[1]),
+            found=len(self.relevant() - self.fillers),
+            seed=self.batch.seed,
+        )
+
+    def unused(self) -> dict[str, str]:
+        return {name: one.unused for name, one in self.mine.items() if one.unused and one.stand}
+
+    def to_ask_again(self) -> int:
+        return sum(len(self.mine[name].stand) for name in self.unused())
+
+    def withdrawn(self) -> list[str]:
+        return sorted(s.reason for s in self.own.standings if s.withdrawn_at is not None)
+
+    def in_a_report(self) -> tuple[Any, ...]:
+        """All that a report tells of the batch and that may change."""
+        return (
+            self.own.campaign.state,
+            (self.judged(), self.short(), self.reused()[1]),
+            (self.own.handed_in(), self.own.earned()),
+            sum(len(one.stand) > one.left_out for one in self.mine.values()),
+            sorted(self.unused().values()),
+            self.withdrawn(),
+            sum(one.left_out for one in self.mine.values() if not one.unused),
+            sum(one.before for one in self.mine.values() if one.counted),
+            self.loss(),
+        )

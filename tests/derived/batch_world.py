@@ -1,0 +1,110 @@
+"""A corpus of eight images, two systems that rank them, and an open batch: where a run of acts begins."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from annotation.models import Worker
+from evaluation.services.batches import launch
+from evaluation.services.planning import Plan, plan
+from evaluation.services.runs import import_run
+from tests.evaluation.database.conftest import matrix_file
+from tests.factories import a_corpus, an_image
+
+CORPUS = "little"
+#: Images that are asked about, and others, of which known items are made; two images show the same scene.
+ASKED, OTHERS, PER_SCENE, ACTS = 8, 6, 2, 4
+#: Of which each run ranks the first.
+CAPTIONS = 2
+PEOPLE = 4
+SYSTEMS = {"sharp": 0.3, "blunt": 1.0}
+DEPTHS = {"first": 2, "second": 4}
+SETTINGS: dict[str, Any] = {
+    "trust": {
+        "qualification": False,
+        "probation_items": 3,
+        "probation_known": 1,
+        "verdict_known": 2,
+        "window": 3,
+        "relevance_bar": 0.6,
+        "page_slips": 0,
+    },
+    "page": {"images": 3, "captions": 4, "controls": 1},
+    "answers": {"relevance": 2},
+    "pay": {"basis": "item", "per_item": {"relevance": 0.02}},
+}
+
+
+def scene(number: int) -> int:
+    return number // PER_SCENE
+
+
+def words(number: int, caption: int) -> tuple[str, str]:
+    """What a caption says."""
+    return f"thing{scene(number)}", f"act{(scene(number) + caption) % ACTS}"
+
+
+def scores(system: str) -> np.ndarray:
+    """How near a system finds each image and the first caption of each, shape (ASKED, ASKED)."""
+    scenes = np.arange(ASKED) // PER_SCENE
+    noise = np.random.default_rng(len(system)).standard_normal((ASKED, ASKED))
+    return (scenes[:, None] == scenes[None, :]) + SYSTEMS[system] * noise
+
+
+def build() -> list[int]:
+    """Corpus, runs, the first batch, and the ids of four judges."""
+    a_corpus(
+        CORPUS,
+        [
+            an_image(
+                f"i{n}",
+                *(f"{' '.join(words(n, k))} ." for k in range(CAPTIONS)),
+                layered=False,
+                split="test" if n < ASKED else "dev",
+            )
+            for n in range(ASKED + OTHERS)
+        ],
+    )
+    images = [f"i{n}.jpg" for n in range(ASKED)]
+    with tempfile.TemporaryDirectory() as folder:
+        for system in SYSTEMS:
+            captions = [f"{image}#0" for image in images]
+            file = matrix_file(Path(folder), system, scores(system), images, captions)
+            for direction in ("annotation", "search"):
+                import_run(
+                    name=f"{system}-{direction}",
+                    corpus=CORPUS,
+                    path=file,
+                    format="scores",
+                    direction=direction,
+                    system=system,
+                )
+    launch(planned("first"), "first", known_from="dev")
+    return [Worker.objects.create(pseudonym=f"judge-{n}").pk for n in range(PEOPLE)]
+
+
+def runs() -> list[str]:
+    return [f"{system}-{direction}" for system in SYSTEMS for direction in ("annotation", "search")]
+
+
+def planned(batch: str) -> Plan:
+    return plan(corpus=CORPUS, runs=runs(), depth=DEPTHS[batch], settings=SETTINGS)
+
+
+def pooled(depth: int) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+    """Pairs (number of the image, of the caption's image) among the best of some run, originals left out:
+    those that share a word, which are asked about, and those that do not."""
+    found = set()
+    for system in SYSTEMS:
+        table = scores(system)
+        for n in range(ASKED):
+            found |= {(n, int(c)) for c in np.argsort(-table[n])[:depth]}
+            found |= {(int(i), n) for i in np.argsort(-table[:, n])[:depth]}
+    said = {n: {word for k in range(CAPTIONS) for word in words(n, k)} for n in range(ASKED)}
+    others = {pair for pair in found if pair[0] != pair[1]}
+    likely = {(image, own) for image, own in others if said[image] & set(words(own, 0))}
+    return likely, others - likely

@@ -1,0 +1,555 @@
+"""Whatever judges and staff do, in any order: after each step a batch, its qrels and its reports say what a
+plain recount says."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.core.cache import cache
+from django.db import connection, transaction
+from django.test import override_settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from annotation import campaigns, controls, discard, leases, payments, submission
+from annotation.campaign_settings import settings_of
+from annotation.leases import Lease
+from annotation.models import Control, PageControl, Standing
+from annotation.protocol import questions as q
+from annotation.selectors.campaign import forecast, kept, money, overview
+from annotation.submission import Answer
+from evaluation.formats.trec import read_qrels, write_qrels
+from evaluation.models import Batch, QrelsSnapshot, Report, Run
+from evaluation.selectors import names_of, qrels_of, snapshot_named
+from evaluation.services import (
+    batch_state,
+    batches,
+    collecting,
+    judgments,
+    qrels,
+    report_wanted,
+    reports,
+    settling,
+    topping_up,
+)
+from evaluation.services.batch_state import BatchState
+from evaluation.services.report_wanted import ReportRefused, Wanted
+from evaluation.services.stored_answers import BatchRefused
+from tests import worlds
+from tests.derived import batch_world as world
+from tests.derived.batch_recount import Places, Recount, Rows
+from tests.sizes import THOROUGH, sized
+
+pytestmark = pytest.mark.django_db
+
+#: A run is 30 steps; the recount after each is slow.
+STEPS, RUNS = 30, sized(10, 300)
+PEOPLE = world.PEOPLE
+#: Who is mostly wrong, by their number.
+CARELESS = 3
+#: What may happen, as often as it stands here. Closing ends the asking, so it is rare.
+ACTS = (
+    *(["answer"] * 6 + ["work"] * 5 + ["take", "err", "second", "second"]),
+    *("withdraw", "restore", "suspend", "reinstate", "reinstate", "top_up"),
+    *("add_known", "retire", "disown", "pay", "close"),
+    *("collect", "collect", "count", "count", "freeze", "freeze", "report", "export"),
+)
+_names = count()
+
+
+class Managed:
+    """Two batches of one corpus, with four judges and staff."""
+
+    def __init__(self) -> None:
+        self.judges: list[int] = worlds.again("two systems and a batch", world.build)
+        self.places = Places()
+        self.met: Counter[str] = Counter()
+        self.tokens = count()
+        #: By name of a batch: what was decided when its figures were last kept, and what these said.
+        self.seen: dict[str, tuple[Any, BatchState]] = {}
+        #: By name of a report: what it was built from.
+        self.built: dict[str, Any] = {}
+        #: The batches that the last act was about.
+        self.about: set[str] = set()
+        #: By name of a batch: the recount after the last act.
+        self.now = self.recounts()
+        #: By name of qrels: the set that the newest version was frozen from.
+        self.frozen: dict[str, str] = {}
+
+    def batch(self, turn: int) -> Batch:
+        rows = list(Batch.objects.select_related("campaign__corpus", "corpus", "judgments").order_by("pk"))
+        row = rows[turn % len(rows)]
+        self.about.add(row.name)
+        return row
+
+    # What may happen ---------------------------------------------------------------------------------
+
+    def take(self, number: int, turn: int) -> Lease | None:
+        """A page in hand."""
+        found = leases.take(worker=self.judges[number], campaign=self.batch(turn).campaign, kind=q.RELEVANCE)
+        self.met["taken"] += isinstance(found, Lease)
+        return found if isinstance(found, Lease) else None
+
+    def answer(self, number: int, turn: int, *, wrong: bool = False) -> bool:
+        """A page, mostly rightly; the careless judge mostly wrongly."""
+        lease = self.take(number, turn)
+        if lease is None:
+            return False
+        chance = Random(turn * PEOPLE + number)
+        wrong = wrong or chance.random() < (0.8 if number == CARELESS else 0.1)
+        scene = {pk: world.scene(n) for pk, n in self.places.number.items()}
+        ticked = [
+            [(scene[block["image"]] == scene[owner]) != wrong for owner, _ in block["captions"]]
+            for block in lease.content["blocks"]
+        ]
+        if chance.random() < 0.3:
+            row = chance.choice(ticked)
+            row[0] = not row[0]
+        submission.submit(
+            worker=self.judges[number],
+            assignment=lease.id,
+            answer=Answer("judged", content={"ticked": ticked}),
+            token=f"t{next(self.tokens)}",
+            then=False,
+        )
+        self.met["answered"] += 1
+        return True
+
+    def work(self, number: int, turn: int) -> None:
+        """Several judges answer one page each, in turn."""
+        for i in range(PEOPLE):
+            self.answer((number + i) % PEOPLE, turn)
+
+    def err(self, number: int, turn: int) -> None:
+        """A judge answers wrongly as long as there is anything for them."""
+        while self.answer(number, turn, wrong=True):
+            pass
+
+    def second(self, number: int, turn: int) -> None:
+        if Batch.objects.filter(name="second").exists():
+            return
+        batches.launch(world.planned("second"), "second", known_from="dev")
+        self.met["second opened"] += 1
+        self.met["answers reused"] += Batch.objects.get(name="second").numbers["known"] > 0
+
+    def withdraw(self, number: int, turn: int) -> None:
+        done = discard.discard(campaign=self.batch(turn).campaign, worker=self.judges[number])
+        self.met["withdrawn"] += bool(done.judgments)
+
+    def restore(self, number: int, turn: int) -> None:
+        """Whose answers were withdrawn comes first."""
+        campaign = self.batch(turn).campaign
+        gone = Standing.objects.filter(campaign=campaign, withdrawn_at__isnull=False).order_by("worker")
+        people = list(gone.values_list("worker", flat=True)) or self.judges
+        done = discard.restore(campaign=campaign, worker=people[number % len(people)])
+        self.met["restored"] += bool(done.judgments)
+
+    def suspend(self, number: int, turn: int) -> None:
+        changed = discard.suspend(campaign=self.batch(turn).campaign, worker=self.judges[number])
+        self.met["suspended"] += bool(changed)
+
+    def reinstate(self, number: int, turn: int) -> None:
+        """Whom the rules suspended comes first."""
+        campaign = self.batch(turn).campaign
+        out = Standing.objects.filter(campaign=campaign, state="suspended").order_by("worker")
+        people = list(out.values_list("worker", flat=True))
+        by_rules = bool(people)
+        people = people or self.judges
+        try:
+            back = discard.reinstate(campaign=campaign, worker=people[number % len(people)])
+        except discard.CannotDo:
+            return
+        if back:
+            self.met["reinstated after the rules" if by_rules else "reinstated"] += 1
+
+    def top_up(self, number: int, turn: int) -> None:
+        batch = self.batch(turn)
+        try:
+            done = topping_up.top_up(batch.name)
+        except BatchRefused:
+            assert batch.campaign.state == "closed"
+            return
+        self.met["topped up"] += done.done
+
+    def add_known(self, number: int, turn: int) -> None:
+        done = controls.from_split(
+            campaign=self.batch(turn).campaign, split="dev", purposes=[Control.CONTROL]
+        )
+        self.met["known items added"] += bool(done.added)
+
+    def retire(self, number: int, turn: int) -> None:
+        campaign = self.batch(turn).campaign
+        items = list(Control.objects.filter(campaign=campaign, active=True).order_by("pk"))
+        if items:
+            controls.retire(campaign=campaign, controls=[items[turn % len(items)].pk])
+            self.met["retired"] += 1
+
+    def disown(self, number: int, turn: int) -> None:
+        """A known item that somebody answered, the careless judge perhaps."""
+        campaign = self.batch(turn).campaign
+        shown = PageControl.objects.filter(assignment__campaign=campaign, right__isnull=False)
+        if met := list(shown.order_by("right", "pk").values_list("control", flat=True)):
+            changed = discard.disown(campaign=campaign, control=met[number % len(met)])
+            self.met["disowned"] += 1
+            self.met["standings told again"] += bool(changed)
+
+    def pay(self, number: int, turn: int) -> None:
+        paid = payments.pay_everybody(
+            campaign=self.batch(turn).campaign, reference=f"payday-{next(self.tokens)}"
+        )
+        self.met["paid"] += bool(paid)
+
+    def close(self, number: int, turn: int) -> None:
+        if turn % 4 == 0:
+            campaigns.close(campaign=self.batch(number).campaign)
+            self.met["closed"] += 1
+
+    def collect(self, number: int, turn: int) -> None:
+        self._collect(self.batch(turn), None)
+
+    def count(self, number: int, turn: int) -> None:
+        """Of those who were let back after the rules suspended them, somebody counts in full; or nobody."""
+        batch = self.batch(turn)
+        people = collecting.judges_of(batch)
+        there = sorted(name for name, one in people.items() if one.before and not one.unused)
+        names = [there[number % len(there)]] if there and turn % 3 else []
+        self._collect(batch, names)
+        self.met["counted by name"] += bool(names)
+
+    def _collect(self, batch: Batch, names: list[str] | None) -> None:
+        now = (self.now if names is None else self.recounts({batch.name: names}))[batch.name]
+        try:
+            done = collecting.collect(batch.name, count=names)
+        except BatchRefused:
+            assert not now.given
+            self.met["nothing to collect"] += 1
+            return
+        assert (done.pairs, done.answers) == (len(now.given), sum(map(len, now.given.values())))
+        assert (done.short, done.unused) == (now.short(), now.unused())
+        self.met["collected"] += not done.unchanged
+
+    def freeze(self, number: int, turn: int) -> None:
+        """What was collected; or all that there is, which is collected first."""
+        batch = self.batch(turn)
+        name = f"q-{batch.name}"
+        if number % 2:
+            try:
+                done = settling.settle(batch.name, qrels=name).frozen
+            except BatchRefused:
+                assert not self.now[batch.name].given
+                return
+        elif batch.judgments is None:
+            return
+        else:
+            done = qrels.freeze_qrels(name=name, corpus=world.CORPUS, judgments=batch.judgments.name)
+        batch.refresh_from_db()
+        assert batch.judgments is not None
+        self.met["frozen"] += not done.unchanged
+        self.met["frozen again"] += done.version > 1 and not done.unchanged
+        if not done.unchanged:
+            self.frozen[name] = batch.judgments.name
+
+    def report(self, number: int, turn: int) -> None:
+        batch = self.batch(turn)
+        name = f"r-{batch.name}"
+        if f"q-{batch.name}" not in self.frozen:
+            self.freeze(1, turn)
+        if f"q-{batch.name}" not in self.frozen:
+            return
+        stood = name in self.built
+        up_to_date = stood and self.built[name] == self.inputs_of(name)
+        try:
+            done = reports.build(self.wanted(batch), replace=bool(turn % 2))
+        except ReportRefused:
+            assert stood and not up_to_date and not turn % 2
+            self.met["report refused"] += 1
+            return
+        assert done.unchanged == up_to_date
+        self.built[name] = self.inputs_of(name)
+        self.met["replaced" if stood and not up_to_date else "stands" if stood else "built"] += 1
+
+    def wanted(self, batch: Batch) -> Wanted:
+        return Wanted(
+            f"r-{batch.name}",
+            f"q-{batch.name}",
+            world.runs(),
+            batch=batch.name,
+            measures=["S@1"],
+            rounds=10,
+            resamples=10,
+        )
+
+    def export(self, number: int, turn: int) -> None:
+        """The newest qrels of a batch, as a file."""
+        batch = self.batch(turn)
+        if f"q-{batch.name}" not in self.frozen:
+            return
+        snapshot = snapshot_named(f"q-{batch.name}")
+        names = names_of(world.CORPUS)
+        rows = qrels_of(snapshot, names).rows
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "q.qrels"
+            write_qrels(file, ((row.query, row.document, row.relevance) for row in rows))
+            written = read_qrels(file)
+        assert snapshot.judgments is not None
+        expected: dict[str, dict[str, int]] = {}
+        for (image, caption), said in self.places.held_by(snapshot.judgments).items():
+            yes = sum(value for _, value in said)
+            grade = int(2 * yes > len(said))
+            expected.setdefault(names.image_name[image], {})[names.caption_name[caption]] = grade
+        originals = {(image, f"{image}#0") for image in expected}
+        originals |= {(c.partition("#")[0], c) for grades in expected.values() for c in grades}
+        for asking, own in originals:
+            expected.setdefault(asking, {})[own] = 1
+        assert {query: dict(grades) for query, grades in written.items()} == expected
+        self.met["exported"] += 1
+
+    # What every reader says --------------------------------------------------------------------------
+
+    def recounts(self, by_name: dict[str, list[str]] | None = None) -> dict[str, Recount]:
+        """The batches, counted anew; `by_name` says whom one is to count, else its newest set does."""
+        rows = Batch.objects.select_related("campaign__corpus", "corpus", "judgments").order_by("pk")
+        read = [Rows(batch, self.places) for batch in rows]
+        who = {
+            one.batch.name: one.batch.judgments.counted.get(one.batch.name, [])
+            for one in read
+            if one.batch.judgments is not None
+        }
+        who |= by_name or {}
+        return {
+            one.batch.name: Recount(read[: number + 1], self.places, who) for number, one in enumerate(read)
+        }
+
+    def inputs_of(self, name: str) -> tuple[Any, ...]:
+        """What a report is made from, that may change."""
+        batch = name.removeprefix("r-")
+        newest = QrelsSnapshot.objects.filter(name=f"q-{batch}").order_by("-version")[0]
+        return newest.version, self.now[batch].in_a_report()
+
+    def check(self, step: int, *, both: bool) -> None:
+        self.now = self.recounts()
+        decided: list[Any] = []
+        # To read both each time takes twice as long; and nothing of the first batch rests on the second.
+        turn = 1 if self.about == {"second"} else step % 2
+        told: dict[str, BatchState] = {}
+        for number, (name, now) in enumerate(self.now.items()):
+            # The judges of the batches before it count, and whom these count by name.
+            decided.append((now.own.decided(), now.batch.judgments and now.batch.judgments.pk))
+            if len(self.now) > 1 and not both and number != turn:
+                continue
+            told[name] = batch_state.state(name)
+            self._check_state(now, told[name])
+            self._check_kept(now, told[name], tuple(decided))
+            if step % 3 == 0:
+                self._check_campaign(now)
+        for name, held in self.frozen.items():
+            newest = snapshot_named(name)
+            assert newest.judgments is not None and newest.judgments.name == held
+
+        def state(name: str) -> BatchState:
+            return told.get(name) or batch_state.state(name)
+
+        with mock.patch.object(report_wanted, "state", state):
+            for row in Report.objects.select_related("corpus", "qrels", "batch"):
+                up_to_date = self.built[row.name] == self.inputs_of(row.name)
+                assert (reports.outdated(row) == []) == up_to_date, reports.outdated(row)
+
+    def _check_state(self, now: Recount, seen: BatchState) -> None:
+        asked = len(now.own.asked["wanted"])
+        assert (seen.judges, seen.numbers["asked"], seen.state) == (2, asked, now.own.campaign.state)
+        assert (seen.judged, seen.short) == (now.judged(), now.short())
+        assert (seen.reused, seen.lacking) == now.reused()
+        assert (seen.open, seen.wanting) == (now.own.open(), now.own.wanting())
+        assert seen.answers == now.own.handed_in()
+        assert seen.stored == sum(map(len, now.given.values()))
+        assert seen.collected == now.collected()
+        to_come = now.own.to_come()
+        assert seen.earned == money(now.own.earned(), "USD")
+        assert seen.to_come == ("" if to_come is None else money(to_come, "USD"))
+        people = {
+            name: (one.known, one.right, one.unused, len(one.stand), one.before, one.counted, one.left_out)
+            for name, one in now.mine.items()
+        }
+        assert people == {
+            name: (one.known, one.right, one.unused, one.answers, one.before, one.counted, one.left_out)
+            for name, one in seen.people.items()
+        }
+        assert seen.unused == now.unused() == seen.top_up.judges
+        assert (seen.top_up.answers, seen.top_up.amount) == (
+            now.to_ask_again(),
+            now.to_ask_again() * 20_000,
+        )
+        units, alpha = now.agreement()
+        assert seen.agreement.items == units
+        assert seen.agreement.value == (None if alpha is None else pytest.approx(alpha))
+        assert seen.loss == now.loss()
+        assert seen.complete == (not now.own.wanting() and not now.short() and not now.reused()[1])
+        self.met["complete"] += seen.complete
+        self.met["lacking"] += bool(seen.lacking)
+        self.met["collected and behind"] += bool(seen.judgments) and not seen.collected
+        self.met["suspended by the rules"] += any(one.suspended for one in now.mine.values())
+        self.met["below the bar"] += any("known items" in why for why in seen.unused.values())
+        self.met["left out from before"] += any(not p.unused and p.left_out for p in seen.people.values())
+
+    def _check_kept(self, now: Recount, seen: BatchState, decided: Any) -> None:
+        """What a page shows of a batch may miss answers, and nothing else."""
+        name = now.batch.name
+        with mock.patch.object(batch_state, "state", lambda name: seen):
+            shown = batch_state.kept_state(now.batch)
+        was = self.seen.get(name)
+        if was is not None and was[0] == decided and shown != seen:
+            assert shown == was[1]
+            self.met["kept for a while"] += 1
+        else:
+            assert shown == seen
+        self.seen[name] = decided, shown
+
+    def _check_campaign(self, now: Recount) -> None:
+        """Its campaign's figures are the batch's."""
+        campaign = now.own.campaign
+        pay = settings_of(campaign.settings).pay
+        told = overview(campaign, pay, fresh=True)
+        coming = forecast(campaign, pay)
+        assert (told.pace.to_come, told.pay_to_come) == (now.own.wanting(), now.own.to_come())
+        assert (coming.answers, coming.pay) == (now.own.wanting(), now.own.to_come())
+        assert (told.cost.answers, told.cost.earned) == (now.own.handed_in(), now.own.earned())
+        assert told.cost.paid == now.own.payouts
+
+    def check_reports(self) -> None:
+        """What says that it is up to date stands as it is when it is built again, and nothing else does."""
+        for row in Report.objects.select_related("corpus", "qrels", "batch"):
+            wanted = self.wanted(Batch.objects.get(reports=row))
+            if reports.outdated(row):
+                with pytest.raises(ReportRefused):
+                    reports.build(wanted)
+            else:
+                assert reports.build(wanted).unchanged
+
+
+def once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What a function returns for the names of a corpus and runs, which never change, told once a run."""
+    found: dict[tuple[str, ...], Any] = {}
+
+    def remembered(corpus: str, of: Sequence[Run] = ()) -> Any:
+        asked = (corpus, *(run.name for run in of))
+        if asked not in found:
+            found[asked] = function(corpus, of) if of else function(corpus)
+        return found[asked]
+
+    return remembered
+
+
+class Wrote:
+    """Whether statements wrote anything."""
+
+    def __init__(self) -> None:
+        self.anything = False
+
+    def __call__(self, execute: Any, statement: str, params: Any, many: bool, context: Any) -> Any:
+        self.anything |= statement.lstrip()[:6].upper() in ("INSERT", "UPDATE", "DELETE")
+        return execute(statement, params, many, context)
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(ACTS), st.integers(0, PEOPLE - 1), st.integers(0, 40)),
+    min_size=STEPS,
+    max_size=STEPS,
+)
+
+
+def managed(acts: list[tuple[str, int, int]], *, both: bool = THOROUGH) -> Managed:
+    """A run of acts, after each of which one batch is checked, or `both` are. Nothing of it stays."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        stack.enter_context(override_settings(DATA_DIR=Path(folder)))
+        stack.enter_context(transaction.atomic())
+        stack.callback(transaction.set_rollback, True)
+        # The rows of the next run have the ids of these.
+        stack.callback(cache.clear)
+        stack.enter_context(mock.patch.object(batch_state, "pooled", once(batch_state.pooled)))
+        for reader in (collecting, judgments):
+            stack.enter_context(mock.patch.object(reader, "names_of", once(names_of)))
+        run = Managed()
+        for step, (what, number, turn) in enumerate(acts):
+            act: Callable[[int, int], object] = getattr(run, what)
+            run.about.clear()
+            wrote = Wrote()
+            with connection.execute_wrapper(wrote):
+                act(number, turn)
+            # What nothing was written for reads as it did.
+            if wrote.anything or step == 0:
+                run.check(step, both=both)
+        if acts[-1][2] % 3 == 0:
+            run.check_reports()
+    return run
+
+
+@pytest.fixture(autouse=True)
+def everything_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever may be kept is, however quickly it was counted; no figures are drawn, and no time is told."""
+    monkeypatch.setattr(kept, "SLOW", 0.0)
+    monkeypatch.setattr(reports, "as_svg", lambda plot: "")
+    monkeypatch.setattr(reports, "as_pdf", lambda plot: b"")
+    monkeypatch.setattr(batch_state, "pace", lambda campaign, fresh: mock.Mock(ends_at=None))
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@given(acts=steps)
+@settings(max_examples=RUNS, suppress_health_check=[*HealthCheck])
+def test_a_batch_its_qrels_and_its_reports_say_what_a_recount_says(acts: list[tuple[str, int, int]]) -> None:
+    managed(acts)
+
+
+#: Who does what, and when: all that can happen to batches.
+STORY = (
+    *[("work", n % PEOPLE, 4 * n) for n in range(3)],
+    *[("take", 0, 0), ("err", CARELESS, 0), ("collect", 0, 0), ("reinstate", 0, 0), ("count", 0, 1)],
+    *[("freeze", 0, 0), ("report", 0, 0), ("report", 0, 0), ("withdraw", 0, 0), ("report", 0, 0)],
+    *[("report", 0, 1), ("freeze", 1, 0), ("export", 0, 0), ("second", 0, 0), ("restore", 0, 0)],
+    *[("withdraw", 1, 0), ("work", 0, 1), ("work", 1, 3), ("err", CARELESS, 1), ("collect", 0, 1)],
+    *[("top_up", 0, 1), ("pay", 0, 0), ("suspend", 2, 0), ("reinstate", 2, 0), ("retire", 0, 0)],
+    *[("disown", 0, 0), ("add_known", 0, 0), ("restore", 1, 0), ("work", 0, 0), ("work", 0, 1)],
+    *[("top_up", 0, 0), ("work", 0, 4), ("work", 0, 8), ("work", 0, 12), ("close", 0, 0)],
+)
+
+
+def test_runs_meet_all_that_can_happen() -> None:
+    """The property above would say little if nothing were withdrawn, reused, frozen or out of date."""
+    met = managed(list(STORY), both=True).met
+    expected = {
+        "answered",
+        "second opened",
+        "answers reused",
+        "withdrawn",
+        "restored",
+        "suspended",
+        "reinstated",
+    }
+    expected |= {
+        "suspended by the rules",
+        "below the bar",
+        "reinstated after the rules",
+        "left out from before",
+    }
+    expected |= {
+        "counted by name",
+        "topped up",
+        "known items added",
+        "disowned",
+        "standings told again",
+        "paid",
+    }
+    expected |= {"closed", "complete", "lacking", "collected", "collected and behind", "kept for a while"}
+    expected |= {"frozen", "frozen again", "built", "stands", "report refused", "replaced", "exported"}
+    assert expected - met.keys() == set()
