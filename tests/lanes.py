@@ -33,6 +33,7 @@ BOTH = (
     "tests/evaluation/database/test_batch_jobs.py",
     "tests/evaluation/database/test_freezing.py",
     "tests/evaluation/database/test_waves.py",
+    "tests/evaluation/rounds/test_full_round.py",
     "tests/evaluation/rounds/test_troubles.py",
     "tests/hostile/",
     "tests/house/test_emptying.py",
