@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from django.utils.translation import ngettext
 
 from annotation import rebuild
-from annotation.models import Campaign, Corpus, Image, Layer
+from annotation.models import Campaign, Corpus, Image, Layer, OpenImage
 from annotation.portions import chunks
 from annotation.selectors.corpora import layer_named
 
@@ -50,7 +50,9 @@ def brought_up(corpus: Corpus, name: str | None = None, *, most: int | None = AT
 
     Returns layer -> images behind, of those that still are.
     """
-    late = {}
+    late: dict[str, int] = {}
+    if not OpenImage.objects.filter(campaign__corpus=corpus, layer_behind=True).exists():
+        return late
     for campaign in growing(corpus, name):
         count = behind(campaign)
         if most is not None and count > most:

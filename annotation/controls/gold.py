@@ -8,6 +8,7 @@ plainly fits or plainly does not.
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -67,7 +68,7 @@ def from_gold(
     the images.
     """
     growing = layers.campaign_of(layer)
-    with sql.writing():
+    with sql.writing() if growing is not None else contextlib.nullcontext():
         if growing is not None:
             # Nobody withdraws or rules between our reading and our writing.
             Campaign.objects.select_for_update(no_key=True).get(pk=growing.pk)

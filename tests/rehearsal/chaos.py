@@ -22,6 +22,8 @@ import django
 T = TypeVar("T")
 
 NAME = "chaos"
+#: Images of which known items are made.
+KNOWN = 4
 SETTINGS: dict[str, Any] = {
     "lease": {"minutes": 0.1},
     "trust": {"qualification": False, "double_check_share": 0.2},
@@ -33,11 +35,16 @@ PATIENCE = 60.0
 def prepare(images: int) -> None:
     """Open the campaign over `images` small images."""
     from annotation.controls.gold import from_gold
+    from annotation.models import OpenImage
     from tests.queue.world import World
     from tests.rehearsal.script import pictured
 
-    world = World([pictured(i) for i in range(images)], settings=SETTINGS, name=NAME, workers=0)
-    from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"))
+    records = [pictured(i) for i in range(images + KNOWN)]
+    world = World(records, settings=SETTINGS, name=NAME, workers=0)
+    # Of images that nobody is asked about: whoever met a question as a known item never has it as a task.
+    known = [row.image.key for row in world.images()[images:]]
+    OpenImage.objects.filter(campaign=world.campaign, image__key__in=known).delete()
+    from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"), images=known)
 
 
 def work(processes: int, folder: Path) -> None:
