@@ -106,7 +106,7 @@ def discard(
     # What was counted meanwhile saw some images as they had been.
     raise_revision(campaign)
     drawers = _retell_drawers(campaign, worker, kinds)
-    return Done(kinds, judgments, images, drawers, len(retired), tuple(named(retired)))
+    return Done(kinds, judgments, images, drawers, len(retired), tuple(map(str, named(retired))))
 
 
 def restore(
@@ -132,7 +132,7 @@ def restore(
     judgments, images, retired = _mark(campaign, worker, kinds, void=False, actor=actor, progress=progress)
     raise_revision(campaign)
     drawers = _retell_drawers(campaign, worker, kinds)
-    return Done(kinds, judgments, images, drawers, len(retired), tuple(named(retired)))
+    return Done(kinds, judgments, images, drawers, len(retired), tuple(map(str, named(retired))))
 
 
 def suspend(

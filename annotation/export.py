@@ -85,7 +85,7 @@ def export_dataset(
         only_finished=only_finished,
         with_pictures=with_pictures,
     )
-    done = _done(chosen)
+    done = set() if include_unfinished else _done(chosen)
     writer = FORMATS.get(format)
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise ExportError(f"{out}: stands already; expected a new or an empty folder")
@@ -98,7 +98,7 @@ def export_dataset(
             written.leave_out(word, number)
         if with_pictures:
             written.add("pictures", _link_pictures(chosen, partial / IMAGES))
-        if not include_unfinished and (lost := done - _done(chosen)):
+        if done and (lost := done - _done(chosen)):
             told = ngettext(
                 "%(n)d image was taken back while the export was written: export again.",
                 "%(n)d images were taken back while the export was written: export again.",
@@ -254,8 +254,8 @@ def _unfinished(chosen: Chosen) -> str:
 
 def _done(chosen: Chosen) -> set[int]:
     """The images (ids) of a campaign's layer that are finished now; none of another's."""
-    done = OpenImage.objects.filter(campaign=chosen.made_by, complete=True) if chosen.made_by else None
-    return set(done.values_list("image", flat=True)) if done is not None else set()
+    done = OpenImage.objects.filter(campaign=chosen.made_by, complete=True)
+    return set(done.values_list("image", flat=True)) if chosen.made_by else set()
 
 
 def _check_pictures(chosen: Chosen) -> None:

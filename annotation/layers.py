@@ -1,8 +1,8 @@
 """Reading layers: a campaign's own layer is brought up to its answers before anybody reads it.
 
 Answers, rulings and withdrawals change what an image asks and holds at once; the rows of its layer follow.
-So whoever reads a layer takes it from here: a command or a job waits until all is written, a page until
-little is, and else says how many images are behind.
+So all readers take layers from here. A command or a job waits until every image is written. A page waits for
+a few, and else says how many images are behind.
 """
 
 from __future__ import annotations
@@ -58,8 +58,7 @@ def brought_up(corpus: Corpus, name: str | None = None, *, most: int | None = AT
         if most is not None and count > most:
             late[campaign.name] = count
         elif count:
-            for _ in bringing_up(campaign):
-                pass
+            bring_up(campaign)
     return late
 
 
@@ -91,6 +90,11 @@ def campaign_of(layer: Layer) -> Campaign | None:
 def behind(campaign: Campaign) -> int:
     """How many of the campaign's images its layer does not show as they are."""
     return rebuild.waiting(campaign).count()
+
+
+def bring_up(campaign: Campaign) -> int:
+    """Write all that is behind; returns how many images that was."""
+    return sum(bringing_up(campaign))
 
 
 def bringing_up(campaign: Campaign, *, at_most: int | None = None) -> Iterator[int]:

@@ -220,11 +220,11 @@ def remove_layer(layer: Layer) -> None:
         delete_in_pages(rows)
 
 
-def refresh(campaign: Campaign, *, images: Sequence[int] | None = None, limit: int | None = None) -> int:
+def refresh(campaign: Campaign, *, images: Sequence[int] | None = None) -> int:
     """Bring the campaign's layer up to its answers; returns how many images were written.
 
-    Only `images` (ids of OpenImage) or all, at most `limit`. Images that nobody has answered or
-    ruled about are not covered yet. A simulation's layer of that name makes place. Chains are
+    Only `images` (ids of OpenImage) or all. Images that nobody has answered or ruled about are not
+    covered yet. A simulation's layer of that name makes place. Chains are
     numbered by their image's place, 1000 a piece, so that a share can be written by itself.
     """
     behind = waiting(campaign)
@@ -234,19 +234,17 @@ def refresh(campaign: Campaign, *, images: Sequence[int] | None = None, limit: i
         return 0
     layer = _growing(campaign)
     written, after = 0, 0
-    while limit is None or written < limit:
-        size = CHUNK if limit is None else min(CHUNK, limit - written)
+    while True:
         with sql.writing():
             # The layer's row is the lock: shares of one layer are written by one process at a time.
             Layer.objects.select_for_update().get(pk=layer.pk)
-            page = list(behind.filter(pk__gt=after).select_related("image").order_by("pk")[:size])
+            page = list(behind.filter(pk__gt=after).select_related("image").order_by("pk")[:CHUNK])
             if not page:
-                break
+                return written
             after = page[-1].pk
             _rewrite(layer, page)
             Layer.objects.filter(pk=layer.pk).update(version=F("version") + 1)
             written += len(page)
-    return written
 
 
 def waiting(campaign: Campaign) -> QuerySet[OpenImage]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotation import qualification, sql
 from annotation.campaign_settings import CampaignSettings, settings_of
@@ -168,7 +169,8 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
         yield Alarm(
             "review",
             "",
-            _("%(n)d images wait for a reviewer") % {"n": waiting},
+            ngettext("%(n)d image waits for a reviewer", "%(n)d images wait for a reviewer", waiting)
+            % {"n": waiting},
             f"manage.py review_queue {campaign.name}",
         )
 

@@ -116,9 +116,9 @@ def asked(
 
 
 def count_checks(images: Sequence[int]) -> None:
-    """Count the places of questions about these open images (ids) that wait for a double check.
+    """Count again the places of questions about these open images (ids) that wait for a double check.
 
-    The fold leaves those alone, so whoever withdraws a vote, or gives it back, counts them anew.
+    The fold leaves those alone: call it wherever votes are withdrawn, or restored.
     """
     waiting = Task.objects.filter(image__in=images, state=Task.OPEN, role=DOUBLE_CHECK)
     for task in waiting.select_for_update(no_key=True).order_by("pk"):

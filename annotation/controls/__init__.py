@@ -8,7 +8,7 @@ add, from_csv, from_gold,           where they come from; raises BadItems, stori
 from_captions, from_split,
 promote, install_spelling
 retire                              out of the pools
-hold, recheck, named                what rulings and withdrawals contradict goes, and is named
+hold, recheck, named                retire and name what rulings and withdrawals contradict
 """
 
 from annotation.controls.authoring import Added, BadItems, add, retire
@@ -16,7 +16,7 @@ from annotation.controls.captions import from_captions, from_split
 from annotation.controls.contradicted import hold, named, recheck
 from annotation.controls.counted import CountedItem
 from annotation.controls.gold import NoGold, from_gold, from_golds
-from annotation.controls.items import BadItem, KnownItem
+from annotation.controls.items import BadItem, ItemName, KnownItem
 from annotation.controls.likeness import History, history, strangeness
 from annotation.controls.pools import (
     grade,
@@ -42,6 +42,7 @@ __all__ = [
     "CannotPromote",
     "CountedItem",
     "History",
+    "ItemName",
     "KnownItem",
     "NoGold",
     "add",

@@ -15,7 +15,7 @@ from django.db.models import F
 from annotation import sql
 from annotation.audit import record
 from annotation.controls.counted import CountedItem, counted_row
-from annotation.controls.items import BadItem, Images, KnownItem, row_of
+from annotation.controls.items import BadItem, Images, ItemName, KnownItem, row_of
 from annotation.models import Account, Campaign, Control, Layer
 
 
@@ -30,11 +30,11 @@ class BadItems(ValueError):
 @dataclass(frozen=True, slots=True)
 class Added:
     """How many known items were added, and how many stood there already, exactly so; `passed_over` names
-    those that were left out, since something contradicts their answer."""
+    those that were left out: something contradicts their answer, or the image does not ask them any more."""
 
     added: int
     there: int
-    passed_over: tuple[str, ...] = ()
+    passed_over: tuple[ItemName, ...] = ()
 
 
 def add(
@@ -65,7 +65,7 @@ def add(
         found = list(problems)
         fresh: dict[tuple[str, int, str], Control] = {}
         back: list[Control] = []
-        passed_over: list[str] = []
+        passed_over: list[ItemName] = []
         for number, item in given:
             try:
                 if isinstance(item, CountedItem):
@@ -78,7 +78,7 @@ def add(
                 if other is None:
                     fresh[name] = row
                 elif other.known != row.known and layer is not None:
-                    passed_over.append(f"{item.kind} about image {item.image}: {row.stratum}")
+                    passed_over.append(ItemName(item.kind, item.image, row.stratum))
                 elif other.known != row.known:
                     raise BadItem(
                         f"this question about image {item.image!r} is a {item.purpose} item already, known "

@@ -1,8 +1,8 @@
-"""Known items that what people do later contradicts: they are retired, and named.
+"""Known items that later rulings and withdrawals contradict: they are retired, and named.
 
-Items that were promoted rest on the votes of their campaign, those from a campaign's layer on that campaign's
-image. Rulings and withdrawals change both. Whoever does such a thing holds the campaign (`hold`), so that no
-items are made meanwhile, and has those of the images concerned looked at again (`recheck`).
+Promoted items rest on votes of their own campaign, items from a campaign's layer on that campaign's
+images. Rulings, withdrawals and joins change both. Each of them locks the campaign (`hold`), so that no
+items are made meanwhile, and then checks the items of the images concerned (`recheck`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from django.db.models import Q
 
 from annotation.controls.authoring import retire
 from annotation.controls.gold import clear, known_of
-from annotation.controls.items import plain_known
+from annotation.controls.items import ItemName, plain_known
 from annotation.controls.promotion import SOURCE as PROMOTED
 from annotation.controls.promotion import consumed
 from annotation.models import Account, Campaign, Control, Judgment, OpenImage
@@ -26,7 +26,7 @@ from annotation.simulation.truth import Truth
 
 
 def hold(campaigns: Iterable[int]) -> None:
-    """Lock campaigns (ids) against whoever makes known items of their work. Before any image is locked."""
+    """Lock campaigns (ids), so that nobody makes known items of their work. Before any image is locked."""
     rows = Campaign.objects.select_for_update(no_key=True).filter(pk__in=set(campaigns)).order_by("pk")
     list(rows.values_list("pk", flat=True))
 
@@ -51,9 +51,9 @@ def recheck(images: Iterable[int], *, actor: Account | None = None) -> list[Cont
     return found
 
 
-def named(items: Iterable[Control]) -> list[str]:
-    """Items as people find them: the question, the image, and what was known."""
-    return [f"{item.kind} about image {item.image.key}: {item.stratum}" for item in items]
+def named(items: Iterable[Control]) -> list[ItemName]:
+    """The names of items."""
+    return [ItemName(item.kind, item.image.key, item.stratum) for item in items]
 
 
 def _borne_out(item: Control, row: OpenImage, state: ImageState) -> bool:

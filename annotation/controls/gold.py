@@ -59,8 +59,9 @@ def from_gold(
 ) -> Added:
     """Add known items of `purposes` from `layer`, of the campaign's corpus, for every kind that has them.
 
-    `images`: the keys of those to use, or how many of the layer's (drawn by `seed`): better ones that
-    the campaign does not open, whose questions nobody meets as tasks. At most `per_answer` items of
+    `images`: the keys of those to use, or how many of the layer's (drawn by `seed`). Drawn are first those
+    that the campaign has not opened: nobody judges as a task what they met as a known item, so items of
+    open images take work away from people. At most `per_answer` items of
     a purpose for each possible answer of a kind, spread over the images; no question serves two
     purposes. A layer that grows with a campaign's answers is brought up first (`annotation.layers`), and
     serves with its finished images alone: what they say stays until somebody rules or withdraws, and then
@@ -160,12 +161,14 @@ def _golds(
     """The gold of the images to use: of the layer that grows with the answers of `growing`, if it does."""
     covered = layer.covers.all()
     if growing is not None:
-        for _ in layers.bringing_up(growing):
-            pass
+        layers.bring_up(growing)
         done = OpenImage.objects.filter(campaign=growing, image=OuterRef("image"), complete=True)
         covered = covered.filter(Exists(done))
     if isinstance(images, int):
-        images = drawn(covered.values_list("image__key", flat=True), images, seed, "gold")
+        asked = Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("image")))
+        pool = covered.values_list("image__key", flat=True)
+        apart = drawn(pool.exclude(asked), images, seed, "gold")
+        images = [*apart, *drawn(pool.filter(asked), images - len(apart), seed, "gold")]
     wanted = Image.objects.filter(key__in=images)
     if growing is not None:
         wanted = wanted.filter(pk__in=covered.values("image"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from annotation.controls.pools import known_from_plain
 from annotation.models import Campaign, Caption, Control, Image
@@ -46,6 +46,17 @@ class KnownItem:
     pending: Box | None = None
     explanation: str = ""
     key: str = ""
+
+
+class ItemName(NamedTuple):
+    """A known item as people find it: the kind of question, the image's key, and the answer."""
+
+    kind: str
+    image: str
+    answer: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} about image {self.image}: {self.answer}"
 
 
 class Images:

@@ -8,7 +8,7 @@ from django.db import connection
 
 from annotation import sql
 from annotation.controls.authoring import Added, add
-from annotation.controls.items import KnownItem
+from annotation.controls.items import ItemName, KnownItem
 from annotation.models import Account, Campaign, Control, Item, Judgment, Task
 from annotation.protocol.contents import question_from
 from annotation.protocol.controls import drawn
@@ -70,7 +70,7 @@ def _promoted(
 ) -> Added:
     found = {str(task): answer for task, answer in _agreed(campaign.pk, kind, at_least)}
     chosen: list[str] = []
-    unused: list[str] = []
+    unused: list[ItemName] = []
     states: dict[int, ImageState] = {}
     for answer in sorted(set(found.values())):
         alike = [task for task, given in found.items() if given == answer]
@@ -85,7 +85,7 @@ def _promoted(
                 chosen.append(name)
                 taken += 1
             else:
-                unused.append(f"{kind} about image {task.image.image.key}: no longer asked")
+                unused.append(ItemName(kind, task.image.image.key, answer))
     contents = Item.objects.filter(task__in=map(int, chosen), position=0).order_by("task")
     items = []
     for number, row in enumerate(contents.select_related("task__image__image"), 1):

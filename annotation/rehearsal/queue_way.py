@@ -121,8 +121,7 @@ def rehearse(
             )
         finally:
             withdraw_passwords(people)
-    for _ in layers.bringing_up(campaign):
-        pass
+    layers.bring_up(campaign)
     layer = campaign.corpus.layers.filter(name=campaign.name, published=True).first()
     out = Assignment.objects.filter(campaign=campaign, state=Assignment.LEASED)
     return Rehearsal(

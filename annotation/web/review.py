@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import refold, reviewing
+from annotation import controls, refold, reviewing
 from annotation.models import Campaign, Control, OpenImage
 from annotation.reviewing import CannotRule
 from annotation.selectors import review as selector
@@ -23,7 +23,7 @@ from annotation.web.filters import number_in
 from annotation.web.review_forms import NEW, ruling_in
 from annotation.web.review_shapes import reviewed
 from annotation.web.staff import CAMPAIGN, framed, query
-from annotation.web.staff_words import ANSWERS, FLAGS, KINDS, QUESTIONS, REASONS
+from annotation.web.staff_words import FLAGS, QUESTIONS, REASONS, item_in_words
 
 
 @require_safe
@@ -104,13 +104,8 @@ def _tell_retired(request: HttpRequest, items: Sequence[Control]) -> None:
             "%(n)d known items say otherwise and are not shown any more: %(items)s.",
             len(items),
         )
-        messages.warning(request, told % {"n": len(items), "items": ", ".join(_item(item) for item in items)})
-
-
-def _item(item: Control) -> str:
-    """A known item in the words of the page."""
-    known = ANSWERS.get(item.stratum, item.stratum)
-    return f"{KINDS[item.kind]}, {item.image.key}, {known}"
+        names = "; ".join(map(item_in_words, controls.named(items)))
+        messages.warning(request, told % {"n": len(items), "items": names})
 
 
 @require_POST

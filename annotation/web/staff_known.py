@@ -31,7 +31,7 @@ from annotation.tasktypes.shown import sentence
 from annotation.web.access import account_of, for_roles_on
 from annotation.web.filters import number_in
 from annotation.web.staff import CAMPAIGN, framed, layer_is_open, layers_open, query, said
-from annotation.web.staff_words import ANSWERS, KINDS, PURPOSES, SOURCES, kinds_in_words
+from annotation.web.staff_words import ANSWERS, KINDS, PURPOSES, SOURCES, item_in_words, kinds_in_words
 
 #: Known items on a page.
 PAGE = 40
@@ -121,11 +121,13 @@ def add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         tell(text % {"n": done.added} + (there % {"n": done.there} if done.there else "."))
         if done.passed_over:
             over = ngettext(
-                "%(n)d is passed over, since something contradicts its answer: %(items)s.",
-                "%(n)d are passed over, since something contradicts their answers: %(items)s.",
+                "%(n)d is passed over; its answer is contradicted, or it is not asked any more: %(items)s.",
+                "%(n)d are passed over; their answers are contradicted, or they are not asked any more: "
+                "%(items)s.",
                 len(done.passed_over),
             )
-            tell(over % {"n": len(done.passed_over), "items": "; ".join(done.passed_over)})
+            names = "; ".join(map(item_in_words, done.passed_over))
+            tell(over % {"n": len(done.passed_over), "items": names})
     return redirect("known_items", campaign.name)
 
 

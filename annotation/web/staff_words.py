@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
+from annotation.controls import ItemName
 from annotation.models import Campaign
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
@@ -183,3 +184,8 @@ SOURCES = {
     "promoted": gettext_lazy("agreement"),
     "captions": gettext_lazy("captions"),
 }
+
+
+def item_in_words(item: ItemName) -> str:
+    """A known item: its question, its image, and its answer."""
+    return f"{KINDS[item.kind]}, {item.image}, {ANSWERS.get(item.answer, item.answer)}"

@@ -186,5 +186,5 @@ def asked_of(batch: Batch) -> set[tuple[int, int]]:
 
 
 def short_of(batch: Batch, answers: Answers, asked: Collection[tuple[int, int]]) -> int:
-    """How many of the pairs `asked` have fewer answers than the batch wants, whoever asked for these."""
+    """How many of the pairs `asked` have fewer answers than the batch wants; answers of any batch count."""
     return sum(len(answers.of.get(pair, ())) < batch.judges for pair in asked)

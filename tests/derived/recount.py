@@ -1,6 +1,6 @@
 """Every figure of a campaign, counted plainly from the judgments, rulings and leases that are stored.
 
-The fold itself is checked elsewhere; here it is folded anew from all rows, and everything else that readers
+The fold itself is checked elsewhere; here images are folded from all rows, and everything else that readers
 show is counted from that with plain Python.
 """
 

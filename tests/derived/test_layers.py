@@ -1,4 +1,4 @@
-"""Whoever reads a campaign's layer gets what its answers make now, without anybody bringing it up first."""
+"""A reader of a campaign's layer gets what its answers make now; nobody has to bring it up first."""
 
 from __future__ import annotations
 

@@ -74,15 +74,17 @@ class Managed(Play):
         self.looked_at: tuple[object, ...] = ()
 
     def work(self, number: int, turn: int) -> None:
-        """Several answers of one worker at once."""
+        """Several answers of one worker at once, as long as there is work for them."""
         for i in range(6):
-            self.answer(number, turn + i)
+            if self.answer(number, turn + i) is None:
+                return
 
     def settle_all(self, number: int, turn: int) -> None:
         """Everybody answers until two images are as far as they come."""
         for _ in range(12):
-            for worker in range(PEOPLE):
-                self.answer(worker, turn)
+            given = [self.answer(worker, turn) for worker in range(PEOPLE)]
+            if not any(given):
+                return
 
     def review(self, number: int, turn: int) -> None:
         """A reviewer who knows the truth rules on what waits for them."""

@@ -12,7 +12,7 @@ from annotation import campaigns, controls, leases, offers, qualification, sql
 from annotation.controls.authoring import raise_revision
 from annotation.hand_out import Nothing
 from annotation.leases import Lease
-from annotation.models import Assignment, Campaign, Control, Image, Item, PageControl, Task
+from annotation.models import Assignment, Campaign, Control, Image, Item, OpenImage, PageControl, Task
 from annotation.protocol import questions as q
 from annotation.protocol.paging import Pair
 from annotation.protocol.terms import Box, Mention
@@ -286,6 +286,21 @@ def test_keys_hold_the_boxes_where_the_comparison_of_boxes_expects_them():
 
 
 # All together
+
+
+def test_known_items_are_made_of_images_that_the_campaign_does_not_open_as_far_as_there_are_such():
+    world = scenes(8)
+    opened = world.images()
+    OpenImage.objects.filter(pk__in=[row.pk for row in opened[3:]]).delete()
+    apart = {row.image_id for row in opened[3:]}
+    layer = gold(world.campaign)
+    controls.from_gold(campaign=world.campaign, layer=layer, images=4)
+    made = Control.objects.filter(campaign=world.campaign)
+    assert 2 <= made.values("image").distinct().count() <= 4
+    assert set(made.values_list("image", flat=True)) <= apart
+    controls.from_gold(campaign=world.campaign, layer=layer, images=7)
+    everything = set(made.values_list("image", flat=True))
+    assert len(everything & apart) >= 4 and 1 <= len(everything - apart) <= 2
 
 
 @pytest.mark.parametrize("seed", range(2))

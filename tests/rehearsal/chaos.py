@@ -41,7 +41,7 @@ def prepare(images: int) -> None:
 
     records = [pictured(i) for i in range(images + KNOWN)]
     world = World(records, settings=SETTINGS, name=NAME, workers=0)
-    # Of images that nobody is asked about: whoever met a question as a known item never has it as a task.
+    # Of images that nobody is asked about: a worker never gets as a task what was a known item.
     known = [row.image.key for row in world.images()[images:]]
     OpenImage.objects.filter(campaign=world.campaign, image__key__in=known).delete()
     from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"), images=known)

@@ -152,7 +152,7 @@ def test_images_in_review_are_told_paused_or_not():
     OpenImage.objects.filter(pk=world.images()[0].pk).update(in_review=1)
     campaigns.pause(campaign=world.campaign, reason="lunch")
     (review,) = alarms(world.campaign, "review")
-    assert review.text.startswith("1 images") and review.remedy == "manage.py review_queue quay"
+    assert review.text.startswith("1 image ") and review.remedy == "manage.py review_queue quay"
 
 
 def test_a_kind_without_control_items_is_told_unless_none_are_wanted():

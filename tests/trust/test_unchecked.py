@@ -58,7 +58,7 @@ def test_with_default_settings_and_no_items_all_kinds_are_worked_on_and_nobody_i
 
 def test_items_that_come_later_check_whoever_is_there_and_take_nothing_from_them():
     world = scenes(8, settings={}, workers=2)
-    # Of images that nobody is asked about: whoever met a question as a task never has it as a known item.
+    # Of images that nobody is asked about: a worker never gets as a known item what was a task.
     known = [row.image.key for row in world.images()[5:]]
     OpenImage.objects.filter(image__key__in=known).delete()
     crowd_works(world, ["always_yes", "careful"], items=40)

@@ -108,7 +108,7 @@ class Command(ReportCommand):
             "campaign": campaign.name,
             "added": added.added if added else 0,
             "there_already": added.there if added else 0,
-            "passed_over": list(added.passed_over) if added else [],
+            "passed_over": list(map(str, added.passed_over)) if added else [],
             "items": [
                 {"kind": kind, "purpose": purpose, "answer": answer, "items": items}
                 for (kind, purpose, answer), items in known_items(campaign).items()
@@ -130,6 +130,6 @@ class Command(ReportCommand):
         if rows:
             lines.append(table(["question", "purpose", "known to be", "items"], rows))
         if report["passed_over"]:
-            lines.append("passed over, since something contradicts their answer:")
+            lines.append("passed over: something contradicts their answer, or they are not asked any more:")
             lines += [f"  {item}" for item in report["passed_over"]]
         return "\n".join([*lines, *(f"beware: {warning}" for warning in report["warnings"])])

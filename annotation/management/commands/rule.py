@@ -65,7 +65,7 @@ class Command(ReportCommand):
             "campaign": campaign.name,
             "image": options["image"],
             "ruling": done.ruling.pk if done else None,
-            "retired": named(done.retired) if done else [],
+            "retired": list(map(str, named(done.retired))) if done else [],
             "withdrawn": options["withdraw"] is not None,
             "complete": row.complete,
             "chains": [
