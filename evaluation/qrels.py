@@ -11,8 +11,10 @@ Rules. `majority`, the default: more yes than no, as Hodosh et al. 2013 say of r
 pairs and the distributions that section 4.3.2 prints. On three answers the rules agree; of the
 47,830 published pairs they judge 35 differently. `relevant_by_rule` counts under each.
 
-Grades from 1 to 4 have rules of their own (`evaluation.grades`): their rows hold gains, and what is
-relevant has at least the rule's `level`. Originals have the highest.
+Grades have rules of their own (`evaluation.grades`): their rows hold gains, and what is relevant has at
+least the rule's `level`. Originals have the highest. Qrels that were imported hold what their file says,
+and are relevant from the level that their rule, `Given`, names; a pair of relevance 0 that is not judged was
+pooled.
 
 A snapshot never changes. Its digest covers settings and rows, not its name and version: the same
 judgments under the same settings have the same digest, wherever they were read from.
@@ -28,7 +30,7 @@ from functools import cached_property
 
 from annotation.registry import Registry, UnknownName
 from evaluation.formats.base import JudgedPair
-from evaluation.grades import GRADED_RULES, GradedRule
+from evaluation.grades import GRADED_RULES, GradedRule, graded_rule_named
 
 #: Raised where what a row means changes; part of the digest.
 DEFINITION = 1
@@ -74,12 +76,52 @@ MAJORITY = RULES.register("majority", Rule("majority", Fraction(1, 2), strict=Tr
 TWO_THIRDS = RULES.register("two_thirds", Rule("two_thirds", Fraction(2, 3)))
 
 
-#: For yes and no, or for grades.
-AnyRule = Rule | GradedRule
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Relevance as a file gives it, relevant from `level` on."""
+
+    level: int = 1
+
+    @property
+    def name(self) -> str:
+        return f"{GIVEN}{self.level}"
+
+    @property
+    def highest(self) -> int:
+        """The relevance of an original."""
+        return self.level
+
+    def relevance(self, pair: JudgedPair) -> int:
+        """What a row says of a pair: whole numbers as they are."""
+        return int(pair.mean)
+
+    def described(self) -> str:
+        """One line that says everything, as the digest has it."""
+        return f"as given, relevant from {self.level}"
+
+    def holds(self, pair: JudgedPair) -> bool:
+        return self.relevance(pair) >= self.level
+
+
+#: How the name of a rule begins that takes relevance as it is given.
+GIVEN = "given from "
+
+#: For yes and no, for grades, or for what a file says.
+AnyRule = Rule | GradedRule | Given
 
 
 def rule_named(name: str) -> AnyRule:
-    """The rule of that name, of votes or of grades; raises UnknownName listing both kinds."""
+    """The rule of that name, of votes or of grades; raises UnknownName listing both kinds.
+
+    Rules on other scales, and those of imported qrels, are named by what they say.
+    """
+    if name.startswith(GIVEN) and name.removeprefix(GIVEN).isdecimal():
+        return Given(int(name.removeprefix(GIVEN)))
+    if " from " in name:
+        try:
+            return graded_rule_named(name)
+        except ValueError as error:
+            raise UnknownName(f"unknown relevance rule: {error}") from error
     if name in GRADED_RULES:
         return GRADED_RULES.get(name)
     if name in RULES:
@@ -173,7 +215,13 @@ def freeze(
         rows[key] = Qrel(*key, relevance=settings.rule.relevance(pair))
     for key in dict.fromkeys(originals or ()) if settings.originals else ():
         rows[key] = Qrel(*key, relevance=settings.rule.highest, judged=key in rows)
-    made = Qrels(name, 1, settings, tuple(sorted(rows.values())))
+    return following(
+        Qrels(name, 1, settings, tuple(sorted(rows.values()))), previous, same_source=same_source
+    )
+
+
+def following(made: Qrels, previous: Qrels | None, *, same_source: bool = True) -> Qrels:
+    """`made` as the version after `previous`, or `previous` itself where nothing changed; as `freeze`."""
     if previous is None:
         return made
     if same_source and previous.digest == made.digest:
@@ -186,7 +234,9 @@ def relevant_by_rule(
 ) -> dict[str, int]:
     """How many pairs are relevant under each rule of the kind of `like`, `originals` always among them."""
     own = frozenset(originals)
-    rules: Iterable[AnyRule] = GRADED_RULES if isinstance(like, GradedRule) else RULES
+    rules: Iterable[AnyRule] = RULES if isinstance(like, Rule) else [like]
+    if isinstance(like, GradedRule) and like.name in GRADED_RULES:
+        rules = GRADED_RULES
     return {
         rule.name: len(own | {(pair.query, pair.document) for pair in pairs if rule.holds(pair)})
         for rule in rules

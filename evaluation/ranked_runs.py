@@ -1,27 +1,37 @@
 """Stored runs held against qrels: who asks, what takes part, and where it stands in the run's lists.
 
-The queries are those of one snapshot. The items are those that the run ranks or the snapshot knows;
-where the snapshot is a protocol's, or images are cut into folds, only what the snapshot knows takes
-part, and what else a run ranks is taken out of its lists. Rankings are read once and a few at a time:
-what stays in memory is one number a judged pair.
+The queries are those of one snapshot, or of a subset of its images. The items are those that the run ranks
+or the snapshot knows; where the snapshot is a protocol's, or a subset is asked for, only what the snapshot
+knows takes part, and what else a run ranks is taken out of its lists. Queries that a run does not rank are
+left out, or count as the worst by choice (`MISSING`). Rankings are read once and a few at a time: what stays
+in memory is one number a judged pair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.judged import Judged, judged
+from evaluation.metrics.judged import POOLED, Judged, judged
 from evaluation.metrics.ranked import Ranked, from_lists
-from evaluation.models import QrelsRow, QrelsSnapshot, Run
+from evaluation.models import QrelsRow, QrelsSnapshot, Ranking, Run
 from evaluation.qrels import rule_named
 from evaluation.selectors import Names, names_of, rankings_of
+from evaluation.subsets import Subset
 
 Integers = NDArray[np.int64]
 
+#: What asks in a direction.
+ASKS = {Run.ANNOTATION: "image", Run.SEARCH: "caption"}
+
+#: A ranking (ids of rows, scores) -> another of the same items.
+Reorder = Callable[[Integers, NDArray[np.float32]], tuple[Integers, NDArray[np.float32]]]
+#: What becomes of queries that a run does not rank: they are left out, or nothing is found for them.
+LEFT_OUT, WORST = MISSING = ("left-out", "worst")
 #: Rankings turned into places at once.
 _BLOCK = 200
 
@@ -43,10 +53,35 @@ class Pool:
     closed: bool
     level: int = 1
 
+    def only(self, queries: Integers) -> Pool:
+        """The same for some of the queries, by the ids of their rows."""
+        chosen = np.flatnonzero(np.isin(self.queries, queries))
+        if len(chosen) == len(self.queries):
+            return self
+        known = self.judged.select(chosen, np.arange(self.judged.items))
+        return Pool(self.queries[chosen], self.items, known, self.closed, self.level)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The items that a run ranks for any query of a pool, by the ids of their rows, ascending.
+
+    Where every ranking holds all of them (`whole`), they are what the run chose from. Else rankings were cut,
+    and what is never among the best may have been a candidate too.
+    """
+
+    items: Integers
+    whole: bool
+
+    @property
+    def told(self) -> str:
+        """How many, in words."""
+        return f"{len(self.items)}" if self.whole else f"at least {len(self.items)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A run's ranking of a pool. `missing` queries are not ranked by the run.
+    """A run's ranking of a pool. `missing` queries of the pool are not ranked by the run.
 
     `kept` is how many items of a ranking take part at least, counting those rankings alone that were
     cut when the run was imported; None where none was.
@@ -56,15 +91,36 @@ class Placed:
     ranked: Ranked
     missing: int
     kept: int | None
+    candidates: Candidates
 
 
-def pool_of(run: Run, snapshot: QrelsSnapshot) -> Pool:
-    """The snapshot in the run's direction; raises NotComparable where the two do not fit."""
+def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> Pool:
+    """The snapshot in the run's direction, or a subset of its images with their own captions.
+
+    Raises NotComparable where run and snapshot do not fit, or nothing is left of them.
+    """
     names = _names(run, snapshot)
     rows = QrelsRow.objects.filter(snapshot=snapshot)
     if rows.filter(image__isnull=True).exists():
         raise NotComparable(f"qrels '{snapshot}' ask about keywords, and runs rank for images and captions")
-    pairs = np.array(list(rows.values_list("image_id", "caption_id", "relevance")), np.int64).reshape(-1, 3)
+    if snapshot.asks not in ("", ASKS[run.direction]):
+        raise NotComparable(
+            f"qrels '{snapshot}' judge what is ranked for {snapshot.asks}s, and run {run.name!r} ranks for "
+            f"{ASKS[run.direction]}s; choose a run of the other direction, or other qrels"
+        )
+    columns = rows.values_list("image_id", "caption_id", "relevance", "judged")
+    pairs = np.array(list(columns), np.int64).reshape(-1, 4)
+    pairs[(pairs[:, 2] == 0) & (pairs[:, 3] == 0), 2] = POOLED
+    if subset is not None:
+        there = [
+            image in subset.images and names.owner[caption] in subset.images
+            for image, caption in pairs[:, :2].tolist()
+        ]
+        pairs = pairs[np.array(there, dtype=bool)]
+        if not len(pairs):
+            raise NotComparable(
+                f"qrels '{snapshot}' know no pair of {subset.called}; choose others of its images"
+            )
     asks, ranked = (0, 1) if run.direction == Run.ANNOTATION else (1, 0)
     queries, query = np.unique(pairs[:, asks], return_inverse=True)
     items, item = np.unique(pairs[:, ranked], return_inverse=True)
@@ -78,15 +134,37 @@ def pool_of(run: Run, snapshot: QrelsSnapshot) -> Pool:
         items=len(items),
         relevant_unasked=snapshot.originals,
     )
-    return Pool(queries, items, known, bool(snapshot.pool), rule_named(snapshot.rule).level)
+    closed = bool(snapshot.pool or snapshot.subset) or subset is not None
+    return Pool(queries, items, known, closed, rule_named(snapshot.rule).level)
 
 
-def folds_of(run: Run, snapshot: QrelsSnapshot, number: int) -> list[Pool]:
-    """The snapshot's images in the order of their corpus, cut into `number` equal parts.
+def ranked_by_all(pool: Pool, runs: Sequence[Run], snapshot: QrelsSnapshot) -> Pool:
+    """The pool for the queries that all of the runs rank; raises NotComparable where there is none."""
+    common = pool.queries
+    for run in runs:
+        common = np.intersect1d(common, queries_of(run))
+        if not len(common):
+            with_others = "" if len(runs) == 1 else ", nor does any that the runs before it rank"
+            raise NotComparable(
+                f"run {run.name!r} ranks no query that qrels '{snapshot}' know{with_others}; choose runs and "
+                "qrels of the same images"
+            )
+    return pool.only(common)
+
+
+def queries_of(run: Run) -> Integers:
+    """The queries that a run ranks, by the ids of their rows."""
+    column = "image_id" if run.direction == Run.ANNOTATION else "caption_id"
+    rows = Ranking.objects.filter(run=run).values_list(column, flat=True)
+    return np.fromiter(rows.iterator(10_000), np.int64)
+
+
+def folds_of(pool: Pool, run: Run, snapshot: QrelsSnapshot, number: int) -> list[Pool]:
+    """The images of a pool in the order of their corpus, cut into `number` equal parts.
 
     Raises NotComparable where they cannot be.
     """
-    whole, names = pool_of(run, snapshot), _names(run, snapshot)
+    whole, names = pool, _names(run, snapshot)
     asks_image = run.direction == Run.ANNOTATION
     owners = [
         np.array([one if is_image else names.owner[one] for one in side.tolist()], dtype=np.int64)
@@ -108,14 +186,30 @@ def folds_of(run: Run, snapshot: QrelsSnapshot, number: int) -> list[Pool]:
     return found
 
 
-def place(run: Run, pools: Sequence[Pool]) -> list[Placed]:
-    """The run's rankings of pools that share no query, read once."""
+def place(run: Run, pools: Sequence[Pool], *, reorder: Reorder | None = None) -> list[Placed]:
+    """The run's rankings of pools that share no query, read once; `reorder` may change each before."""
     gathered = [_Gathered(pool, run.depth) for pool in pools]
     asked = {query: own for own in gathered for query in own.pool.queries.tolist()}
     for query, items, scores in rankings_of(run):
         if query in asked:
+            if reorder is not None:
+                items, scores = reorder(items, scores)
             asked[query].add(query, items, scores)
     return [own.placed() for own in gathered]
+
+
+def candidates_apart(runs: Sequence[tuple[str, Candidates]]) -> str:
+    """In words, which runs, given by their names, chose from other items; "" where none is known to."""
+    for (first, ours), (second, theirs) in combinations(runs, 2):
+        apart = (theirs.whole and len(np.setdiff1d(ours.items, theirs.items))) or (
+            ours.whole and len(np.setdiff1d(theirs.items, ours.items))
+        )
+        if apart:
+            return (
+                f"the runs chose from different items: {first} from {ours.told}, {second} from "
+                f"{theirs.told}; figures of different pools of candidates cannot be compared"
+            )
+    return ""
 
 
 @dataclass
@@ -125,6 +219,7 @@ class _Gathered:
     pool: Pool
     depth: int
     kept: int | None = None
+    shortest: int | None = None
     _waiting: list[tuple[int, NDArray[np.intp], NDArray[np.float32]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -133,6 +228,7 @@ class _Gathered:
         self._equal = np.ones(len(known.query))
         self._depths = np.zeros(known.queries, dtype=np.intp)
         self._ranked = np.zeros(known.queries, dtype=bool)
+        self._seen = np.zeros(int(self.pool.items[-1]) + 1 if len(self.pool.items) else 0, dtype=bool)
         # The pairs of query q are those from starts[q] to starts[q + 1].
         self._starts = np.searchsorted(known.query, np.arange(known.queries + 1))
 
@@ -144,6 +240,11 @@ class _Gathered:
         else:
             # Nothing is asked about the others: any numbers will do, if each has its own.
             numbers, values = np.where(known, at, len(self.pool.items) + np.arange(len(items))), scores
+        ids = items[known] if self.pool.closed else items
+        if len(ids) and (highest := int(ids.max())) >= len(self._seen):
+            self._seen = np.concatenate([self._seen, np.zeros(2 * highest + 1 - len(self._seen), dtype=bool)])
+        self._seen[ids] = True
+        self.shortest = len(ids) if self.shortest is None else min(len(ids), self.shortest)
         if self.depth and len(items) >= self.depth:
             self.kept = min(len(numbers), len(numbers) if self.kept is None else self.kept)
         row = int(np.searchsorted(self.pool.queries, query))
@@ -156,7 +257,9 @@ class _Gathered:
         self._flush()
         known = self.pool.judged
         ranked = Ranked(known, self._better, self._equal, self._depths, level=self.pool.level)
-        return Placed(self.pool, ranked, int((~self._ranked).sum()), self.kept)
+        seen = np.flatnonzero(self._seen).astype(np.int64)
+        candidates = Candidates(seen, whole=self.shortest is None or self.shortest == len(seen))
+        return Placed(self.pool, ranked, int((~self._ranked).sum()), self.kept, candidates)
 
     def _flush(self) -> None:
         if not self._waiting:
@@ -183,10 +286,15 @@ class _Gathered:
         self._waiting.clear()
 
 
-def _names(run: Run, snapshot: QrelsSnapshot) -> Names:
+def check_fits(run: Run, snapshot: QrelsSnapshot) -> None:
+    """Raise NotComparable unless run and snapshot are of one corpus."""
     if run.corpus_id != snapshot.corpus_id:
         raise NotComparable(
             f"run {run.name!r} is of corpus {run.corpus.name!r}, qrels '{snapshot}' of "
             f"{snapshot.corpus.name!r}; choose qrels of the same corpus"
         )
+
+
+def _names(run: Run, snapshot: QrelsSnapshot) -> Names:
+    check_fits(run, snapshot)
     return names_of(run.corpus.name)

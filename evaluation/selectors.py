@@ -3,11 +3,13 @@
 Ids. An image is called by its file name, a caption by its own id where its corpus gives it one, else
 by `filename#number`, counted from 0. Those are Flickr8k's; so judgments read back are the pairs of
 their file. An image of no file name, or of one that another has too, is called by its key.
-Understood besides: keys and external ids of images, `key#number` and `key_number` of captions.
+Understood besides: keys and external ids of images, COCO's number in the name of a file of COCO's, and
+`key#number` and `key_number` of captions.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -25,6 +27,7 @@ from evaluation.qrels import Qrel, Qrels, QrelsSettings, rule_named
 
 #: Rows read at once.
 PAGE = 5_000
+_COCO_FILE = re.compile(r"COCO_\w+_0*(\d{1,12})\.jpg")
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,10 @@ def names_of(corpus: str) -> Names:
         names.image_name[pk] = filename if alone else key
     names.image.update({name: pk for pk, name in names.image_name.items()})
     names.image.update(keys)
-    for pk, _, _, external in rows:
-        if external:
-            names.image.setdefault(external, pk)
+    for pk, _, filename, external in rows:
+        number = _COCO_FILE.fullmatch(filename)
+        for other in filter(None, (external, number and number[1])):
+            names.image.setdefault(other, pk)
     _name_captions(names, images, {pk: key for key, pk in keys.items()})
     return names
 

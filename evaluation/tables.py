@@ -55,12 +55,14 @@ Cell = str | int | float | Marked | None
 class Table:
     """Columns and rows; `places` are the decimal places of floats by column, 3 where it says nothing.
 
-    Raises ValueError for a row of another length.
+    `notes` are what a reader must know of the figures: lines under a table in text, comments above one in
+    LaTeX. CSV has none: there each is a column. Raises ValueError for a row of another length.
     """
 
     head: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     places: dict[str, int] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, start=1):
@@ -96,7 +98,7 @@ def as_text(table: Table) -> str:
         ).rstrip()
 
     rule = "  ".join("-" * width for width in widths)
-    return "\n".join([laid(lines[0]), rule, *(laid(line) for line in lines[1:])])
+    return "\n".join([laid(lines[0]), rule, *(laid(line) for line in lines[1:]), *table.notes])
 
 
 def as_csv(table: Table) -> str:
@@ -139,6 +141,7 @@ def as_latex(table: Table) -> str:
     body = [" & ".join(line) + r" \\" for line in lines]
     return "\n".join(
         [
+            *(f"% {' '.join(note.split())}" for note in table.notes),
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             body[0],

@@ -1,13 +1,20 @@
-"""Text files line by line: UTF-8 with or without a byte order mark, LF or CRLF, bounded memory."""
+"""Text files line by line: UTF-8 with or without a byte order mark, LF or CRLF, bounded memory.
+
+A file whose name ends in .gz is unpacked as it is read.
+"""
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, TextIO, cast
 
 from annotation.formats.base import FormatError
 
+#: What reading a bad .gz raises.
+PACKED_WRONG = (EOFError, gzip.BadGzipFile, zlib.error)
 BOM = b"\xef\xbb\xbf"
 
 #: Bytes in a line. The longest real one (an image with its layer as JSON) is far below; without a
@@ -50,29 +57,39 @@ def lines(path: Path, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
 
     Raises FormatError naming line and byte offset where the file is not UTF-8.
     """
+    try:
+        with open_bytes(path) as stream:
+            plain = cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if path.suffix == ".gz" else stream
+            yield from _lines(plain, path, keep_ends=keep_ends)
+    except PACKED_WRONG as error:
+        raise FormatError(
+            f"cannot be unpacked ({error})", file=path, expected="a whole file packed by gzip"
+        ) from error
+
+
+def _lines(stream: BinaryIO, path: Path, *, keep_ends: bool) -> Iterator[tuple[int, str]]:
     offset = 0
     number = 0
-    with open_bytes(path) as stream:
-        if stream.read(len(BOM)) == BOM:
-            offset = len(BOM)
-        else:
-            stream.seek(0)
-        while raw := stream.readline(LONGEST_LINE + 1):
-            number += 1
-            if len(raw) > LONGEST_LINE:
-                raise FormatError(
-                    f"is longer than {LONGEST_LINE} bytes", file=path, line=number, expected="shorter lines"
-                )
-            try:
-                line = raw.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise FormatError(
-                    f"byte {offset + error.start} (0x{raw[error.start]:02x}) is not UTF-8",
-                    file=path,
-                    line=number,
-                    expected="UTF-8 text",
-                ) from error
-            offset += len(raw)
-            if not keep_ends:
-                line = line.removesuffix("\n").removesuffix("\r")
-            yield number, line
+    if stream.read(len(BOM)) == BOM:
+        offset = len(BOM)
+    else:
+        stream.seek(0)
+    while raw := stream.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(raw) > LONGEST_LINE:
+            raise FormatError(
+                f"is longer than {LONGEST_LINE} bytes", file=path, line=number, expected="shorter lines"
+            )
+        try:
+            line = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise FormatError(
+                f"byte {offset + error.start} (0x{raw[error.start]:02x}) is not UTF-8",
+                file=path,
+                line=number,
+                expected="UTF-8 text",
+            ) from error
+        offset += len(raw)
+        if not keep_ends:
+            line = line.removesuffix("\n").removesuffix("\r")
+        yield number, line

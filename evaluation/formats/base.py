@@ -10,11 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from annotation.formats.base import FormatError
 from annotation.formats.text import shown
 from annotation.registry import Registry
+from evaluation.scales import Scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,16 @@ class JudgedPair:
 
 
 class JudgmentFormat(ABC):
-    """One format. A subclass sets `key` and `title`, and `read`s."""
+    """One format. A subclass sets `key` and `title`, and `read`s.
+
+    `scale` is that of its answers (see `evaluation.scales`), None where each file has its own; a pair is
+    relevant from the score `relevant_from` on, unless one says otherwise, None where one has to say.
+    """
 
     key: str
     title: str
+    scale: Scale | None = None
+    relevant_from: Fraction | None = None
 
     @abstractmethod
     def read(self, path: Path) -> Iterator[JudgedPair]:
@@ -49,6 +57,15 @@ class JudgmentFormat(ABC):
 
         Raises FormatError, at the latest when the offending line is reached.
         """
+
+    def counting_repeats(self) -> JudgmentFormat:
+        """The format where a pair that comes twice, without a judge, was answered twice.
+
+        Raises FormatError where the format has no such thing.
+        """
+        raise FormatError(
+            "names each pair once", file=self.key, expected="no word about pairs that come twice"
+        )
 
 
 JUDGMENT_FORMATS: Registry[JudgmentFormat] = Registry("judgment format")

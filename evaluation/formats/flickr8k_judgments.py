@@ -18,6 +18,7 @@ from pathlib import Path
 from annotation.formats.base import FormatError
 from annotation.formats.text import lines, shown
 from evaluation.formats.base import JUDGMENT_FORMATS, JudgedPair, JudgmentFormat, each_once
+from evaluation.scales import ONE_TO_FOUR, VOTES
 
 EXPERT_GRADES = ("1", "2", "3", "4")
 
@@ -63,6 +64,7 @@ class Flickr8kExpert(_Flickr8kJudgments):
 
     key = "flickr8k-expert"
     title = "Flickr8k expert grades, 1 to 4"
+    scale = ONE_TO_FOUR
     file = "ExpertAnnotations.txt"
     line = "image<TAB>caption#number<TAB>grade<TAB>grade<TAB>grade, grades 1 to 4"
 
@@ -75,6 +77,7 @@ class Flickr8kCrowd(_Flickr8kJudgments):
 
     key = "flickr8k-crowd"
     title = "Flickr8k crowd answers, yes or no"
+    scale = VOTES
     file = "CrowdFlowerAnnotations.txt"
     line = "image<TAB>caption#number<TAB>share of yes<TAB>number of yes<TAB>number of no"
 

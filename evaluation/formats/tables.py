@@ -2,7 +2,12 @@
 
 `table` is a CSV file (or TSV, by its header) with the columns `query` and `document` (or `image`
 and `caption`), and either `grade` and optionally `judge`, one answer a row; or `yes` and `no`,
-one pair a row. Other columns are passed over. Rows of one pair need not stand together.
+one pair a row. Other columns are passed over. Rows of one pair need not stand together. Without judges, a
+pair that comes twice may be a mistake: it is refused, unless the reader counts it as two answers.
+
+`cxc-sits` are the ratings of images with captions of Crisscrossed Captions, from 0 to 5: the ids of a
+caption and an image of COCO, the rating (the mean, or in a raw file one a row), and how the pair was found.
+Source: Parekh et al. 2021, "Crisscrossed Captions"; the readme of the data.
 
 `keyword-counts` is the table of Semantic Flickr Audio: `utt_key,transcription,counts`, where counts
 reads `word=number|word=number` and says how many of five annotators held that the keyword's
@@ -18,14 +23,17 @@ import csv
 import math
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 from annotation.formats.base import FormatError
 from annotation.formats.text import lines, shown
 from evaluation.formats.base import JUDGMENT_FORMATS, JudgedPair, JudgmentFormat, each_once
+from evaluation.scales import VOTES, Scale
 
 _PAIRS = (("query", "document"), ("image", "caption"))
 _COUNT = re.compile(r"\d{1,6}")
+_COCO = re.compile(r"COCO_\w+?(?:_0*|:sentid:)(\d{1,12})(?:\.jpg)?")
 
 KEYWORD_ANNOTATORS = 5
 KEYWORD_LIST = "keywords.txt"
@@ -36,14 +44,20 @@ Row = dict[str, str]
 
 
 class Table(JudgmentFormat):
-    """CSV or TSV with a header, one answer or one pair a row."""
+    """CSV or TSV with a header, one answer or one pair a row; `repeats`: a pair may come twice unjudged."""
 
     key = "table"
     title = "A table of judgments (query, document, grade, judge; or query, document, yes, no)"
 
+    def __init__(self, *, repeats: bool = False) -> None:
+        self.repeats = repeats
+
+    def counting_repeats(self) -> Table:
+        return Table(repeats=True)
+
     def read(self, path: Path) -> Iterator[JudgedPair]:
         """Stream `path`; with one answer a row the whole table is read first."""
-        header, rows = _rows(path)
+        header, rows = read_rows(path)
         names = next((pair for pair in _PAIRS if set(pair) <= set(header)), None)
         counted = {"yes", "no"} <= set(header)
         if names is None or not (counted or "grade" in header):
@@ -53,8 +67,33 @@ class Table(JudgmentFormat):
                 line=1,
                 expected="query and document (or image and caption), and grade or yes and no",
             )
-        found = _counted(rows, names, path) if counted else _gathered(rows, names, path)
+        found = _counted(rows, names, path) if counted else _gathered(rows, names, path, repeats=self.repeats)
         return each_once(found, file=path)
+
+
+class CrisscrossedCaptions(JudgmentFormat):
+    """Crisscrossed Captions, SITS: how alike an image and a caption are, from 0 to 5."""
+
+    key = "cxc-sits"
+    title = "Crisscrossed Captions, ratings of images and captions, 0 to 5"
+    scale = Scale(Fraction(0), Fraction(5))
+    relevant_from = Fraction(3)
+
+    def read(self, path: Path) -> Iterator[JudgedPair]:
+        """Stream `path`; the whole file is read first, since a raw one has a row for each rating."""
+        header, rows = read_rows(path)
+        if len(header) != 4 or header[:2] != ["caption", "image"]:
+            raise FormatError(
+                f"has the columns {', '.join(header)}",
+                file=path,
+                line=1,
+                expected="caption, image, a score, sampling_method",
+            )
+        rated = (
+            (line, {"image": _coco(row["image"]), "caption": _coco(row["caption"]), "grade": row[header[2]]})
+            for line, row in rows
+        )
+        return each_once(_gathered(rated, ("image", "caption"), path, repeats=True), file=path)
 
 
 class KeywordCounts(JudgmentFormat):
@@ -62,6 +101,7 @@ class KeywordCounts(JudgmentFormat):
 
     key = "keyword-counts"
     title = "Semantic Flickr Audio's counts of keywords"
+    scale = VOTES
 
     def read(self, path: Path) -> Iterator[JudgedPair]:
         """Stream `path`, the table or its folder; `keywords.txt` lies beside the table."""
@@ -72,7 +112,7 @@ class KeywordCounts(JudgmentFormat):
 
     @staticmethod
     def _pairs(file: Path, keywords: list[str]) -> Iterator[tuple[int, JudgedPair]]:
-        header, rows = _rows(file)
+        header, rows = read_rows(file)
         for column in ("utt_key", "counts"):
             if column not in header:
                 raise FormatError(
@@ -98,7 +138,7 @@ class KeywordCounts(JudgmentFormat):
                 yield line, JudgedPair(keyword, row["utt_key"], grades)
 
 
-def _rows(file: Path) -> tuple[list[str], Iterator[tuple[int, Row]]]:
+def read_rows(file: Path) -> tuple[list[str], Iterator[tuple[int, Row]]]:
     """The header, and (line, row) of what follows; tabs separate where the header holds one."""
     numbered = lines(file, keep_ends=True)
     _, first = next(numbered, (0, ""))
@@ -128,6 +168,12 @@ def _rows(file: Path) -> tuple[list[str], Iterator[tuple[int, Row]]]:
     return header, following()
 
 
+def _coco(name: str) -> str:
+    """COCO's number of an image's file or a caption, as in COCO_val2014_000000365325.jpg; else the name."""
+    found = _COCO.fullmatch(name.strip())
+    return found[1] if found else name
+
+
 def _ids(row: Row, names: tuple[str, str], file: Path, line: int) -> tuple[str, str]:
     query, document = (row[name].strip() for name in names)
     if not query or not document:
@@ -153,11 +199,12 @@ def _counted(
 
 
 def _gathered(
-    rows: Iterator[tuple[int, Row]], names: tuple[str, str], file: Path
+    rows: Iterator[tuple[int, Row]], names: tuple[str, str], file: Path, *, repeats: bool
 ) -> Iterator[tuple[int, JudgedPair]]:
     """Pairs from rows with one answer each; either every row names its judge or none does."""
     answers: dict[tuple[str, str], tuple[int, list[float], list[str]]] = {}
     named: bool | None = None
+    again: list[tuple[int, int]] = []
     for line, row in rows:
         pair, judge = _ids(row, names, file, line), row.get("judge", "").strip()
         first, grades, judges = answers.setdefault(pair, (line, [], []))
@@ -181,12 +228,25 @@ def _gathered(
             raise FormatError(
                 f"{shown(row['grade'])} is no grade", file=file, line=line, expected="a finite number"
             )
+        if grades and not judge:
+            again.append((first, line))
         grades.append(grade)
         if judge:
             judges.append(judge)
+    if again and not repeats:
+        first, line = again[0]
+        raise FormatError(
+            f"judges a pair for the second time, of line {first}, and {len(again)} such rows in all, without "
+            "saying who",
+            file=file,
+            line=line,
+            expected="each pair once, a column judge, or to be told that rows of a pair are its answers "
+            "(--repeats answers)",
+        )
     for pair, (first, grades, judges) in answers.items():
         yield first, JudgedPair(*pair, tuple(grades), tuple(judges))
 
 
 JUDGMENT_FORMATS.register(Table.key, Table())
+JUDGMENT_FORMATS.register(CrisscrossedCaptions.key, CrisscrossedCaptions())
 JUDGMENT_FORMATS.register(KeywordCounts.key, KeywordCounts())

@@ -2,8 +2,9 @@
 
 A run is lines of `query Q0 item rank score tag`, a qrels file lines of `query 0 item grade`, cut at
 white space; so ids hold none. What counts in a run is the score: trec_eval passes over the rank, reads
-scores in single precision, and puts tied items in falling order of their ids. `read_run` does the same;
-`write_run` writes scores that fall strictly in single precision, so that no reader re-sorts them.
+scores in single precision, and puts tied items in falling order of their ids. `read_run` does the same, and
+keeps that they are tied; `write_run` writes scores as they are, or so that they fall strictly in single
+precision, and no reader re-sorts them.
 A grade of -1 in qrels is a pooled pair without a judgment.
 """
 
@@ -96,16 +97,24 @@ def read_run(path: Path) -> Run:
     return Run(str(path), tag, rankings)
 
 
-def write_run(path: Path, tag: str, rankings: Iterable[tuple[str, Sequence[str], ArrayLike]]) -> int:
+def write_run(
+    path: Path,
+    tag: str,
+    rankings: Iterable[tuple[str, Sequence[str], ArrayLike]],
+    *,
+    keep_ties: bool = False,
+) -> int:
     """Write (query, items best first, their scores) to a new file; returns how many lines.
 
-    Raises FormatError for ids that the format cannot hold and for scores that rise or are not finite.
+    Tied scores are written a hair apart, unless they are to be kept. Raises FormatError for ids that the
+    format cannot hold and for scores that rise or are not finite.
     """
     written = 0
     with open_new(path) as out:
         _check_id(tag, path)
         for query, items, scores in rankings:
-            values = strictly_falling(scores, query=query, file=path)
+            falling = _single if keep_ties else strictly_falling
+            values = falling(scores, query=query, file=path)
             if len(values) != len(items):
                 raise FormatError(
                     f"{len(items)} items and {len(values)} scores for {shown(query)}",
@@ -125,6 +134,18 @@ def write_run(path: Path, tag: str, rankings: Iterable[tuple[str, Sequence[str],
 
 def strictly_falling(scores: ArrayLike, *, query: str, file: Path) -> NDArray[np.float32]:
     """The scores in single precision, each lowered by as little as makes it less than the one before."""
+    # The bits of floating-point numbers, read as integers, are in the numbers' order; one step apart is the
+    # next number. With i added, "less than the one before" becomes "not more than the one before".
+    bits = _single(scores, query=query, file=file).view(np.int32).astype(np.int64)
+    steps = np.where(bits < 0, np.int64(-(2**31)) - bits, bits)
+    places = np.arange(len(steps))
+    lowered = np.minimum.accumulate(steps + places) - places
+    back = np.where(lowered < 0, np.int64(-(2**31)) - lowered, lowered)
+    return back.astype(np.int32).view(np.float32)
+
+
+def _single(scores: ArrayLike, *, query: str, file: Path) -> NDArray[np.float32]:
+    """The scores in single precision; raises FormatError where they rise or are not finite."""
     given = np.asarray(scores, dtype=np.float64)
     with np.errstate(over="ignore"):
         values = given.astype(np.float32)
@@ -140,14 +161,7 @@ def strictly_falling(scores: ArrayLike, *, query: str, file: Path) -> NDArray[np
         raise FormatError(
             f"scores of {shown(query)} rise at rank {rises[0] + 2}", file=file, expected="the best first"
         )
-    # The bits of floating-point numbers, read as integers, are in the numbers' order; one step apart is the
-    # next number. With i added, "less than the one before" becomes "not more than the one before".
-    bits = values.view(np.int32).astype(np.int64)
-    steps = np.where(bits < 0, np.int64(-(2**31)) - bits, bits)
-    places = np.arange(len(steps))
-    lowered = np.minimum.accumulate(steps + places) - places
-    back = np.where(lowered < 0, np.int64(-(2**31)) - lowered, lowered)
-    return back.astype(np.int32).view(np.float32)
+    return values
 
 
 def read_qrels(path: Path) -> dict[str, dict[str, int]]:

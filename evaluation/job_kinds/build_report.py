@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy
 from annotation.jobs import Progress, job_kind
 from annotation.registry import UnknownName
 from evaluation.metrics.table import UnknownMeasure
+from evaluation.ranked_runs import LEFT_OUT
 from evaluation.services.report_wanted import LEVEL, RESAMPLES, Wanted
 from evaluation.services.reports import build
 from evaluation.significance.randomisation import ROUNDS
@@ -34,6 +35,8 @@ def build_report(
     baseline: Sequence[str] = (),
     measures: Sequence[str] = (),
     against: str = "",
+    split: str = "",
+    missing: str = LEFT_OUT,
     seed: int = 0,
     rounds: int = ROUNDS,
     resamples: int = RESAMPLES,
@@ -47,6 +50,20 @@ def build_report(
         start, end = (COMPUTED, 1.0) if drawing else (0.0, COMPUTED)
         progress.advance(max(progress.share, start + (end - start) * done / of), phase=phase)
 
-    wanted = Wanted(name, qrels, runs, batch, baseline, measures, against, seed, rounds, resamples, level)
+    wanted = Wanted(
+        name,
+        qrels,
+        runs,
+        batch,
+        baseline,
+        measures,
+        against,
+        split,
+        missing,
+        seed,
+        rounds,
+        resamples,
+        level,
+    )
     made = asdict(build(wanted, replace=replace, progress=told))
     return {**made, "folder": f"reports/{name}"}

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
+from evaluation.comparisons import per_query
+from evaluation.formats.per_query import write_per_query
 from evaluation.metrics.table import METRICS, UnknownMeasure
-from evaluation.ranked_runs import NotComparable
+from evaluation.models import QrelsSnapshot, Run
+from evaluation.ranked_runs import LEFT_OUT, MISSING, NotComparable
 from evaluation.scoring import MEASURES, OF_ORIGINALS
+from evaluation.subsets import OF_RUN, BadSubset, Subset, subset_named
 from evaluation.tables import LAYOUTS, Table
+
+
+def left_out_text(number: int, lacking: Sequence[str], corpus: str) -> str:
+    """A line about pairs that were left out, or nothing."""
+    if not number:
+        return ""
+    first = ", ".join(map(repr, lacking))
+    return f"{number} pairs left out, of what corpus {corpus!r} lacks ({first}, ...)\n"
 
 
 class TableCommand(ReportCommand):
@@ -56,17 +70,62 @@ def add_measures(parser: CommandParser, default: Sequence[str]) -> None:
     )
 
 
+def add_missing(parser: CommandParser) -> None:
+    """What becomes of queries that a run does not rank."""
+    parser.add_argument(
+        "--missing",
+        choices=MISSING,
+        default=LEFT_OUT,
+        help=f"Queries that a run does not rank: left out, or counted as the worst (default: {LEFT_OUT})",
+    )
+
+
+def add_subset(parser: CommandParser, *, seed: bool = True) -> None:
+    """Some images of a corpus; `subset_of` reads them."""
+    parser.add_argument(
+        "--split",
+        default="",
+        help=f"These images only: a split, a file of names, a fold as 1/5, or {OF_RUN}NAME for those that "
+        "a run ranks (default: all)",
+    )
+    if seed:
+        parser.add_argument("--fold-seed", type=int, default=0, help="Of the folds (default: 0)")
+
+
+def subset_of(corpus: str, options: dict[str, Any]) -> Subset | None:
+    """The images that `add_subset` was given; raises as `subset_named`."""
+    return subset_named(corpus, options["split"], seed=options["fold_seed"])
+
+
 class ScoringCommand(TableCommand):
     """A command that scores runs under frozen qrels, on measures by name."""
 
-    refusals = (*TableCommand.refusals, UnknownMeasure, NotComparable)
+    refusals = (*TableCommand.refusals, UnknownMeasure, NotComparable, BadSubset, FormatError, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         add_measures(parser, MEASURES)
+        add_subset(parser)
+        add_missing(parser)
+        parser.add_argument(
+            "--per-query",
+            type=Path,
+            metavar="FILE",
+            help="Also write each query's values (.csv, .json, .parquet)",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["measures"] == []:
             raise CommandError(f"no measures; known: {', '.join(METRICS.names('ranking'))}")
         options["measures"] = options["measures"] or []
         super().handle(*args, **options)
+
+    def held_against(
+        self, runs: Sequence[Run], snapshot: QrelsSnapshot, options: dict[str, Any]
+    ) -> dict[str, Any]:
+        """What all scoring takes besides runs, qrels and measures; writes the file of `--per-query`."""
+        how = {"subset": subset_of(snapshot.corpus.name, options), "missing": options["missing"]}
+        if options["per_query"] is not None:
+            rows = per_query(runs, snapshot, options["measures"], options.get("folds"), **how)
+            write_per_query(options["per_query"], rows)
+        return how

@@ -18,6 +18,9 @@ ONE_QUERY = Q(image__isnull=False, keyword="") | (Q(image__isnull=True) & ~Q(key
 class JudgmentSet(models.Model):
     """A file of judgments about one corpus; `digest` is over its pairs in their order.
 
+    `scale` is what `scales.scale_named` reads, empty where judgments are older than scales. `skipped` pairs
+    of the file are about images or captions that the corpus lacks.
+
     Of a batch, `counted` maps it and those before it to the judges whose answers from before they were
     reinstated it holds, as somebody asked by name.
     """
@@ -31,6 +34,10 @@ class JudgmentSet(models.Model):
     digest = models.CharField(max_length=64, blank=True, help_text="SHA-256 over all pairs read")
     pair_count = models.PositiveIntegerField(default=0)
     answer_count = models.PositiveIntegerField(default=0)
+    scale = models.CharField(
+        max_length=40, blank=True, help_text="votes, or the least and the greatest grade"
+    )
+    skipped = models.PositiveIntegerField(default=0, help_text="Pairs of the file that the corpus lacks")
     counted = models.JSONField(
         default=dict,
         blank=True,
@@ -85,11 +92,13 @@ class PairAnswers(models.Model):
 
 
 class QrelsSnapshot(models.Model):
-    """One version of named qrels: relevance frozen from a set of judgments under a rule, or by a protocol.
+    """One version of named qrels: frozen from a set of judgments under a rule, by a protocol, or imported.
 
     A protocol judges nothing: it says which captions of which images take part, and each image's own are
-    its originals; `pool` describes it, and what is not among the rows does not take part. `digest` is
-    that of `evaluation.qrels.Qrels`: over settings and rows, not over name and version.
+    its originals; `pool` describes it, and what is not among the rows does not take part. Nor does it where
+    judgments were frozen for a `subset` of images. Imported qrels tell their `source`, and are about what it
+    `asks`: rankings for images, for captions, or, where that is empty, for both. `digest` is that of
+    `evaluation.qrels.Qrels`: over settings and rows, not over name and version.
     """
 
     corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="qrels")
@@ -97,9 +106,20 @@ class QrelsSnapshot(models.Model):
     pool = models.CharField(
         max_length=200, blank=True, help_text="The protocol and its split; empty where judgments were frozen"
     )
+    subset = models.CharField(
+        max_length=200, blank=True, help_text="Which images judgments were frozen for; empty: all"
+    )
+    source = models.TextField(blank=True, help_text="The file that they were imported from")
+    source_digest = models.CharField(max_length=64, blank=True, help_text="SHA-256 of that file")
+    asks = models.CharField(
+        max_length=10,
+        blank=True,
+        choices=[("image", "image"), ("caption", "caption")],
+        help_text="Empty: both",
+    )
     name = models.SlugField(max_length=100)
     version = models.PositiveIntegerField()
-    rule = models.CharField(max_length=40)
+    rule = models.CharField(max_length=100)
     originals = models.BooleanField(help_text="Whether originals are relevant unjudged")
     digest = models.CharField(max_length=64)
     row_count = models.PositiveIntegerField()
@@ -113,8 +133,10 @@ class QrelsSnapshot(models.Model):
             models.UniqueConstraint(fields=["name", "version"], name="qrels_version_once_per_name"),
             models.CheckConstraint(condition=Q(version__gte=1), name="qrels_versions_from_one"),
             models.CheckConstraint(
-                condition=Q(judgments__isnull=False, pool="") | (Q(judgments__isnull=True) & ~Q(pool="")),
-                name="qrels_from_judgments_or_protocol",
+                condition=Q(judgments__isnull=False, pool="", source="")
+                | (Q(judgments__isnull=True, source="") & ~Q(pool=""))
+                | (Q(judgments__isnull=True, pool="") & ~Q(source="")),
+                name="qrels_from_judgments_protocol_or_file",
             ),
         ]
 
@@ -128,7 +150,7 @@ class QrelsSnapshot(models.Model):
 
 
 class QrelsRow(models.Model):
-    """One pair of a snapshot; `judged` is false for an original that nobody judged."""
+    """One pair of a snapshot; `judged` is false for an original that nobody judged, and for a pooled pair."""
 
     snapshot = models.ForeignKey(QrelsSnapshot, on_delete=models.CASCADE, related_name="rows", db_index=False)
     image = models.ForeignKey("annotation.Image", on_delete=models.PROTECT, null=True, related_name="+")
@@ -150,9 +172,6 @@ class QrelsRow(models.Model):
                 name="keyword_pair_once_per_snapshot",
             ),
             models.CheckConstraint(condition=ONE_QUERY, name="qrel_asks_of_image_or_keyword"),
-            models.CheckConstraint(
-                condition=Q(judged=True) | Q(relevance__gt=0), name="unjudged_qrel_is_an_original"
-            ),
         ]
 
     def __str__(self) -> str:

@@ -45,7 +45,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class SystemFigures:
-    """A run and its figures by measure; `missing` queries it does not rank.
+    """A run and its figures by measure; `missing` queries it does not rank, and it ranks `candidates` items.
 
     `curves` maps "R" and "S" to the shares at k = 1, 2, ...; `ranks` counts queries by the bin of their
     best original's rank: `BINS`, those beyond, those not retrieved.
@@ -55,6 +55,7 @@ class SystemFigures:
     system: str
     label: str
     missing: int
+    candidates: int
     figures: Mapping[str, Figure]
     curves: Mapping[str, Sequence[float]]
     ranks: Sequence[int]
@@ -77,10 +78,15 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """One direction's table, systems in the order named; `baseline` is a label, "" where there is none."""
+    """One direction's table, systems in the order named; `baseline` is a label, "" where there is none.
+
+    The qrels ask about `asked` queries, and figures are of `queries`. `remarks` say what was not ranked.
+    """
 
     direction: str
     queries: int
+    asked: int
+    remarks: Sequence[str]
     baseline: str
     measures: Sequence[str]
     systems: Sequence[SystemFigures]
@@ -94,6 +100,7 @@ class Measured:
     run: str
     system: str
     missing: int
+    candidates: int
     scores: Mapping[str, Score]
     curves: Mapping[str, Sequence[float]]
     judged: Mapping[str, tuple[int, float]]
@@ -116,6 +123,8 @@ def direction_of(
     tests: Sequence[Test],
     *,
     queries: int,
+    asked: int,
+    remarks: Sequence[str],
     baseline: str,
     draws: Bootstrap,
     told: Callable[[str], None],
@@ -146,10 +155,17 @@ def direction_of(
         }
         systems.append(
             SystemFigures(
-                one.run, one.system, label, one.missing, figures, one.curves, binned(one.first_ranks)
+                one.run,
+                one.system,
+                label,
+                one.missing,
+                one.candidates,
+                figures,
+                one.curves,
+                binned(one.first_ranks),
             )
         )
-    return Direction(direction, queries, baseline, measures, systems, tests)
+    return Direction(direction, queries, asked, remarks, baseline, measures, systems, tests)
 
 
 def weights_of(scores: Sequence[Score], draws: Bootstrap) -> list[Weight]:

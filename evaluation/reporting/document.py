@@ -20,7 +20,7 @@ from evaluation.reporting.tables import Titled
 from evaluation.tables import Cell
 
 #: Raised where what a report's files mean changes.
-DEFINITION = 3
+DEFINITION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,8 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     said += [f"run {name!r} is left out" for name in gone]
     for key, word in (("settings", ""), ("batch", "batch "), ("versions", "version of ")):
         olds, news = before.get(key) or {}, now.get(key) or {}
-        changed = [name for name in sorted({*olds, *news}) if olds.get(name) != news.get(name)]
+        # What an older version did not say is as if it had been empty.
+        changed = [n for n in sorted({*olds, *news}) if (olds.get(n) or "") != (news.get(n) or "")]
         if key == "batch" and changed == ["digest"]:
             said.append("what is known of the batch is not as it was")
             continue
@@ -148,11 +149,7 @@ def _of_direction(report: Report, one: Direction) -> Section:
         tables.tests(one),
     ]
     remarks = _lead(one)
-    remarks += [
-        f"{system.label} does not rank {system.missing:,} of the queries; they count as found nowhere."
-        for system in one.systems
-        if system.missing
-    ]
+    remarks += one.remarks
     undefined = [name for name in one.measures if all(s.figures[name].value is None for s in one.systems)]
     if undefined:
         remarks.append(f"Without a value for any system: {', '.join(undefined)}.")

@@ -67,6 +67,7 @@ def figures(direction: Direction, *, judged: bool, level: float) -> Titled:
         note.append(EMPHASIS.format(level=level))
     if tests:
         note.append(MARKS.format(baseline=direction.baseline, tests=tests))
+    note += direction.remarks
     return Titled(
         key=f"figures-{direction.direction}",
         title=f"Figures, {direction.direction}: {direction.queries:,} queries",
@@ -153,12 +154,12 @@ def tests(direction: Direction) -> Titled | None:
 def tidy(direction: Direction) -> Table:
     """Every figure of a direction, a line each, unrounded; shares from 0 to 1."""
     head = ["direction", "run", "system", "measure", "value", "low", "high", "at best", "queries"]
-    head += ["judged at", "judged", "missing", "mark", "emphasis"]
+    head += ["judged at", "judged", "missing", "candidates", "mark", "emphasis"]
     rows: list[list[Cell]] = [
         [
             *(direction.direction, system.run, system.system, name),
             *(one.value, one.low, one.high, one.at_best, one.queries, one.judged_at, one.judged),
-            *(system.missing, one.mark, one.weight),
+            *(system.missing, system.candidates, one.mark, one.weight),
         ]
         for system in direction.systems
         for name, one in system.figures.items()

@@ -23,11 +23,15 @@ from annotation.protocol.paging import WANTED
 from annotation.selectors.pair_judgments import Judge, asked_pairs, judges
 from evaluation.formats.base import JudgedPair
 from evaluation.models import Batch, JudgmentSet
+from evaluation.scales import ONE_TO_FOUR, VOTES
 from evaluation.selectors import names_of
 from evaluation.services.judgments import JudgmentsReport, digest_of, store_judgments
 from evaluation.services.phases import Tell, over, part, silent
 from evaluation.services.stored_answers import Answers, BatchRefused, counted_by_name, earlier, stored
 from evaluation.services.writing import alone
+
+#: What a batch's answers are, by what its campaign asks.
+SCALES = {"relevance": VOTES, "graded": ONE_TO_FOUR}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,7 @@ def is_collected(batch: Batch, answers: Answers, who: Mapping[str, Mapping[str, 
     corpus = batch.corpus.name
     pairs = answers.judged_pairs(names_of(corpus))
     return newest.counted == counted_in(who) and newest.digest == digest_of(
-        corpus=corpus, pairs=pairs, source=newest.source
+        corpus=corpus, pairs=pairs, source=newest.source, scale=SCALES[batch.campaign.tasks]
     )
 
 
@@ -161,7 +165,8 @@ def _kept(
     """The set that holds `pairs`, with who is `counted`: the batch's newest where it does, else the next."""
     corpus, source = batch.corpus.name, f"batch {batch.name}"
     tell("keeping judgments", 0.0)
-    digest = digest_of(corpus=corpus, pairs=pairs, source=source)
+    scale = SCALES[batch.campaign.tasks]
+    digest = digest_of(corpus=corpus, pairs=pairs, source=source, scale=scale)
     name = batch.judgments.name if batch.judgments is not None else batch.name
     published = JudgmentSet.objects.filter(corpus=batch.corpus, published=True)
     sets = {called: same for called, *same in published.values_list("name", "digest", "counted")}
@@ -177,6 +182,7 @@ def _kept(
         format=f"batch-{batch.campaign.tasks}",
         source=source,
         counted=counted,
+        scale=scale,
     )
 
 

@@ -5,7 +5,6 @@ Which images: those of a split; those a file names, one a line; or a fold, as "2
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,19 +13,15 @@ from numpy.typing import NDArray
 
 from annotation.formats.base import FormatError
 from annotation.formats.flickr8k import Flickr8k
-from annotation.formats.names import image_id
-from annotation.formats.text import lines, shown
+from annotation.formats.text import shown
 from annotation.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.formats.embeddings import read_embeddings
 from evaluation.selectors import Names, names_of
 from evaluation.services.sources import Sources
-from models_core.recipes.crossing import dealt
+from evaluation.subsets import FOLD, listed, part_of_fold
 from models_core.recipes.material import Example
-
-#: A fold and how many there are.
-FOLD = re.compile(r"(\d{1,4})/(\d{1,4})")
 
 
 @dataclass(frozen=True)
@@ -53,14 +48,12 @@ class Examples:
         """
         fold = FOLD.fullmatch(what)
         if fold:
-            which, number = int(fold[1]), int(fold[2])
-            if not 1 <= which <= number:
-                raise ValueError(f"fold {what}: expected 1/{number} to {number}/{number}")
-            return [int(place) for place in dealt(len(self.examples), number, seed=seed)[which - 1]]
+            return part_of_fold(int(fold[1]), int(fold[2]), len(self.examples), seed=seed)
         if what in self.splits:
             found = [place for place, split in enumerate(self.splits) if split == what]
         elif Path(what).is_file():
-            found = self._listed(Path(what))
+            wanted = set(listed(Path(what), self.names))
+            found = [place for place, one in enumerate(self.examples) if self.names.image[one.name] in wanted]
         else:
             known = ", ".join(repr(split) for split in sorted(set(self.splits))) or "none"
             raise UnknownName(
@@ -70,24 +63,6 @@ class Examples:
         if not found:
             raise ValueError(f"{what} names no image with a picture (or features) of corpus {self.corpus!r}")
         return found
-
-    def _listed(self, file: Path) -> list[int]:
-        places = {}
-        for place, example in enumerate(self.examples):
-            places[example.name] = places[image_id(example.name)] = place
-        found = []
-        for number, line in lines(file):
-            name = line.strip()
-            if name in places or image_id(name) in places:
-                found.append(places.get(name, places.get(image_id(name), -1)))
-            elif name and name not in self.names.image and image_id(name) not in self.names.image:
-                raise FormatError(
-                    f"names {shown(name)}, no image of corpus {self.corpus!r}",
-                    file=file,
-                    line=number,
-                    expected="an image's name in each line",
-                )
-        return sorted(set(found))
 
 
 def examples_from(corpus: str, sources: Sources) -> Examples:

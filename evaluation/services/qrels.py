@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import chain
 from typing import Any
 
@@ -11,25 +12,31 @@ from django.db import connection, transaction
 
 from annotation import sql
 from annotation.portions import chunks, delete_in_pages
-from annotation.selectors.corpora import check_split, corpus_named
-from evaluation.formats.base import JudgedPair
+from annotation.selectors.corpora import corpus_named
+from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.formats.flickr8k_judgments import Flickr8kExpert
-from evaluation.grades import MEAN_GRADE, GradedRule
+from evaluation.grades import LINEAR, MEAN_GRADE, GradedRule, rule_on
 from evaluation.metrics.protocols import protocol_named, select
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot
 from evaluation.qrels import (
     MAJORITY,
+    RULES,
     AnyRule,
+    Qrel,
     Qrels,
     QrelsSettings,
+    Rule,
+    following,
     freeze,
     relevant_by_rule,
     rule_named,
 )
+from evaluation.scales import ONE_TO_FOUR, VOTES, BadScale, Scale, number, scale_named, scale_of
 from evaluation.selectors import Names, judgment_set, names_of, pairs_of, qrels_of
 from evaluation.services.judgments import KEYWORD_FORMATS
 from evaluation.services.phases import Tell, over, part, silent
 from evaluation.services.writing import CHUNK, ImportRefused, alone, check_name
+from evaluation.subsets import Subset
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -45,11 +52,27 @@ _INSERT = (
 
 
 @dataclass(frozen=True, slots=True)
+class Relevance:
+    """What makes a pair relevant: a rule by its name, or on any scale the score from which it is.
+
+    `scale` is asked for where judgments do not tell theirs. Unless anything is said, votes are frozen by
+    `majority`, grades from 1 to 4 by `mean_grade`, and others from the score on that their format names.
+    """
+
+    rule: str | None = None
+    scale: Scale | None = None
+    relevant_from: Fraction | None = None
+    gains: str = LINEAR
+    summary: str = "mean"
+
+
+@dataclass(frozen=True, slots=True)
 class QrelsReport:
     """A snapshot. `unchanged`: the newest of its name holds the same already, made of the same.
 
     `by_rule` is how many pairs would be relevant under each rule of its kind; `pool` describes the
-    protocol, and is empty where judgments were frozen.
+    protocol, and is empty elsewhere. `left_out` pairs do not take part in a subset, or are about what the
+    corpus lacks, and `lacking` names the first of that. `asks` is what the rankings are for, "" for both.
     """
 
     qrels: str
@@ -63,6 +86,10 @@ class QrelsReport:
     unjudged: int
     by_rule: dict[str, int]
     pool: str = ""
+    subset: str = ""
+    left_out: int = 0
+    lacking: tuple[str, ...] = ()
+    asks: str = ""
 
 
 def freeze_qrels(
@@ -70,47 +97,56 @@ def freeze_qrels(
     name: str,
     corpus: str,
     judgments: str,
-    rule: str | None = None,
+    relevance: Relevance | None = None,
     originals: bool = True,
+    subset: Subset | None = None,
     tell: Tell = silent,
 ) -> QrelsReport:
     """Freeze the published `judgments` of `corpus` as the next version of the qrels `name`.
 
-    Unless a `rule` is named, votes are frozen by `majority` and grades by `mean_grade`.
     With `originals` every image that was asked about, or whose caption was judged, has its own captions
-    of the numbers that were judged as relevant, judged or not. Where the newest version holds the same, and
-    its judgments the same answers, nothing changes; other answers that lead to the same rows make a new
-    version, since a version tells its judgments. Raises UnknownName for a name or rule nobody knows, Busy,
-    else ImportRefused.
+    of the numbers that were judged as relevant, judged or not. With a `subset`, only its images and their own
+    captions take part. Where the newest version holds the same, and its judgments the same answers, nothing
+    changes; other answers that lead to the same rows make a new version, since a version tells its judgments.
+    Raises UnknownName for a name or rule nobody knows, Busy, else ImportRefused.
     """
-    asked = rule_named(rule) if rule is not None else None
+    relevance = relevance or Relevance()
+    asked = rule_named(relevance.rule) if relevance.rule is not None else None
     check_name(name, "qrels")
     source = judgment_set(corpus, judgments)
     names = names_of(corpus)
     found = pairs_of(source, names)
-    pairs = list(over(found, total=source.pair_count, tell=part(tell, 0.0, 0.4), phase="reading judgments"))
-    settings = QrelsSettings(_fitting(asked, source, pairs), originals)
+    read = list(over(found, total=source.pair_count, tell=part(tell, 0.0, 0.4), phase="reading judgments"))
     # A keyword may be spelt as an image is called.
     images = {} if source.format in KEYWORD_FORMATS else names.image
+    settings = QrelsSettings(_fitting(relevance, asked, source, read), originals)
+    pairs = read if subset is None else [pair for pair in read if _inside(pair, subset, names, images)]
+    if not pairs:
+        raise ImportRefused(f"judgments {judgments!r} hold no pair of {subset.called if subset else corpus}")
     own = _originals(pairs, names, images) if originals else []
-    return _freeze(name, settings, pairs, own, names, images, tell=tell, judgments=source)
+    called = subset.called if subset else ""
+    made = _freeze(name, settings, pairs, own, names, images, tell=tell, judgments=source, subset=called)
+    return replace(made, subset=called, left_out=len(read) - len(pairs))
+
+
+def _inside(pair: JudgedPair, subset: Subset, names: Names, images: Mapping[str, int]) -> bool:
+    """Whether a pair is of an image of the subset, or a keyword, and of a caption of one."""
+    image = images.get(pair.query)
+    there = image is None or image in subset.images
+    return there and names.owner[names.caption[pair.document]] in subset.images
 
 
 def freeze_protocol(
-    *, name: str, corpus: str, protocol: str, number: int | None = None, split: str | None = None
+    *, name: str, corpus: str, protocol: str, number: int | None = None, subset: Subset | None = None
 ) -> QrelsReport:
     """Freeze the originals of `corpus` under a protocol of `metrics.protocols`; nobody has to judge.
 
-    `number` is the caption of each image where the protocol takes one; `split` restricts the images. What
+    `number` is the caption of each image where the protocol takes one; `subset` restricts the images. What
     is not among the rows does not take part when a run is scored. Raises as `freeze_qrels` does.
     """
     check_name(name, "qrels")
-    row = corpus_named(corpus)
-    if split is not None:
-        check_split(row, split)
     names = names_of(corpus)
-    images = row.images.order_by("position")
-    chosen = list((images.filter(split=split) if split is not None else images).values_list("pk", flat=True))
+    chosen = [image for image in names.image_name if subset is None or image in subset.images]
     place = {image: number for number, image in enumerate(chosen)}
     captions = [caption for caption, owner in names.owner.items() if owner in place]
     called = [names.image_name[image] for image in chosen]
@@ -124,10 +160,28 @@ def freeze_protocol(
         for caption, owner in zip(found.captions.tolist(), found.owner.tolist(), strict=True)
     ]
     wanted = asked.number if number is None else number
-    pool = [asked.name, f"number {wanted}" if wanted is not None else "", f"split {split}" if split else ""]
+    pool = [asked.name, f"number {wanted}" if wanted is not None else "", subset.called if subset else ""]
     return _freeze(
         name, QrelsSettings(), [], own, names, names.image, pool=", ".join(part for part in pool if part)
     )
+
+
+def freeze_given(
+    name: str,
+    settings: QrelsSettings,
+    rows: Sequence[Qrel],
+    names: Names,
+    *,
+    left_out: int = 0,
+    lacking: tuple[str, ...] = (),
+    **source: Any,
+) -> QrelsReport:
+    """Rows as they were given, each pair once, as the next version of `name`; raises as `freeze_qrels` does.
+
+    They keep their order. `source` says where they are from, as columns of the snapshot.
+    """
+    made = _freeze(name, settings, [], [], names, names.image, given=rows, **source)
+    return replace(made, left_out=left_out, lacking=lacking, asks=source.get("asks", ""))
 
 
 def _freeze(
@@ -138,9 +192,13 @@ def _freeze(
     names: Names,
     asking: Mapping[str, int],
     tell: Tell = silent,
+    given: Sequence[Qrel] | None = None,
     **source: Any,
 ) -> QrelsReport:
-    """The next version of `name`, unless the newest holds the same; `source` says what it is made of."""
+    """The next version of `name`, unless the newest holds the same; `source` says what it is made of.
+
+    Where `given`, those are the rows, in their order; else pairs and originals make them.
+    """
     corpus = corpus_named(names.corpus)
     with alone(f"qrels.{name}", "qrels", name):
         standing = QrelsSnapshot.objects.filter(name=name).order_by("version")
@@ -149,20 +207,24 @@ def _freeze(
         last = standing.filter(published=True).last()
         if last is not None and last.corpus_id != corpus.pk:
             raise ImportRefused(f"qrels {name!r} are of another corpus; choose another name")
-        if last is not None and bool(last.pool) != bool(source.get("pool")):
-            kinds = ("a protocol", "judgments") if last.pool else ("judgments", "a protocol")
-            raise ImportRefused(
-                f"qrels {name!r} are from {kinds[0]}, not from {kinds[1]}; choose another name"
-            )
+        if last is not None and (was := _kind(last.pool, last.source)) != (
+            now := _kind(source.get("pool", ""), source.get("source", ""))
+        ):
+            raise ImportRefused(f"qrels {name!r} are from {was}, not from {now}; choose another name")
         previous = qrels_of(last, names) if last else None
+        same = last is None or is_made_of(last, **source)
         try:
-            made = freeze(
-                pairs,
-                name=name,
-                settings=settings,
-                originals=originals,
-                previous=previous,
-                same_source=last is None or is_made_of(last, **source),
+            made = (
+                freeze(
+                    pairs,
+                    name=name,
+                    settings=settings,
+                    originals=originals,
+                    previous=previous,
+                    same_source=same,
+                )
+                if given is None
+                else following(Qrels(name, 1, settings, tuple(sorted(given))), previous, same_source=same)
             )
         except ValueError as error:
             raise ImportRefused(f"judgments of corpus {names.corpus!r}: {error}") from error
@@ -177,7 +239,7 @@ def _freeze(
                 row_count=len(made.rows),
                 **source,
             )
-            _write(made, snapshot, names, asking, tell)
+            _write(given or made.rows, snapshot, names, asking, tell)
     return QrelsReport(
         qrels=name,
         version=made.version,
@@ -193,25 +255,86 @@ def _freeze(
     )
 
 
-def is_made_of(snapshot: QrelsSnapshot, judgments: JudgmentSet | None = None, pool: str = "") -> bool:
-    """Whether the snapshot was made of judgments that hold the same answers, or of the same protocol."""
+def _kind(pool: str, source: str) -> str:
+    """What qrels come from, in words."""
+    return "a protocol" if pool else "a file" if source else "judgments"
+
+
+def is_made_of(
+    snapshot: QrelsSnapshot,
+    judgments: JudgmentSet | None = None,
+    pool: str = "",
+    subset: str = "",
+    source: str = "",
+    source_digest: str = "",
+    asks: str = "",
+) -> bool:
+    """Whether the snapshot was made of judgments that hold the same answers, of the same protocol or file."""
     own = snapshot.judgments
+    if (snapshot.subset, snapshot.asks) != (subset, asks):
+        return False
     if own is None or judgments is None:
-        return own is judgments and snapshot.pool == pool
+        return own is judgments and (snapshot.pool, snapshot.source_digest) == (pool, source_digest)
     return own == judgments or (own.digest, own.counted) == (judgments.digest, judgments.counted)
 
 
-def _fitting(asked: AnyRule | None, source: JudgmentSet, pairs: Sequence[JudgedPair]) -> AnyRule:
-    """The rule asked for, or the usual one of the kind of answers; refused where it is of the other kind."""
-    graded = source.format in GRADED_FORMATS or any(max(pair.grades, default=0) > 1 for pair in pairs)
-    usual: AnyRule = MEAN_GRADE if graded else MAJORITY
-    if asked is not None and isinstance(asked, GradedRule) != graded:
-        kinds = ("grades", "votes") if graded else ("votes", "grades")
+def _fitting(
+    relevance: Relevance, asked: AnyRule | None, source: JudgmentSet, pairs: Sequence[JudgedPair]
+) -> AnyRule:
+    """The rule asked for, or the usual one of the answers' scale; refused where it is for another scale."""
+    scale = _scale_of(relevance, source, pairs)
+    try:
+        if scale == VOTES:
+            usual: AnyRule | None = MAJORITY
+        elif relevance.relevant_from is not None:
+            usual = rule_on(scale, relevance.relevant_from, gains=relevance.gains, summary=relevance.summary)
+        elif scale == ONE_TO_FOUR and (relevance.gains, relevance.summary) == (LINEAR, "mean"):
+            usual = MEAN_GRADE
+        else:
+            known = JUDGMENT_FORMATS.get(source.format) if source.format in JUDGMENT_FORMATS else None
+            threshold = known.relevant_from if known is not None else None
+            usual = None
+            if threshold is not None:
+                usual = rule_on(scale, threshold, gains=relevance.gains, summary=relevance.summary)
+    except ValueError as error:
+        raise ImportRefused(f"judgments {source.name!r}: {error}") from error
+    graded = isinstance(asked, GradedRule) and (asked.low, asked.high) == (scale.low, scale.high)
+    if asked is not None and (not isinstance(asked, Rule) if scale == VOTES else not graded):
+        instead = f"use {usual.name!r}, or leave the rule out" if usual else "say --relevant-from"
+        kind = "votes" if scale == VOTES else f"grades from {number(scale.low)} to {number(scale.high)}"
         raise ImportRefused(
-            f"judgments {source.name!r} are {kinds[0]}, and rule {asked.name!r} is for {kinds[1]}; "
-            f"use {usual.name!r}, or leave the rule out"
+            f"judgments {source.name!r} are {kind}, and rule {asked.name!r} is not for them; {instead}"
         )
-    return asked or usual
+    if scale == VOTES and (relevance.relevant_from is not None or relevance.gains != LINEAR):
+        raise ImportRefused(
+            f"judgments {source.name!r} are votes, which have a rule ({', '.join(RULES.keys())}), no score "
+            "and no gains; leave them out"
+        )
+    if asked is None and usual is None:
+        raise ImportRefused(
+            f"judgments {source.name!r} are grades from {number(scale.low)} to {number(scale.high)}: say "
+            "from which score on a pair is relevant (--relevant-from)"
+        )
+    found = asked or usual
+    assert found is not None
+    return found
+
+
+def _scale_of(relevance: Relevance, source: JudgmentSet, pairs: Sequence[JudgedPair]) -> Scale:
+    """The scale of the answers; raises ImportRefused where another is asked for, or none is known."""
+    if source.scale:
+        known = scale_named(source.scale)
+        if relevance.scale not in (None, known):
+            raise ImportRefused(f"judgments {source.name!r} are on the scale {known.name}; leave --scale out")
+        return known
+    if source.format in GRADED_FORMATS:
+        return ONE_TO_FOUR
+    if relevance.scale is not None:
+        return relevance.scale
+    try:
+        return scale_of(grade for pair in pairs for grade in pair.grades)
+    except BadScale as error:
+        raise ImportRefused(f"judgments {source.name!r}: {error} (--scale)") from error
 
 
 def _originals(pairs: list[JudgedPair], names: Names, asking: Mapping[str, int]) -> Pairs:
@@ -228,8 +351,10 @@ def _originals(pairs: list[JudgedPair], names: Names, asking: Mapping[str, int])
     ]
 
 
-def _write(made: Qrels, snapshot: QrelsSnapshot, names: Names, asking: Mapping[str, int], tell: Tell) -> None:
-    rows = over(made.rows, total=len(made.rows), tell=part(tell, 0.5, 1.0), phase="writing qrels")
+def _write(
+    made: Sequence[Qrel], snapshot: QrelsSnapshot, names: Names, asking: Mapping[str, int], tell: Tell
+) -> None:
+    rows = over(made, total=len(made), tell=part(tell, 0.5, 1.0), phase="writing qrels")
     try:
         for chunk in chunks(rows, CHUNK):
             values = (
@@ -241,7 +366,7 @@ def _write(made: Qrels, snapshot: QrelsSnapshot, names: Names, asking: Mapping[s
             )
             with transaction.atomic(), connection.cursor() as cursor:
                 cursor.execute(_INSERT + ", ".join([_ROW] * len(chunk)), list(chain.from_iterable(values)))
-        sql.analyse(len(made.rows), QrelsRow)
+        sql.analyse(len(made), QrelsRow)
         QrelsSnapshot.objects.filter(pk=snapshot.pk).update(published=True)
     except BaseException:
         _sweep(snapshot)

@@ -8,13 +8,13 @@ from pathlib import Path
 from annotation.selectors.corpora import corpus_named, splits_of
 from evaluation.models import Run, System
 from evaluation.services import registry
-from evaluation.services.examples import FOLD
 from evaluation.services.origins import ORIGINS, Wish
 from evaluation.services.origins.recipe import REMEMBERED
 from evaluation.services.registry import MADE_HERE
 from evaluation.services.runs import DEPTH, DIRECTIONS, Made, best_of, store_run, write_file
 from evaluation.services.sources import Sources
 from evaluation.services.writing import ImportRefused, check_name
+from evaluation.subsets import FOLD
 from models_core.recipes.kept import Progress, no_progress
 
 ONE_CAPTION = "one caption"

@@ -19,13 +19,14 @@ from annotation.selectors.pair_judgments import discarded
 from evaluation.agreement.estimates import MOST_RESAMPLES
 from evaluation.metrics.table import METRICS
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
-from evaluation.ranked_runs import NotComparable
+from evaluation.ranked_runs import LEFT_OUT, MISSING, NotComparable
 from evaluation.reporting.document import DEFINITION, BatchNumbers
 from evaluation.selectors import judgment_set, run_named, snapshot_named
 from evaluation.services.batch_state import state
 from evaluation.services.collecting import batch_named, staying_out
 from evaluation.services.stamps import stamp
 from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
+from evaluation.subsets import BadSubset, Subset, subset_named
 
 RESAMPLES, LEVEL = 1_000, 0.95
 #: Seconds for which a batch's numbers are kept: what they are made from is in their name.
@@ -48,6 +49,8 @@ class Wanted:
     baseline: Sequence[str] = ()
     measures: Sequence[str] = ()
     against: str = ""
+    split: str = ""
+    missing: str = LEFT_OUT
     seed: int = 0
     rounds: int = ROUNDS
     resamples: int = RESAMPLES
@@ -65,6 +68,7 @@ class Asked:
     batch: BatchNumbers | None
     batch_row: Batch | None
     others: JudgmentSet | None
+    subset: Subset | None
     inputs: Mapping[str, Any]
 
 
@@ -74,7 +78,7 @@ def system_of(run: Run) -> str:
 
 
 def asked(wanted: Wanted) -> Asked:
-    """Raises UnknownName, UnknownMeasure, BatchRefused, NotComparable, else ReportRefused."""
+    """Raises UnknownName, UnknownMeasure, BatchRefused, NotComparable, FormatError, else ReportRefused."""
     for number, word, most in (
         (wanted.rounds, "rounds", MOST_ROUNDS),
         (wanted.resamples, "resamples", MOST_RESAMPLES),
@@ -84,6 +88,12 @@ def asked(wanted: Wanted) -> Asked:
     if not 0 < wanted.level < 1:
         raise ReportRefused(f"level {wanted.level}: expected a share between 0 and 1, as 0.95")
     snapshot = snapshot_named(wanted.qrels)
+    if wanted.missing not in MISSING:
+        raise ReportRefused(f"missing queries {wanted.missing!r}: expected {' or '.join(MISSING)}")
+    try:
+        subset = subset_named(snapshot.corpus.name, wanted.split)
+    except BadSubset as error:
+        raise ReportRefused(str(error)) from error
     names = list(wanted.runs)
     if not names or len(set(names)) != len(names):
         raise ReportRefused("name at least one run, and each once")
@@ -113,7 +123,8 @@ def asked(wanted: Wanted) -> Asked:
         numbers,
         batch,
         others,
-        _inputs(wanted, snapshot, by_direction, baselines, numbers, others),
+        subset,
+        _inputs(wanted, snapshot, by_direction, baselines, numbers, others, subset),
     )
 
 
@@ -131,7 +142,12 @@ def inputs_now(row: Report, numbers: Callable[[Batch], BatchNumbers]) -> dict[st
         runs=[run.name for run in runs],
         batch=row.batch.name if row.batch is not None else "",
         **{name: settings[name] for name in ("measures", "against", "seed", "rounds", "resamples", "level")},
+        **{name: settings[name] for name in ("split", "missing") if name in settings},
     )
+    try:
+        subset = subset_named(snapshot.corpus.name, wanted.split)
+    except BadSubset as error:
+        raise ReportRefused(str(error)) from error
     return _inputs(
         wanted,
         snapshot,
@@ -144,6 +160,7 @@ def inputs_now(row: Report, numbers: Callable[[Batch], BatchNumbers]) -> dict[st
         },
         numbers(batch_named(wanted.batch)) if wanted.batch else None,
         judgment_set(snapshot.corpus.name, wanted.against) if wanted.against else None,
+        subset,
     )
 
 
@@ -205,6 +222,7 @@ def _inputs(
     baselines: Mapping[str, Run],
     batch: BatchNumbers | None,
     others: JudgmentSet | None,
+    subset: Subset | None,
 ) -> dict[str, Any]:
     judgments = snapshot.judgments
     corpus = corpus_named(snapshot.corpus.name)
@@ -217,6 +235,8 @@ def _inputs(
             "rule": snapshot.rule,
             "originals": snapshot.originals,
             "pool": snapshot.pool,
+            "subset": snapshot.subset,
+            "source": snapshot.source,
             "rows": snapshot.row_count,
             "judgments": judgments.name if judgments else "",
             "judgments_digest": judgments.digest if judgments else "",
@@ -225,6 +245,10 @@ def _inputs(
         "settings": {
             "measures": [METRICS.find(name).name for name in wanted.measures],
             "baseline": {direction: run.name for direction, run in baselines.items()},
+            "split": wanted.split,
+            # A file of names may have been edited since.
+            "images": _digest_of_images(subset, corpus),
+            "missing": wanted.missing,
             "seed": wanted.seed,
             "rounds": wanted.rounds,
             "resamples": wanted.resamples,
@@ -253,6 +277,14 @@ def _inputs(
             **{name: version(name) for name in _PACKAGES},
         },
     }
+
+
+def _digest_of_images(subset: Subset | None, corpus: Any) -> str:
+    """SHA-256 over the keys of a subset's images; "" of all."""
+    if subset is None:
+        return ""
+    keys = corpus.images.filter(pk__in=subset.images).order_by("key").values_list("key", flat=True)
+    return hashlib.sha256("\n".join(keys).encode()).hexdigest()
 
 
 def _of_run(run: Run) -> dict[str, Any]:

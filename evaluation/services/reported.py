@@ -14,7 +14,15 @@ from evaluation.ranked_runs import Placed, Pool, place, pool_of
 from evaluation.reporting.directions import Direction, Measured, Test, direction_of, labels_of
 from evaluation.reporting.document import Report
 from evaluation.reporting.judging import Judging, judging_of
-from evaluation.scoring import OF_ORIGINALS, Scored, adjusted_by_holm, against, score_placed
+from evaluation.scoring import (
+    OF_ORIGINALS,
+    Scored,
+    adjusted_by_holm,
+    against,
+    remarks_on,
+    score_placed,
+    taking_part,
+)
 from evaluation.selectors import names_of, pairs_of
 from evaluation.services.report_wanted import Asked, ReportRefused, system_of
 from evaluation.tables import known
@@ -53,14 +61,15 @@ class _Steps:
 
 def _direction(asked: Asked, direction: str, steps: _Steps) -> Direction:
     runs, snapshot, wanted = asked.runs[direction], asked.snapshot, asked.wanted
-    pool = pool_of(runs[0], snapshot)
+    whole = pool_of(runs[0], snapshot, asked.subset)
+    pool = taking_part(whole, runs, snapshot, wanted.missing)
     measures = _measures(pool, snapshot, wanted.measures)
     measured: list[Measured] = []
     scored: dict[str, Scored] = {}
     for run in runs:
         steps(f"scoring {run.name}")
         (placed,) = place(run, [pool])
-        scored[run.name] = score_placed(run, snapshot, placed, measures)
+        scored[run.name] = score_placed(run, snapshot, placed, whole, measures)
         measured.append(_measured(run, placed, scored[run.name], judged=not snapshot.pool))
     labels = dict(zip(scored, labels_of([(run.name, system_of(run)) for run in runs]), strict=True))
     baseline = asked.baselines[direction].name
@@ -93,6 +102,8 @@ def _direction(asked: Asked, direction: str, steps: _Steps) -> Direction:
         measured,
         tests,
         queries=len(pool.queries),
+        asked=len(whole.queries),
+        remarks=remarks_on(list(scored.values())),
         baseline=labels[baseline] if tests else "",
         draws=Bootstrap(_images_of(pool, direction, snapshot), wanted.resamples, wanted.level, wanted.seed),
         told=lambda what: steps(f"intervals of {what}", counts=False),
@@ -130,6 +141,7 @@ def _measured(run: Run, placed: Placed, scored: Scored, *, judged: bool) -> Meas
         run=run.name,
         system=system_of(run),
         missing=scored.missing,
+        candidates=len(scored.candidates.items),
         scores=scored.scores,
         curves=curves,
         judged=scored.judged,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -26,7 +26,8 @@ from evaluation.formats.embeddings import read_sides, scores_of
 from evaluation.formats.scores import ScoreMatrix, read_scores
 from evaluation.formats.trec import read_run, write_run
 from evaluation.models import Ranking, Run
-from evaluation.selectors import Names, names_of, rankings_of, run_named
+from evaluation.scoring import differing_by_ties
+from evaluation.selectors import Names, names_of, rankings_of, run_named, snapshot_named
 from evaluation.services import registry
 from evaluation.services.writing import ImportRefused, alone, check_file, check_name
 from models_core.ranking import best_by_strip
@@ -37,12 +38,16 @@ RUN_FORMATS = ("trec", "scores", "embeddings")
 DIRECTIONS = (Run.ANNOTATION, Run.SEARCH)
 #: How many items of each ranking are kept of a score matrix.
 DEPTH = 1_000
+#: What becomes of equal scores in a file: they stay, or are written a hair apart.
+KEEP, BREAK = TIES = ("keep", "break")
 #: Rankings written at once.
 _CHUNK = 100
 
 #: A query, its items best first, their scores; names as the source has them.
 Named = tuple[str, Iterable[str], NDArray[np.float32]]
 Progress = Callable[[Iterable[Named]], Iterable[Named]]
+#: Ids of rows, and scores.
+Ordered = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +136,7 @@ def import_run(
         matrix = scores_of(*read_sides(path, captions), cosine=cosine)
         rankings = best_of(matrix, direction, depth)
     report = _store(
-        Made(name, direction, system, format, source, _digest_of(files), depth),
+        Made(name, direction, system, format, source, digest_of_files(files), depth),
         rankings,
         names,
         progress,
@@ -190,12 +195,30 @@ def _store(
     )
 
 
-def export_run(*, name: str, out: Path) -> int:
-    """Write the run `name` as a new TREC file; returns its number of lines.
+@dataclass(frozen=True, slots=True)
+class RunFile:
+    """A run that was written: how many lines, and how many queries have items with equal scores.
 
-    Tied scores are written a hair apart, so that no reader re-sorts them. Raises FormatError for a
-    file that stands already and ids with white space; nothing is left then.
+    Where ties were kept, readers that put tied items in an order of their own may give those queries other
+    figures; where they were broken, all readers see one order, which is not what the run says of them.
+    `differ` of the queries do have other figures, as far as anybody asked (None: nobody did).
     """
+
+    lines: int
+    tied: int
+    differ: int | None = None
+
+
+def export_run(*, name: str, out: Path, ties: str = KEEP, qrels: str = "") -> RunFile:
+    """Write the run `name` as a new TREC file, its tag the name of the system.
+
+    Tied items keep their score, so that what is read back is the run; with `BREAK` they are written a hair
+    apart, in the run's order, so that no reader re-sorts them. With `qrels`, it is counted how many queries
+    get other figures from readers that resolve ties, as trec_eval does. Raises UnknownName, NotComparable,
+    and FormatError for a file that stands already and ids with white space; nothing is left then.
+    """
+    if ties not in TIES:
+        raise UnknownName(f"unknown word {ties!r} about ties; known: {', '.join(TIES)}")
     run = run_named(name)
     names = names_of(run.corpus.name)
     asks, ranked = (
@@ -203,29 +226,57 @@ def export_run(*, name: str, out: Path) -> int:
         if run.direction == Run.ANNOTATION
         else (names.caption_name, names.image_name)
     )
-    return write_file(
-        out,
-        run.system or run.name,
-        (
-            (asks[query], [ranked[item] for item in items.tolist()], scores)
-            for query, items, scores in rankings_of(run)
-        ),
-    )
+    tied = 0
+
+    def rankings() -> Iterator[tuple[str, Sequence[str], NDArray[np.float32]]]:
+        nonlocal tied
+        for query, items, scores in rankings_of(run):
+            tied += bool((scores[1:] == scores[:-1]).any())
+            yield asks[query], [ranked[item] for item in items.tolist()], scores
+
+    tag = run.made_by.name if run.made_by is not None else run.system or run.name
+    differ = None
+    if qrels:
+        reorder = _falling_ids(ranked) if ties == KEEP else _in_order
+        differ = differing_by_ties(run, snapshot_named(qrels), reorder)
+    return RunFile(write_file(out, tag, rankings(), ties=ties), tied, differ)
+
+
+def _in_order(items: NDArray[np.int64], scores: NDArray[np.float32]) -> Ordered:
+    """The items in their order, none tied."""
+    return items, -np.arange(len(items), dtype=np.float32)
+
+
+def _falling_ids(names: Mapping[int, str]) -> Callable[[NDArray[np.int64], NDArray[np.float32]], Ordered]:
+    """Tied items in falling order of their names, as trec_eval puts them."""
+    falling = {pk: place for place, pk in enumerate(sorted(names, key=names.__getitem__, reverse=True))}
+
+    def reorder(items: NDArray[np.int64], scores: NDArray[np.float32]) -> Ordered:
+        places = np.array([falling[item] for item in items.tolist()], dtype=np.int64)
+        order = np.lexsort((places, -scores))
+        return _in_order(items[order], scores)
+
+    return reorder
 
 
 def write_file(
-    out: Path, tag: str, rankings: Iterable[tuple[str, Sequence[str], NDArray[np.float32]]]
+    out: Path,
+    tag: str,
+    rankings: Iterable[tuple[str, Sequence[str], NDArray[np.float32]]],
+    *,
+    ties: str = KEEP,
 ) -> int:
     """Write rankings as a new TREC file, which is whole once it is there; returns its number of lines.
 
-    Raises FormatError for a file that stands already and ids with white space; nothing is left then.
+    `ties`: as for `export_run`. Raises FormatError for a file that stands already and ids with white space;
+    nothing is left then.
     """
     if out.exists():
         raise FormatError("stands already", file=out, expected="a new file")
     part = out.with_name(f"{out.name}.part")
     part.unlink(missing_ok=True)
     try:
-        written = write_run(part, "_".join(tag.split()), rankings)
+        written = write_run(part, "_".join(tag.split()), rankings, keep_ties=ties == KEEP)
         part.rename(out)
     finally:
         part.unlink(missing_ok=True)
@@ -324,7 +375,7 @@ def _write(rows: Iterator[Ranking], found: _Found, made: Run) -> None:
         raise
 
 
-def _digest_of(files: Iterable[Path]) -> str:
+def digest_of_files(files: Iterable[Path]) -> str:
     """SHA-256 of a file's content, or of that of several, one after the other."""
     hashed = hashlib.sha256()
     for file in files:

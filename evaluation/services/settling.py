@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from evaluation.services.collecting import Collected, batch_named, collect
 from evaluation.services.phases import Tell, part, silent
-from evaluation.services.qrels import QrelsReport, freeze_qrels
+from evaluation.services.qrels import QrelsReport, Relevance, freeze_qrels
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def settle(
         name=qrels,
         corpus=corpus,
         judgments=collected.judgments,
-        rule=rule,
+        relevance=Relevance(rule),
         originals=originals,
         tell=part(tell, 0.6, 1.0),
     )

@@ -19,10 +19,11 @@ from safetensors.numpy import save_file
 
 from annotation.formats.text import lines
 from evaluation.services import registry
-from evaluation.services.examples import FOLD, Examples, examples_from, examples_of
+from evaluation.services.examples import Examples, examples_from, examples_of
 from evaluation.services.kept import clear_leftovers, folder_of, kept
 from evaluation.services.sources import Sources
 from evaluation.services.writing import ImportRefused, alone, check_file, check_name
+from evaluation.subsets import FOLD
 from models_core import storage
 from models_core.device import CPU, torch_on
 from models_core.recipes.background import read_sentences

@@ -13,16 +13,19 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotation.registry import UnknownName
+from annotation.selectors.corpora import splits_of
 from annotation.web.access import RUNNING, for_roles
-from evaluation.comparisons import compared, scored, table_of_compared
+from evaluation.comparisons import alone, compared, table_of_compared
 from evaluation.metrics.table import METRICS, UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.ranked_runs import NotComparable
+from evaluation.ranked_runs import LEFT_OUT, MISSING, NotComparable
 from evaluation.services.runs import DIRECTIONS
+from evaluation.subsets import BadSubset, subset_named
 from evaluation.tables import LAYOUTS, Marked, Table
 from evaluation.web import offered
 from evaluation.web.frame import all_asked, asked, framed
 from evaluation.web.runs import chosen_qrels, qrels_of_corpus, remembered
+from evaluation.web.splits import NotOffered, part_in
 
 #: What is downloaded, and as what.
 TYPES = {"csv": "text/csv", "latex": "application/x-latex"}
@@ -33,6 +36,18 @@ OFFERED = 200
 MOST = 12
 #: Rounds of the randomisation: those of a page by itself, and those of print.
 ROUNDS = (10_000, 100_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What runs are held against, and how: as the address says it."""
+
+    snapshot: QrelsSnapshot
+    baseline: str
+    measures: Sequence[str]
+    rounds: int
+    split: str
+    missing: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +69,8 @@ def compare(request: HttpRequest) -> HttpResponse:
     corpora = offered.corpora(request)
     wrong, sides, snapshot = "", [], None
     rounds = next((each for each in ROUNDS if str(each) == asked(request.GET, "rounds")), ROUNDS[0])
+    missing = asked(request.GET, "missing")
+    missing = missing if missing in MISSING else LEFT_OUT
     runs: list[Run] = []
     choices: list[QrelsSnapshot] = []
     try:
@@ -64,13 +81,22 @@ def compare(request: HttpRequest) -> HttpResponse:
             if snapshot is None:
                 wrong = _("There are no qrels of this corpus yet: freeze some (manage.py freeze_qrels).")
             else:
-                sides = _sides(runs, snapshot, asked(request.GET, "baseline"), _measures(request.GET), rounds)
-    except (UnknownName, UnknownMeasure, NotComparable) as error:
+                wanted = Wanted(
+                    snapshot,
+                    asked(request.GET, "baseline"),
+                    _measures(request.GET),
+                    rounds,
+                    part_in(request.GET, "split", snapshot.corpus),
+                    missing,
+                )
+                sides = _sides(runs, wanted)
+    except (UnknownName, UnknownMeasure, NotComparable, NotOffered, BadSubset) as error:
         wrong = str(error)
     download = asked(request.GET, "as")
     if download and sides:
         return _download(download, sides, asked(request.GET, "direction"))
     corpus = runs[0].corpus.name if runs else asked(request.GET, "corpus") or _first(corpora)
+    chosen_corpus = next((each for each in corpora if each.name == corpus), None)
     alike = offered.published_runs(request).filter(corpus__name=corpus).order_by("name")
     its = {
         direction: _with_chosen(alike.filter(direction=direction)[:OFFERED], runs, direction)
@@ -93,6 +119,9 @@ def compare(request: HttpRequest) -> HttpResponse:
             measures=asked(request.GET, "measures"),
             rounds=rounds,
             all_rounds=ROUNDS,
+            split=asked(request.GET, "split"),
+            splits=[split for split in splits_of(chosen_corpus) if split] if chosen_corpus else [],
+            missing=missing,
             known=METRICS.names("ranking"),
             sides=sides,
             wrong=wrong,
@@ -108,9 +137,7 @@ def _with_chosen(offered: Iterable[Run], runs: Sequence[Run], direction: str) ->
     return found + [run for run in runs if run.direction == direction and run not in found]
 
 
-def _sides(
-    runs: Sequence[Run], snapshot: QrelsSnapshot, baseline: str, measures: Sequence[str], rounds: int
-) -> list[Side]:
+def _sides(runs: Sequence[Run], wanted: Wanted) -> list[Side]:
     """Each direction that has a run, its runs tested against its baseline."""
     found = []
     for direction in DIRECTIONS:
@@ -121,7 +148,7 @@ def _sides(
                 % {"runs": len(own), "most": MOST}
             )
         if own:
-            found.append(_side(direction, _baseline_first(own, baseline, runs), snapshot, measures, rounds))
+            found.append(_side(direction, _baseline_first(own, wanted.baseline, runs), wanted))
     return found
 
 
@@ -141,15 +168,17 @@ def _maker(run: Run) -> int | str:
     return run.made_by_id or run.system
 
 
-def _side(
-    direction: str, runs: list[Run], snapshot: QrelsSnapshot, measures: Sequence[str], rounds: int
-) -> Side:
-    def make() -> dict[str, Any]:
-        if len(runs) == 1:
-            return _alone(runs[0], snapshot, measures)
-        return compared(runs, snapshot, measures, rounds=rounds)
+def _side(direction: str, runs: list[Run], wanted: Wanted) -> Side:
+    snapshot, measures, missing = wanted.snapshot, wanted.measures, wanted.missing
 
-    report = remembered("compared", runs, snapshot, make, str(rounds), *measures)
+    def make() -> dict[str, Any]:
+        subset = subset_named(snapshot.corpus.name, wanted.split, files=False)
+        if len(runs) == 1:
+            return alone(runs[0], snapshot, measures, subset=subset, missing=missing)
+        return compared(runs, snapshot, measures, subset=subset, missing=missing, rounds=wanted.rounds)
+
+    more = (str(wanted.rounds), wanted.split, wanted.missing, *measures)
+    report = remembered("compared-2", runs, snapshot, make, *more)
     table = table_of_compared(report)
     tested = [test for test in report["tests"] if test["p"] is not None]
     return Side(
@@ -168,24 +197,6 @@ def _cell(table: Table, row: Sequence[Any], column: int) -> tuple[str, str]:
     if isinstance(cell, Marked):
         return table.rounded([*row[:column], cell.value, *row[column + 1 :]])[column], cell.mark
     return table.rounded(row)[column], ""
-
-
-def _alone(run: Run, snapshot: QrelsSnapshot, measures: Sequence[str]) -> dict[str, Any]:
-    """One run's figures as those of a comparison in which nothing is tested."""
-    found = scored(run, snapshot, measures)
-    return {
-        "baseline": run.name,
-        **{key: found[key] for key in ("direction", "qrels", "version", "digest", "queries")},
-        "systems": [
-            {
-                "run": run.name,
-                "missing": found["missing"],
-                "figures": {one["measure"]: one["value"] for one in found["measures"]},
-                "judged": {f"judged@{one['judged_at']}": one["judged"] for one in found["measures"]},
-            }
-        ],
-        "tests": [],
-    }
 
 
 def _download(layout: str, sides: Sequence[Side], direction: str) -> HttpResponse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from dataclasses import replace
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
@@ -25,7 +26,7 @@ from annotation.web.access import RUNNING, At, account_of, for_roles, for_roles_
 from annotation.web.staff import said
 from evaluation.metrics.table import METRICS, UnknownMeasure
 from evaluation.models import Batch, JudgmentSet, Report, Run
-from evaluation.ranked_runs import NotComparable
+from evaluation.ranked_runs import LEFT_OUT, NotComparable
 from evaluation.services import reports
 from evaluation.services.report_wanted import RESAMPLES, ReportRefused, Wanted, numbers_of
 from evaluation.services.report_wanted import asked as resolved
@@ -35,7 +36,7 @@ from evaluation.significance.randomisation import ROUNDS
 from evaluation.web import offered
 from evaluation.web.frame import all_asked, asked, framed, newest
 from evaluation.web.job_lines import job_lines
-from evaluation.web.splits import NotOffered, whole_in
+from evaluation.web.splits import NotOffered, part_in, whole_in
 
 KINDS = ("build_report",)
 #: Reports on a page, and runs that are offered at once, by name.
@@ -190,8 +191,8 @@ def _again(row: Report) -> str:
     given.setlist("baseline", list(settings["baseline"].values()))
     given["measures"] = ", ".join(settings["measures"])
     given["batch"] = row.batch.name if row.batch is not None else ""
-    for key in ("against", "seed", "rounds", "resamples"):
-        given[key] = str(settings[key])
+    for key in ("against", "split", "missing", "seed", "rounds", "resamples"):
+        given[key] = str(settings.get(key, ""))
     return f"?{given.urlencode()}"
 
 
@@ -205,18 +206,20 @@ def _started(request: HttpRequest, given: QueryDict) -> HttpResponse:
         baseline=[name for name in all_asked(given, "baseline") if name],
         measures=[name for part in asked(given, "measures").split(",") if (name := part.strip())],
         against=asked(given, "against"),
+        missing=asked(given, "missing") or LEFT_OUT,
         seed=whole_in(given, "seed", default=0),
         rounds=whole_in(given, "rounds", default=ROUNDS),
         resamples=whole_in(given, "resamples", default=RESAMPLES),
     )
     check_name(wanted.name, "report")
-    replace = asked(given, "replace") == "1"
+    again = asked(given, "replace") == "1"
     standing = Report.objects.filter(name=wanted.name)
-    if standing.exists() and not (replace and offered.reports(request).filter(name=wanted.name).exists()):
+    if standing.exists() and not (again and offered.reports(request).filter(name=wanted.name).exists()):
         raise ReportRefused(
             _("There is a report “%(name)s” already; choose another name.") % {"name": wanted.name}
         )
     corpus = offered.qrels(request, wanted.qrels).corpus
+    wanted = replace(wanted, split=part_in(given, "split", corpus))
     offered.runs(request, wanted.runs)
     # What a batch came to takes its time, and is the job's to find out.
     resolved(Wanted(**{**_fields(wanted), "batch": ""}))
@@ -224,7 +227,7 @@ def _started(request: HttpRequest, given: QueryDict) -> HttpResponse:
         raise NotOffered(_("There is no batch “%(name)s” here.") % {"name": wanted.batch})
     jobs.enqueue(
         kind="build_report",
-        arguments={**_fields(wanted), "replace": replace},
+        arguments={**_fields(wanted), "replace": again},
         corpus=corpus,
         actor=account_of(request),
     )

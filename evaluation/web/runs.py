@@ -122,7 +122,7 @@ def run(request: HttpRequest, row: Run) -> HttpResponse:
     try:
         snapshot = chosen_qrels(request, choices)
         if snapshot is not None:
-            figures = remembered("scored", [row], snapshot, lambda: scored(row, snapshot))
+            figures = remembered("scored-2", [row], snapshot, lambda: scored(row, snapshot))
     except (UnknownName, UnknownMeasure, NotComparable) as error:
         wrong = str(error)
     other = Run.objects.filter(published=True, corpus=row.corpus).exclude(direction=row.direction)

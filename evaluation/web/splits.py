@@ -8,7 +8,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotation.selectors.corpora import splits_of
-from evaluation.services.examples import FOLD
+from evaluation.models import Run
+from evaluation.subsets import FOLD, OF_RUN
 from evaluation.web.frame import asked
 
 
@@ -25,6 +26,19 @@ def which_in(given: Mapping[str, str], name: str, corpus: Any) -> str:
         _("“%(given)s” is no split of %(corpus)s; choose one, or a fold as 1/5.")
         % {"given": wanted[:60], "corpus": corpus.name}
     )
+
+
+def part_in(given: Mapping[str, str], name: str, corpus: Any) -> str:
+    """A split, a fold, or `run:NAME` for the images of a run, in a form; "" for all; raises NotOffered."""
+    wanted = asked(given, name)
+    if wanted.startswith(OF_RUN):
+        run = wanted.removeprefix(OF_RUN)
+        if Run.objects.filter(name=run, corpus=corpus, published=True).exists():
+            return wanted
+        raise NotOffered(
+            _("“%(given)s” is no run of %(corpus)s.") % {"given": run[:60], "corpus": corpus.name}
+        )
+    return which_in(given, name, corpus) if wanted else ""
 
 
 def whole_in(given: Mapping[str, str], name: str, *, default: int) -> int:

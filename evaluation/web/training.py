@@ -24,8 +24,8 @@ from annotation.web.access import RUNNING, account_of, for_roles
 from evaluation.formats.arrays import SUFFIXES
 from evaluation.models import System
 from evaluation.services import registry
-from evaluation.services.examples import FOLD
 from evaluation.services.writing import ImportRefused, check_name
+from evaluation.subsets import FOLD
 from evaluation.web import offered
 from evaluation.web.frame import all_asked, asked, framed
 from evaluation.web.splits import NotOffered, which_in, whole_in

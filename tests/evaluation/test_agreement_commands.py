@@ -48,8 +48,8 @@ def test_agreement_within_a_file(judgments: Path) -> None:
 def test_agreement_says_why_a_figure_is_undefined(tmp_path: Path) -> None:
     file = tmp_path / "judgments.csv"
     file.write_text("query,document,grade\na,1,2\na,1,2\nb,1,2\nb,1,2\n")
-    assert "undefined" in said("agreement", file)
-    assert "every answer is 2" in said("agreement", file)
+    assert "undefined" in said("agreement", file, "--repeats", "answers")
+    assert "every answer is 2" in said("agreement", file, "--repeats", "answers")
 
 
 def test_agreement_between_files(judgments: Path, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_agreement_is_a_table_for_papers_too(judgments: Path, tmp_path: Path) ->
     ("arguments", "message"),
     [
         (["--csv", "--latex"], "--csv and --latex: choose one"),
-        (["--format", "xml"], "unknown judgment format 'xml'; known: flickr8k-crowd"),
+        (["--format", "xml"], "unknown judgment format 'xml'; known: cxc-sits, flickr8k-crowd"),
         (["--format", "flickr8k-expert"], "line 1: .* is no judgment"),
         (["--thresholds", "1"], "name the other with --against"),
         (["--thresholds", "a,b"], "'a,b' is no list of numbers; write them as 4,3.6,3"),

@@ -310,7 +310,7 @@ def test_whatever_a_crowd_does_nobody_has_a_question_as_a_task_and_as_a_control_
     trust = {"qualification": False, "double_check_share": 0.3, "probation_items": 3, "probation_known": 1}
     world = scenes(4, settings={"trust": trust, "link_votes": 3, "verification_votes": 3}, workers=4)
     controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
-    for _ in range(220):
+    for _ in range(260):
         worker = dice.randrange(4)
         found = world.take(worker, dice.choice(q.QUESTIONS))
         if not isinstance(found, Lease):

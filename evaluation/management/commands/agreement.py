@@ -46,6 +46,13 @@ class Command(TableCommand):
         known = ", ".join(JUDGMENT_FORMATS.keys())
         parser.add_argument("file", type=Path, nargs="?", help="The judgments, a file or its folder")
         parser.add_argument("--format", help=f"One of {known} (default: table)")
+        parser.add_argument(
+            "--repeats",
+            choices=("refuse", "answers"),
+            default="refuse",
+            help="A pair that comes twice in a file without a judge: a mistake, or two answers "
+            "(default: refuse)",
+        )
         parser.add_argument("--against", type=Path, metavar="FILE", help="The same pairs judged by others")
         parser.add_argument("--against-format", metavar="FORMAT", help="Their format (default: table)")
         parser.add_argument("--corpus", help="Where judgments were imported: of which corpus")
@@ -79,7 +86,8 @@ class Command(TableCommand):
             raise CommandError("no judgments; name a file, or --corpus and --judgments")
         if options["corpus"] and not any(one.name for one in sets):
             raise CommandError("--corpus goes with --judgments or --against-judgments; name one")
-        pairs = first.read(options["corpus"])
+        repeats = options["repeats"] == "answers"
+        pairs = first.read(options["corpus"], repeats=repeats)
         self.found: Within | Between
         if not second:
             if options["thresholds"] or options["against_thresholds"] or options["unjudged_is_no"]:
@@ -88,7 +96,7 @@ class Command(TableCommand):
         else:
             self.found = between(
                 pairs,
-                second.read(options["corpus"]),
+                second.read(options["corpus"], repeats=repeats),
                 resampling,
                 rows=options["thresholds"],
                 columns=options["against_thresholds"],
@@ -124,9 +132,10 @@ class _Source:
     def __bool__(self) -> bool:
         return bool(self.path or self.name)
 
-    def read(self, corpus: str | None) -> list[JudgedPair]:
+    def read(self, corpus: str | None, *, repeats: bool) -> list[JudgedPair]:
         if self.path:
-            found = JUDGMENT_FORMATS.get(self.format or "table").read(self.path)
+            reader = JUDGMENT_FORMATS.get(self.format or "table")
+            found = (reader.counting_repeats() if repeats else reader).read(self.path)
             return list(progress(found, what=self.path.name))
         if not corpus:
             raise CommandError(f"--{self.option} {self.name}: say of which --corpus")

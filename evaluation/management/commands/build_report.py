@@ -16,7 +16,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.base import add_measures
+from evaluation.management.base import add_measures, add_missing, add_subset
 from evaluation.management.training import REFUSALS, Bars
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.services.report_wanted import LEVEL, RESAMPLES, Wanted
@@ -45,6 +45,8 @@ class Command(ReportCommand):
             help="What the others are held against: a run or a system (default: the first of each direction)",
         )
         parser.add_argument("--against", default="", metavar="JUDGMENTS", help="Of others, for agreement")
+        add_subset(parser, seed=False)
+        add_missing(parser)
         parser.add_argument("--seed", type=int, default=0, help="Of all that is drawn (default: 0)")
         parser.add_argument(
             "--rounds", type=int, default=ROUNDS, help=f"Of the randomisation (default: {ROUNDS})"
@@ -63,7 +65,7 @@ class Command(ReportCommand):
                 key: options[key]
                 for key in (
                     *("name", "qrels", "runs", "batch", "baseline", "measures", "against"),
-                    *("seed", "rounds", "resamples", "level"),
+                    *("split", "missing", "seed", "rounds", "resamples", "level"),
                 )
             }
         )

@@ -33,15 +33,20 @@ class Command(ScoringCommand):
             raise CommandError(f"--rounds {options['rounds']}: ask for at least 1, and {MOST_ROUNDS} at most")
         snapshot = snapshot_named(options["qrels"])
         runs = [run_named(name) for name in options["runs"]]
-        return compared(runs, snapshot, options["measures"], rounds=options["rounds"], seed=options["seed"])
+        how = self.held_against(runs, snapshot, options)
+        return compared(
+            runs, snapshot, options["measures"], rounds=options["rounds"], seed=options["seed"], **how
+        )
 
     def table(self, report: dict[str, Any]) -> Table:
         return table_of_compared(report)
 
     def remarks(self, report: dict[str, Any]) -> str:
         tested = sum(test["p"] is not None for test in report["tests"])
+        which = f" ({report['subset']})" if report["subset"] else ""
         return (
             f"{report['direction']}: {report['queries']} queries of qrels {report['qrels']} version "
-            f"{report['version']}.\nAgainst {report['baseline']}: * p <= 0.1, ** p <= 0.05, *** p <= 0.01, "
-            f"adjusted by Holm for {tested} tests (McNemar; randomisation, {report['rounds']} rounds)."
+            f"{report['version']}{which}.\nAgainst {report['baseline']}: * p <= 0.1, ** p <= 0.05, "
+            f"*** p <= 0.01, adjusted by Holm for {tested} tests (McNemar; randomisation, "
+            f"{report['rounds']} rounds)."
         )

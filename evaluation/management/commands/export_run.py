@@ -1,7 +1,15 @@
-"""`manage.py export_run NAME --out FILE`: a run as a TREC file, which trec_eval and others read."""
+"""`manage.py export_run NAME --out FILE [--ties keep|break]`: a run as a TREC file, which others read.
+
+    python manage.py export_run tri5-annotation --out tri5.trec --qrels pooled
+
+Equal scores stay equal, so that the file is the run. Readers that put tied items in an order of their own,
+as trec_eval does, may then give other figures: the command says of how many queries that may be so, and, with
+qrels, of how many it is.
+"""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +17,45 @@ from django.core.management.base import CommandParser
 
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
-from evaluation.services.runs import export_run
+from evaluation.ranked_runs import NotComparable
+from evaluation.services.runs import BREAK, KEEP, TIES, export_run
 
 
 class Command(ReportCommand):
-    help = "Write a run as a new TREC file; tied scores are written a hair apart, in the run's order."
-    refusals = (*ReportCommand.refusals, FormatError, OSError)
+    help = "Write a run as a new TREC file; its tag is the name of the system."
+    refusals = (*ReportCommand.refusals, FormatError, NotComparable, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name", help="The run")
         parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="The file to make")
+        parser.add_argument(
+            "--ties",
+            choices=TIES,
+            default=KEEP,
+            help=f"Equal scores stay, or are written a hair apart in the run's order (default: {KEEP})",
+        )
+        parser.add_argument(
+            "--qrels", default="", help="Count for how many queries trec_eval's figures would be others"
+        )
 
     def report(self, **options: Any) -> dict[str, Any]:
-        lines = export_run(name=options["name"], out=options["out"])
-        return {"run": options["name"], "file": str(options["out"]), "lines": lines}
+        made = export_run(
+            name=options["name"], out=options["out"], ties=options["ties"], qrels=options["qrels"]
+        )
+        own = {key: options[key] for key in ("ties", "qrels")}
+        return {"run": options["name"], "file": str(options["out"]), **own, **asdict(made)}
 
     def show(self, report: dict[str, Any]) -> str:
-        return f"run {report['run']!r}: {report['lines']} lines in {report['file']}"
+        said = [f"run {report['run']!r}: {report['lines']} lines in {report['file']}"]
+        if report["tied"]:
+            now = "written a hair apart" if report["ties"] == BREAK else "kept"
+            said.append(
+                f"{report['tied']} queries have items with equal scores, {now}; readers that put those in an "
+                "order, as trec_eval does, may give other figures for them"
+            )
+        if report["differ"] is not None:
+            said.append(
+                f"under qrels {report['qrels']}, {report['differ']} queries have other figures in trec_eval"
+            )
+        return "\n".join(said)

@@ -2,10 +2,12 @@
 
     python manage.py freeze_qrels hodosh --corpus flickr8k --judgments flickr8k-crowd
     python manage.py freeze_qrels coco --corpus coco --protocol any-of-five --split test
+    python manage.py freeze_qrels sits --corpus coco --judgments cxc-sits --relevant-from 3
 
 The first from judgments, under a rule: of votes, or of grades, whose gains are kept for nDCG. The second
 without any: each image's own captions are its originals, and the protocol says which captions take part.
-Each change makes a new version; `score_run --qrels hodosh:1` still finds the first.
+Either for all images, or for those of a split, a fold, a file or a run. Each change makes a new version;
+`score_run --qrels hodosh:1` still finds the first.
 """
 
 from __future__ import annotations
@@ -16,12 +18,17 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.exclusive import Busy
+from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
 from evaluation.grades import GRADED_RULES, MEAN_GRADE
+from evaluation.management.base import add_subset, subset_of
+from evaluation.management.relevance import add_relevance, relevance_of
 from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.qrels import MAJORITY, RULES
+from evaluation.scales import BadScale
 from evaluation.services.qrels import freeze_protocol, freeze_qrels
 from evaluation.services.writing import ImportRefused
+from evaluation.subsets import BadSubset
 
 
 class Command(ReportCommand):
@@ -29,7 +36,15 @@ class Command(ReportCommand):
         "Freeze judgments, or a corpus's originals, as qrels. Where the newest version holds the same, "
         "nothing changes."
     )
-    refusals = (*ReportCommand.refusals, ImportRefused, Busy, OSError)
+    refusals = (
+        *ReportCommand.refusals,
+        ImportRefused,
+        Busy,
+        OSError,
+        BadSubset,
+        BadScale,
+        FormatError,
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -43,44 +58,53 @@ class Command(ReportCommand):
         votes, grades = ", ".join(RULES.keys()), ", ".join(GRADED_RULES.keys())
         parser.add_argument(
             "--rule",
-            help=f"Of votes, one of: {votes} (default: {MAJORITY.name}); of grades, one of: {grades} "
-            f"(default: {MEAN_GRADE.name})",
+            help=f"Of votes, one of: {votes} (default: {MAJORITY.name}); of grades from 1 to 4, one of: "
+            f"{grades} (default: {MEAN_GRADE.name})",
         )
+        add_relevance(parser)
         parser.add_argument(
             "--without-originals", action="store_true", help="Of judgments: an original counts as judged"
         )
         parser.add_argument("--caption", type=int, help="Of a protocol: which caption of each image, from 0")
-        parser.add_argument("--split", help="Of a protocol: its images only (default: all)")
+        add_subset(parser)
 
     def report(self, **options: Any) -> dict[str, Any]:
         name, corpus = options["name"], options["corpus"]
-        own, others = ("rule", "without_originals"), ("caption", "split")
+        subset = subset_of(corpus, options)
         if options["protocol"] is not None:
-            _refuse(options, own, "--protocol")
+            _refuse(
+                options,
+                ("rule", "without_originals", "scale", "relevant_from", "gains", "median"),
+                "--protocol",
+            )
             made = freeze_protocol(
                 name=name,
                 corpus=corpus,
                 protocol=options["protocol"],
                 number=options["caption"],
-                split=options["split"],
+                subset=subset,
             )
         else:
-            _refuse(options, others, "--judgments")
+            _refuse(options, ("caption",), "--judgments")
             made = freeze_qrels(
                 name=name,
                 corpus=corpus,
                 judgments=options["judgments"],
-                rule=options["rule"],
+                relevance=relevance_of(options),
                 originals=not options["without_originals"],
+                subset=subset,
             )
         return asdict(made)
 
     def show(self, report: dict[str, Any]) -> str:
         end = "stands already, nothing changed" if report["unchanged"] else "frozen"
         by_rule = ", ".join(f"{rule} {number}" for rule, number in report["by_rule"].items())
+        outside = f", {report['left_out']} pairs outside left out" if report["left_out"] else ""
         judged = (
             f"{report['relevant']} of {report['rows']} pairs of {report['queries']} queries are relevant, "
-            f"{report['unjudged']} of them originals that nobody judged\nrelevant by rule: {by_rule}"
+            f"{report['unjudged']} of them originals that nobody judged"
+            f"{' (' + report['subset'] + outside + ')' if report['subset'] else ''}\n"
+            f"relevant by rule: {by_rule}"
         )
         own = f"{report['rows']} original pairs of {report['queries']} images ({report['pool']})"
         return (

@@ -3,7 +3,8 @@
     python manage.py import_judgments flickr8k DATA/flickr8k --format flickr8k-crowd
 
 All of them, or nothing where anything is wrong with them. They reference the images and captions
-of the corpus, which is imported before.
+of the corpus, which is imported before; with --skip-unknown, those about something else are left out and
+counted. A file may be packed (.gz).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from annotation.exclusive import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, progress
 from evaluation.formats import JUDGMENT_FORMATS
+from evaluation.management.base import left_out_text
+from evaluation.scales import EXPECTED, BadScale, scale_named
 from evaluation.services.judgments import import_judgments
 from evaluation.services.writing import ImportRefused
 
@@ -28,7 +31,7 @@ class Command(ReportCommand):
         "Import judgments of a corpus's images and captions: all, or none where anything is wrong. Where "
         "they stand already with the same content, nothing changes."
     )
-    refusals = (*ReportCommand.refusals, FormatError, ImportRefused, Busy, OSError)
+    refusals = (*ReportCommand.refusals, FormatError, ImportRefused, Busy, BadScale, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -37,6 +40,18 @@ class Command(ReportCommand):
         parser.add_argument("path", type=Path, help="The judgments, a file or its folder")
         parser.add_argument("--format", required=True, help=f"One of: {known}")
         parser.add_argument("--name", help="What they shall be called (default: the format)")
+        parser.add_argument("--scale", help=f"Of the answers, where their format has none: {EXPECTED}")
+        parser.add_argument(
+            "--skip-unknown",
+            action="store_true",
+            help="Leave out pairs about what the corpus lacks, and count them",
+        )
+        parser.add_argument(
+            "--repeats",
+            choices=("refuse", "answers"),
+            default="refuse",
+            help="A pair that comes twice without a judge: a mistake, or two answers (default: refuse)",
+        )
 
     def report(self, **options: Any) -> dict[str, Any]:
         return asdict(
@@ -45,6 +60,9 @@ class Command(ReportCommand):
                 path=options["path"],
                 format=options["format"],
                 name=options["name"],
+                scale=scale_named(options["scale"]) if options["scale"] else None,
+                skip_unknown=options["skip_unknown"],
+                repeats=options["repeats"] == "answers",
                 progress=partial(progress, what="pairs"),
             )
         )
@@ -52,7 +70,8 @@ class Command(ReportCommand):
     def show(self, report: dict[str, Any]) -> str:
         end = "are already there, nothing changed" if report["unchanged"] else "imported"
         return (
-            f"{report['answers']} answers to {report['pairs']} pairs\n"
+            f"{report['answers']} answers to {report['pairs']} pairs, scale {report['scale']}\n"
+            f"{left_out_text(report['skipped'], report['lacking'], report['corpus'])}"
             f"judgments {report['judgments']!r} of corpus {report['corpus']!r} {end}\n"
             f"{report['seconds']:.1f} s, digest {report['digest']}"
         )

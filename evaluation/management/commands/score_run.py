@@ -2,6 +2,7 @@
 
     python manage.py score_run kcca --qrels hodosh --measures R@1,R@10,"median rank",S@10
     python manage.py score_run clip --qrels coco --folds 5
+    python manage.py score_run tri5-annotation --qrels pooled --split test.txt --per-query tri5.csv
 
 Beside each figure: what it would be with unjudged items at their best, the share of the top k that
 was judged, and how many queries have a value. With folds, figures are means over equal parts of the
@@ -30,16 +31,16 @@ class Command(ScoringCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         run, snapshot = run_named(options["run"]), snapshot_named(options["qrels"])
-        return scored(run, snapshot, options["measures"], options["folds"])
+        how = self.held_against([run], snapshot, options)
+        return scored(run, snapshot, options["measures"], options["folds"], **how)
 
     def table(self, report: dict[str, Any]) -> Table:
         return table_of_scored(report)
 
     def remarks(self, report: dict[str, Any]) -> str:
-        missing = f", {report['missing']} of them not ranked by the run" if report["missing"] else ""
-        pool = f" ({report['pool']})" if report["pool"] else ""
+        which = "; ".join(filter(None, [report["pool"], report["subset"]]))
         whose = f"{report['run']}, {report['direction']}: {report['queries']} queries of qrels "
-        lines = [f"{whose}{report['qrels']} version {report['version']}{pool}{missing}."]
+        lines = [f"{whose}{report['qrels']} version {report['version']}{f' ({which})' if which else ''}."]
         if not report["pool"]:
             lines.append("Unjudged items count as not relevant; at best, as relevant.")
         if report["folds"]:

@@ -146,7 +146,7 @@ def test_qrels_are_of_judgments_or_of_a_protocol(corpus: str, crowd: Path) -> No
     freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
     with pytest.raises(ImportRefused, match="qrels 'q' are from judgments, not from a protocol; choose"):
         freeze_protocol(name="q", corpus=corpus, protocol="any of five")
-    with pytest.raises(IntegrityError, match="qrels_from_judgments_or_protocol"), transaction.atomic():
+    with pytest.raises(IntegrityError, match="qrels_from_judgments_protocol_or_file"), transaction.atomic():
         QrelsSnapshot.objects.update(pool="any of five")
 
 
@@ -158,7 +158,7 @@ def test_qrels_are_of_judgments_or_of_a_protocol(corpus: str, crowd: Path) -> No
         (["--protocol", "any of five", "--caption", "1"], "takes all captions; leave out the number 1"),
         (["--protocol", "any of five", "--split", "dev"], "unknown split 'dev' of corpus 'small'; known: ''"),
         (["--protocol", "any of five", "--rule", "half"], "--rule does not go with --protocol"),
-        (["--judgments", "j", "--split", "dev"], "--split does not go with --judgments"),
+        (["--judgments", "j", "--split", "dev"], "unknown split 'dev' of corpus 'small'"),
         (["--judgments", "j"], "unknown judgments 'j' of corpus 'small'; known: none"),
         ([], "one of the arguments --judgments --protocol is required"),
     ],

@@ -59,12 +59,15 @@ def test_a_graded_run_is_scored_as_by_hand(run: str, experts: str) -> None:
     found = score(run_named(run), snapshot, ["S@1", "S@5", "R-precision", "MAP", "nDCG@10"])
     places = {name: own.per_query.tolist() for name, own in found.scores.items()}
     # c asks too, and the run has no list for it.
-    assert places["S@1"] == [0, 0, 0] and places["S@5"] == [1, 1, 0]
-    assert places["R-precision"] == [0.5, 0.5, 0]
-    assert places["MAP"] == pytest.approx([(1 / 2 + 2 / 3) / 2] * 2 + [0])
+    assert (len(found.queries), found.asked, found.missing) == (2, 3, 1)
+    assert places["S@1"] == [0, 0] and places["S@5"] == [1, 1]
+    assert places["R-precision"] == [0.5, 0.5]
+    assert places["MAP"] == pytest.approx([(1 / 2 + 2 / 3) / 2] * 2)
     of_a = (4 / 3 + 2 / log2(3) + 3 / log2(4)) / (3 + 2 / log2(3) + (4 / 3) / log2(4))
     of_b = (0 + (5 / 3) / log2(3) + 3 / log2(4)) / (3 + (5 / 3) / log2(3))
-    assert places["nDCG@10"] == pytest.approx([of_a, of_b, 0])
+    assert places["nDCG@10"] == pytest.approx([of_a, of_b])
+    at_worst = score(run_named(run), snapshot, ["nDCG@10"], missing="worst").scores["nDCG@10"]
+    assert at_worst.per_query.tolist() == pytest.approx([of_a, of_b, 0])
 
 
 def test_the_same_grades_under_a_stricter_rule_are_the_next_version(run: str, experts: str) -> None:
@@ -85,7 +88,9 @@ def test_the_same_grades_under_a_stricter_rule_are_the_next_version(run: str, ex
 
 def test_a_rule_for_votes_is_refused_for_grades_and_the_other_way(experts: str, crowd: Path) -> None:
     said("import_judgments", experts, crowd, "--format", "flickr8k-crowd", "--name", "crowd")
-    with pytest.raises(CommandError, match="'experts' are grades, and rule 'majority' is for votes"):
+    with pytest.raises(
+        CommandError, match="'experts' are grades from 1 to 4, and rule 'majority' is not for them"
+    ):
         said("freeze_qrels", "q", "--corpus", experts, "--judgments", "experts", "--rule", "majority")
-    with pytest.raises(CommandError, match="'crowd' are votes, and rule 'mean_grade' is for grades"):
+    with pytest.raises(CommandError, match="'crowd' are votes, and rule 'mean_grade' is not for them"):
         said("freeze_qrels", "q", "--corpus", experts, "--judgments", "crowd", "--rule", "mean_grade")

@@ -22,6 +22,7 @@ from evaluation.qrels import freeze
 from evaluation.reproduction.conventions import CHOSEN
 from evaluation.reproduction.evidence import Evidence
 from evaluation.reproduction.report import cells_of
+from evaluation.scales import VOTES, scale_named
 from evaluation.selectors import judgment_set, names_of, pairs_of, qrels_of, snapshot_named
 from evaluation.services.judgments import import_judgments
 from evaluation.services.qrels import freeze_qrels
@@ -50,14 +51,14 @@ def test_judgments_come_back_as_the_file_has_them(corpus: str, crowd: Path) -> N
 def test_named_judges_and_grades_come_back(corpus: str, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text("image,caption,judge,grade\na.jpg,b.jpg#0,ann,1.5\na.jpg,b.jpg#0,bob,-2\n")
-    import_judgments(corpus=corpus, path=file, format="table", name="experts")
+    import_judgments(corpus=corpus, path=file, format="table", name="experts", scale=scale_named("-2-2"))
     assert read_back(corpus, "experts") == [JudgedPair("a.jpg", "b.jpg#0", (1.5, -2.0), ("ann", "bob"))]
 
 
 def test_keys_are_understood_and_written_as_file_names(corpus: str, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text("image,caption,grade\na,b#1,1\n")
-    import_judgments(corpus=corpus, path=file, format="table")
+    import_judgments(corpus=corpus, path=file, format="table", scale=VOTES)
     assert read_back(corpus, "table") == [JudgedPair("a.jpg", "b.jpg#1", (1.0,))]
 
 
@@ -94,7 +95,7 @@ def test_a_caption_number_that_its_source_skips_is_unknown(db: None, tmp_path: P
     import_records(name="gap", records=records, format="jsonl", source="memory")
     file = tmp_path / "table.csv"
     file.write_text("image,caption,grade\na.jpg,a.jpg#2,1\n")
-    import_judgments(corpus="gap", path=file, format="table")
+    import_judgments(corpus="gap", path=file, format="table", scale=VOTES)
     assert PairAnswers.objects.get().caption.text == "three"
     file.write_text("image,caption,grade\na.jpg,a.jpg#1,1\n")
     with pytest.raises(ImportRefused, match="the caption 'a.jpg#1'"):
@@ -177,7 +178,7 @@ def test_a_pair_asks_of_an_image_or_of_a_keyword(corpus: str, crowd: Path) -> No
     ("arguments", "message"),
     [
         (["large", "--format", "flickr8k-crowd"], "unknown corpus 'large'; known: small"),
-        (["small", "--format", "xml"], "unknown judgment format 'xml'; known: flickr8k-crowd"),
+        (["small", "--format", "xml"], "unknown judgment format 'xml'; known: cxc-sits, flickr8k-crowd"),
         (["small", "--format", "flickr8k-crowd", "--name", "my set"], "judgments name 'my set'"),
     ],
 )
@@ -217,7 +218,9 @@ def test_agreement_of_imported_judgments_is_that_of_the_files(
     assert between_sets == said("agreement", *files, *more)
     assert between_sets == said("agreement", graded, "--corpus", corpus, *names[4:], *more)
     assert json.loads(between_sets)["common"] == 3
-    with pytest.raises(CommandError, match="unknown judgments 'x' of corpus 'small'; known: flickr8k-crowd"):
+    with pytest.raises(
+        CommandError, match="unknown judgments 'x' of corpus 'small'; known: cxc-sits, flickr8k-crowd"
+    ):
         said("agreement", "--corpus", corpus, "--judgments", "x")
 
 
@@ -259,7 +262,9 @@ def test_flickr8k_from_the_database_is_flickr8k_from_the_files(
         folder, experts=read_back("f8k", "flickr8k-expert"), crowd=read_back("f8k", "flickr8k-crowd")
     )
     assert cells_of(imported, CHOSEN) == cells_of(Evidence.read(folder), CHOSEN)
-    with pytest.raises(CommandError, match="unknown judgments 'x' of corpus 'f8k'; known: flickr8k-crowd"):
+    with pytest.raises(
+        CommandError, match="unknown judgments 'x' of corpus 'f8k'; known: cxc-sits, flickr8k-crowd"
+    ):
         said("reproduce_hodosh", folder, "--corpus", "f8k", "--experts", "x")
     # The judgments are indeed read from the database.
     with pytest.raises(CommandError, match="1.jpg' with '1.jpg#2' is outside the pool"):

@@ -14,6 +14,7 @@ from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.metrics.protocols import both_directions, over_folds, select
 from evaluation.services.qrels import freeze_protocol
 from evaluation.services.runs import import_run
+from evaluation.subsets import subset_named
 from models_core.tiles import Dense
 from tests.evaluation.database.conftest import matrix_file, said
 
@@ -70,7 +71,7 @@ def test_a_protocol_gives_the_figures_of_the_matrix(
 
 
 def test_a_split_is_a_pool_of_its_own(scores: np.ndarray) -> None:
-    freeze_protocol(name="own", corpus="ten", protocol="any of five", split="test")
+    freeze_protocol(name="own", corpus="ten", protocol="any of five", subset=subset_named("ten", "test"))
     odd = np.arange(1, NUMBER, 2)
     part = Dense(scores[odd][:, np.isin(OWNERS, odd)])
     direct = both_directions(part, select("any of five", np.repeat(np.arange(len(odd)), 5)), MEASURES)

@@ -17,6 +17,7 @@ from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.metrics.judged import from_qrels
 from evaluation.metrics.ranked import from_scores
 from evaluation.metrics.scoring import evaluate
+from evaluation.scales import VOTES
 from evaluation.scoring import MEASURES, compare, score
 from evaluation.selectors import names_of, qrels_of, run_named, snapshot_named
 from evaluation.services.judgments import import_judgments
@@ -97,17 +98,24 @@ def check(
     )
 
 
-def test_a_query_that_the_run_lacks_found_nothing(corpus: str, qrels: str, tmp_path: Path) -> None:
+def test_queries_that_the_run_lacks_are_left_out_or_count_as_the_worst_by_choice(
+    corpus: str, qrels: str, tmp_path: Path
+) -> None:
     (tmp_path / "one.trec").write_text("a.jpg Q0 a.jpg#2 1 1 demo\n")
     import_run(name="one", corpus=corpus, path=tmp_path / "one.trec")
-    found = score(run_named("one"), snapshot_named(qrels), ["R@1", "median rank"])
-    assert (found.queries, found.missing) == (3, 2)
+    alone = score(run_named("one"), snapshot_named(qrels), ["R@1", "median rank"])
+    assert (len(alone.queries), alone.asked, alone.missing) == (1, 3, 2)
+    assert alone.scores["R@1"].value == alone.scores["median rank"].value == 1
+    found = score(run_named("one"), snapshot_named(qrels), ["R@1", "median rank"], missing="worst")
+    assert (len(found.queries), found.asked, found.missing) == (3, 3, 2)
     assert found.scores["R@1"].value == pytest.approx(1 / 3)
-    report = json.loads(
-        said("score_run", "one", "--qrels", qrels, "--measures", "median rank,mean rank", "--json")
-    )
+    command = ("score_run", "one", "--qrels", qrels, "--measures", "median rank,mean rank")
+    report = json.loads(said(*command, "--missing", "worst", "--json"))
     assert [m["value"] for m in report["measures"]] == [None, None]
-    assert "3 queries of qrels q version 1, 2 of them not ranked" in said(
+    assert "one does not rank 2 of the 3 queries; they count as the worst." in said(
+        *command, "--missing", "worst"
+    )
+    assert "one does not rank 2 of the 3 queries; they are left out." in said(
         "score_run", "one", "--qrels", qrels
     )
 
@@ -159,14 +167,14 @@ def test_a_clear_difference_is_marked(db: None, tmp_path: Path) -> None:
     images, captions = [f"i{n}.jpg" for n in range(12)], [f"i{n}.jpg#0" for n in range(12)]
     rows = "".join(f"{image},{image}#0,1\n" for image in images)
     (tmp_path / "own.csv").write_text(f"image,caption,grade\n{rows}")
-    import_judgments(corpus="twelve", path=tmp_path / "own.csv", format="table")
+    import_judgments(corpus="twelve", path=tmp_path / "own.csv", format="table", scale=VOTES)
     freeze_qrels(name="own", corpus="twelve", judgments="table")
     for name, scores in (("none", -np.eye(12)), ("all", np.eye(12))):
         file = matrix_file(tmp_path, name, scores, images, captions)
         import_run(name=name, corpus="twelve", path=file, format="scores")
     arguments = ["none", "all", "--qrels", "own", "--measures", "R@1"]
     assert "all   1.000***" in said("compare_systems", *arguments)
-    assert "all & 1.000$^{***}$" in said("compare_systems", *arguments, "--latex")
+    assert r"all & \textbf{1.000}$^{***}$" in said("compare_systems", *arguments, "--latex")
     test = json.loads(said("compare_systems", *arguments, "--json"))["tests"][0]
     assert (test["p"], test["difference"], test["mark"]) == (pytest.approx(2 / 2**12), 1, "***")
 
@@ -182,7 +190,13 @@ def test_a_mean_over_what_was_not_retrieved_is_not_tested(
 ) -> None:
     (tmp_path / "one.trec").write_text("a.jpg Q0 a.jpg#2 1 1 demo\n")
     import_run(name="one", corpus=corpus, path=tmp_path / "one.trec")
-    _, tests = compare([run_named("good"), run_named("one")], snapshot_named(qrels), ["mean rank"], rounds=10)
+    _, tests = compare(
+        [run_named("good"), run_named("one")],
+        snapshot_named(qrels),
+        ["mean rank"],
+        rounds=10,
+        missing="worst",
+    )
     assert (tests[0].p, tests[0].adjusted, tests[0].mark) == (None, None, "")
     assert "use the median" in tests[0].reason
 
@@ -214,7 +228,7 @@ def test_bad_arguments_are_one_line(
 
 def test_ranks_without_any_original_say_so(corpus: str, runs: list[str], tmp_path: Path) -> None:
     (tmp_path / "others.csv").write_text("image,caption,grade\na.jpg,b.jpg#2,1\n")
-    import_judgments(corpus=corpus, path=tmp_path / "others.csv", format="table")
+    import_judgments(corpus=corpus, path=tmp_path / "others.csv", format="table", scale=VOTES)
     freeze_qrels(name="others", corpus=corpus, judgments="table", originals=False)
     with pytest.raises(CommandError, match="no judgment is marked as original"):
         said("score_run", "good", "--qrels", "others")

@@ -87,7 +87,10 @@ def test_a_table_of_counts_by_tabs(tmp_path: Path) -> None:
 
 def test_a_table_without_judges_names_none(tmp_path: Path) -> None:
     file = written(tmp_path, "query,document,grade\nq,d,0.5\nq,d,1\n")
-    assert read("table", file) == [JudgedPair("q", "d", (0.5, 1))]
+    with pytest.raises(FormatError, match="line 3: judges a pair for the second time, of line 2, and 1 such"):
+        read("table", file)
+    counted = JUDGMENT_FORMATS.get("table").counting_repeats()
+    assert list(counted.read(file)) == [JudgedPair("q", "d", (0.5, 1))]
 
 
 @pytest.mark.parametrize(
@@ -131,5 +134,7 @@ def test_a_keyword_count_that_is_none_is_refused(tmp_path: Path, part: str) -> N
 def test_a_missing_file_and_an_unknown_format_say_so(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"ExpertAnnotations.txt: cannot be opened"):
         read("flickr8k-expert", tmp_path)
-    with pytest.raises(UnknownName, match="known: flickr8k-crowd, flickr8k-expert, keyword-counts, table"):
+    with pytest.raises(
+        UnknownName, match="known: cxc-sits, flickr8k-crowd, flickr8k-expert, keyword-counts, table"
+    ):
         read("xml", tmp_path)

@@ -19,10 +19,11 @@ def a_direction(
             system=name,
             label=name,
             missing=0,
+            candidates=500,
             figures={"R@10": figure(found), "R-precision": figure(precise)},
             curves={"R": [found * k / 10 for k in range(1, 11)], "S": [precise] * 10} if curves else {},
             ranks=[round(100 * found), 0, 0, 0, 0, 0, 0, 0, 100 - round(100 * found)] if curves else [0] * 9,
         )
         for name, (found, precise) in systems.items()
     ]
-    return Direction(direction, 100, "", ["R@10", "R-precision"], made, [])
+    return Direction(direction, 100, 100, [], "", ["R@10", "R-precision"], made, [])

@@ -13,6 +13,7 @@ from annotation.models import Job
 from evaluation.models import Run, System
 from evaluation.services.kept import folder_of
 from evaluation.services.qrels import freeze_protocol
+from evaluation.subsets import subset_named
 from tests.web import world
 from tests.web.staff import forms, press, words
 
@@ -39,7 +40,7 @@ def test_from_a_recipe_of_the_server_to_figures(corpus: str, features: Path, own
     assert str(sources / "features" / "features.npy") in page and system.digest in page
     press(ada, "/evaluation/systems/mine/", "Rank", split="test")
     assert jobs.run(Job.objects.latest("pk").pk) == Job.DONE
-    freeze_protocol(name="pool", corpus=corpus, protocol="one caption", split="test")
+    freeze_protocol(name="pool", corpus=corpus, protocol="one caption", subset=subset_named(corpus, "test"))
     shown = ada.get("/evaluation/runs/mine-search/")
     assert "12 queries of pool version 1" in words(shown)
     assert {one["measure"]: one["value"] for one in shown.context["figures"]["measures"]}["R@10"] > 0.8

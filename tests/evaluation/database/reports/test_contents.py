@@ -107,7 +107,7 @@ def test_grades_are_scored_by_their_gain_too(runs: list[str], corpus: str, tmp_p
     grades = {image: (4, 4, 4) if number else (1, 2, 2) for number, image in enumerate(IMAGES)}
     file.write_text("".join(f"{image}\t{image}#2\t{a}\t{b}\t{c}\n" for image, (a, b, c) in grades.items()))
     import_judgments(corpus=corpus, path=file, format="flickr8k-expert", name="expert")
-    freeze_qrels(name="q", corpus=corpus, judgments="expert", rule="mean_grade", originals=False)
+    freeze_qrels(name="q", corpus=corpus, judgments="expert", originals=False)
     found = built(wanted(runs))["findings"]
     direction = found["directions"][0]
     assert direction["measures"] == [*MEASURES, "nDCG@10"]

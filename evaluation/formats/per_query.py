@@ -1,0 +1,69 @@
+"""Each query's values, a row a query and run: CSV, JSON or Parquet, by the ending of the file's name.
+
+A value that does not exist is empty in CSV and null elsewhere; nothing is rounded.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from annotation.formats.base import FormatError
+from annotation.formats.text import open_new
+from annotation.spreadsheets import harmless
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def write_per_query(file: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write a new file, which is whole once it is there; returns its number of rows.
+
+    Every row has the same columns. Raises FormatError for an ending that is none of `WRITERS`, and for a file
+    that stands already.
+    """
+    write = WRITERS.get(file.suffix.lower())
+    if write is None:
+        raise FormatError(
+            f"ends in {file.suffix or 'nothing'!r}", file=file, expected=f"one of {', '.join(WRITERS)}"
+        )
+    if file.exists():
+        raise FormatError("stands already", file=file, expected="a new file")
+    found = list(rows)
+    part = file.with_name(f"{file.name}.part")
+    part.unlink(missing_ok=True)
+    try:
+        write(part, found)
+        part.rename(file)
+    finally:
+        part.unlink(missing_ok=True)
+    return len(found)
+
+
+def _as_csv(file: Path, rows: Rows) -> None:
+    with open_new(file) as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([harmless(name) for name in rows[0]] if rows else [])
+        writer.writerows([harmless("" if v is None else v) for v in row.values()] for row in rows)
+
+
+def _as_json(file: Path, rows: Rows) -> None:
+    with open_new(file) as out:
+        json.dump([dict(row) for row in rows], out, indent=1, ensure_ascii=False, allow_nan=False)
+        out.write("\n")
+
+
+def _as_parquet(file: Path, rows: Rows) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.Table.from_pylist([dict(row) for row in rows]), file)
+
+
+WRITERS: Mapping[str, Callable[[Path, Rows], None]] = {
+    ".csv": _as_csv,
+    ".json": _as_json,
+    ".parquet": _as_parquet,
+}

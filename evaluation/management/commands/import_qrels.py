@@ -1,0 +1,78 @@
+"""`manage.py import_qrels NAME FILE --corpus C [--format trec|csv|json|...]`: qrels made elsewhere.
+
+    python manage.py import_qrels theirs theirs.qrels --corpus flickr8k
+    python manage.py import_qrels eccv-i2t eccv_image_to_caption.json --corpus coco --format json
+    python manage.py import_qrels sits sits_test.csv --corpus coco --format cxc-sits --skip-unknown
+
+Rows are taken as they are: no original is added. What a file says of rankings for images is not held
+against rankings for captions, unless both are asked for. A format of judgments is imported as judgments
+and frozen in one go. Each change makes a new version.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.exclusive import Busy
+from annotation.formats.base import FormatError
+from annotation.management.base import ReportCommand
+from evaluation.formats import JUDGMENT_FORMATS
+from evaluation.formats.qrels_files import QRELS_FORMATS
+from evaluation.management.base import left_out_text
+from evaluation.management.relevance import add_relevance, relevance_of
+from evaluation.scales import BadScale
+from evaluation.services.qrels_files import ASKED, import_qrels
+from evaluation.services.writing import ImportRefused
+
+
+class Command(ReportCommand):
+    help = "Import qrels: all, or none where anything is wrong. Where they stand already, nothing changes."
+    refusals = (*ReportCommand.refusals, FormatError, ImportRefused, Busy, BadScale, OSError)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        known = ", ".join([*QRELS_FORMATS.keys(), *JUDGMENT_FORMATS.keys()])
+        parser.add_argument("name", help="What the qrels are called")
+        parser.add_argument("path", type=Path, help="The file")
+        parser.add_argument("--corpus", required=True, help="The corpus they are about")
+        parser.add_argument("--format", default="trec", help=f"One of: {known} (default: trec)")
+        parser.add_argument(
+            "--asks",
+            default="",
+            help=f"What the rankings are for that it judges: {', '.join(ASKED)} (default: its queries)",
+        )
+        parser.add_argument("--level", type=int, default=1, help="Relevant from this grade on (default: 1)")
+        parser.add_argument(
+            "--skip-unknown",
+            action="store_true",
+            help="Leave out pairs about what the corpus lacks, and count them",
+        )
+        add_relevance(parser)
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        made = import_qrels(
+            name=options["name"],
+            corpus=options["corpus"],
+            path=options["path"],
+            format=options["format"],
+            asks=options["asks"],
+            level=options["level"],
+            skip_unknown=options["skip_unknown"],
+            relevance=relevance_of(options),
+        )
+        return {**asdict(made), "corpus": options["corpus"]}
+
+    def show(self, report: dict[str, Any]) -> str:
+        end = "stands already, nothing changed" if report["unchanged"] else "imported"
+        asks = f", for {report['asks']}s" if report["asks"] else ""
+        return (
+            f"{report['relevant']} of {report['rows']} pairs of {report['queries']} images are relevant"
+            f"{asks}\n"
+            f"{left_out_text(report['left_out'], report['lacking'], report['corpus'])}"
+            f"qrels {report['qrels']!r} version {report['version']} {end} ({report['settings']})\n"
+            f"digest {report['digest']}"
+        )

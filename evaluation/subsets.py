@@ -1,0 +1,141 @@
+"""Some images of a corpus: a split, a fold, those that a file names, or those that a run ranked.
+
+What ranks, scores, compares, reports and freezes takes the same words for them. Folds are dealt by a seed
+among the images that can be ranked: those with captions, and with a picture where the corpus has pictures.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from annotation.formats.base import FormatError
+from annotation.formats.names import image_id
+from annotation.formats.text import lines
+from annotation.registry import UnknownName
+from annotation.selectors.corpora import corpus_named, splits_of
+from evaluation.models import Ranking, Run
+from evaluation.selectors import Names, names_of, run_named
+from models_core.recipes.crossing import dealt
+
+#: A fold and how many there are.
+FOLD = re.compile(r"(\d{1,4})/(\d{1,4})")
+#: What comes before the name of a run whose images are meant.
+OF_RUN = "run:"
+#: What is wrong in a file of names, of each kind, that is named; the rest is counted.
+NAMED = 3
+
+
+class BadSubset(ValueError):
+    """Images that cannot be meant; one line with what would be right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subset:
+    """Images by the ids of their rows; `called` says which, as figures and qrels tell it."""
+
+    called: str
+    images: frozenset[int]
+
+
+def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -> Subset | None:
+    """The images of the published corpus `corpus` that `what` means; None for "", which is all of them.
+
+    Without `files`, as for what comes over the web, no file of this machine is meant.
+    Raises UnknownName for a corpus, a split or a run that is none, FormatError for a file that names images
+    that the corpus lacks, or one twice, and BadSubset for a fold that cannot be and for no image at all.
+    """
+    if not what:
+        return None
+    row = corpus_named(corpus)
+    fold = FOLD.fullmatch(what)
+    if what.startswith(OF_RUN):
+        run = run_named(what.removeprefix(OF_RUN))
+        if run.corpus_id != row.pk:
+            raise BadSubset(
+                f"run {run.name!r} is of corpus {run.corpus.name!r}, not of {corpus!r}; name one of this"
+            )
+        called, images = f"images of run {run.name}", _ranked_by(run)
+    elif fold:
+        called = f"fold {what}" + (f" (seed {seed})" if seed else "")
+        images = _fold(row, int(fold[1]), int(fold[2]), seed)
+    elif what in splits_of(row):
+        called = f"split {what}"
+        images = list(row.images.filter(split=what).values_list("pk", flat=True))
+    elif files and Path(what).is_file():
+        called = f"images in {Path(what).name}"
+        images = listed(Path(what), names_of(corpus))
+    else:
+        known = ", ".join(repr(split) for split in splits_of(row)) or "none"
+        file = "a file of image names, " if files else ""
+        raise UnknownName(
+            f"unknown split {what!r} of corpus {corpus!r}; known: {known}, {file}a fold as 1/5, or the "
+            f"images of a run as {OF_RUN}NAME"
+        )
+    found = frozenset(images)
+    if not found:
+        raise BadSubset(f"{called} of corpus {corpus!r} holds no image")
+    return Subset(called, found)
+
+
+def listed(file: Path, names: Names) -> list[int]:
+    """The images that a file names, one a line: ids of rows, in the file's order.
+
+    Raises FormatError for names that the corpus lacks or that stand there twice: how many, and the first.
+    """
+    images = {image_id(name): pk for name, pk in names.image.items()} | names.image
+    found: Counter[int] = Counter()
+    unknown: list[str] = []
+    for _, line in lines(file):
+        name = line.strip()
+        pk = images.get(name, images.get(image_id(name)))
+        if pk is not None:
+            found[pk] += 1
+        elif name:
+            unknown.append(name)
+    twice = [names.image_name[pk] for pk, count in found.items() if count > 1]
+    for wrong, what in ((unknown, f"that corpus {names.corpus!r} lacks"), (twice, "more than once")):
+        if wrong:
+            raise FormatError(
+                f"names {_counted(wrong)} {what}",
+                file=file,
+                expected="an image's name in each line, each once",
+            )
+    return list(found)
+
+
+def part_of_fold(which: int, number: int, images: int, *, seed: int = 0) -> list[int]:
+    """Places of the images of fold `which` (from 1) of `number`, dealt among `images`; raises BadSubset."""
+    if not 1 <= which <= number:
+        raise BadSubset(f"fold {which}/{number}: there is none; expected 1/{number} to {number}/{number}")
+    try:
+        return [int(place) for place in dealt(images, number, seed=seed)[which - 1]]
+    except ValueError as error:
+        raise BadSubset(f"fold {which}/{number}: {error}") from error
+
+
+def _fold(corpus: Any, which: int, number: int, seed: int) -> list[int]:
+    images = corpus.images.filter(captions__isnull=False).distinct().order_by("position")
+    pictured = images.exclude(picture="")
+    usable = list((pictured if pictured.exists() else images).values_list("pk", flat=True))
+    return [usable[place] for place in part_of_fold(which, number, len(usable), seed=seed)]
+
+
+def _ranked_by(run: Run) -> Sequence[int]:
+    """The images that a run ranked for, or those of the captions that it ranked for."""
+    rows = Ranking.objects.filter(run=run)
+    column = "image" if run.direction == Run.ANNOTATION else "caption__image"
+    return np.unique(np.fromiter(rows.values_list(column, flat=True).iterator(10_000), np.int64)).tolist()
+
+
+def _counted(names: Sequence[str]) -> str:
+    """How many images, with the first of them: "4 images ('a', 'b', 'c', ...)"."""
+    first = ", ".join(repr(name[:60]) for name in names[:NAMED])
+    more = ", ..." if len(names) > NAMED else ""
+    return f"{len(names)} {'image' if len(names) == 1 else 'images'} ({first}{more})"
