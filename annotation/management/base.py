@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -63,6 +63,17 @@ class ReportCommand(BaseCommand):
                 ) from error
             raise
         self.stdout.write(json.dumps(report) if options["json"] else self.show(report))
+
+
+def pages_text(filling: Mapping[str, Any], remedy: str) -> list[str]:
+    """What pages of pairs lack, by the numbers of `protocol.paging.Filling`, and what helps; else no line."""
+    if not filling.get("missing"):
+        return []
+    lacking = (
+        f"pages lack {filling['missing']} captions: too few filtered pairs are of the images asked about"
+    )
+    whom = f"{filling['short_blocks']} of {filling['blocks']} images have fewer than fit, or are missing"
+    return [f"{lacking}; {whom}", remedy]
 
 
 def table(head: list[str], rows: list[list[Any]]) -> str:
