@@ -71,6 +71,10 @@ class Examples:
             raise ValueError(f"{what} names no image with a picture (or features) of corpus {self.corpus!r}")
         return found
 
+    def to_rank(self, what: str, *, seed: int = 0) -> list[int]:
+        """As `chosen`; all places where `what` is empty."""
+        return self.chosen(what, seed=seed) if what else list(range(len(self.examples)))
+
     def _listed(self, file: Path) -> list[int]:
         places = {}
         for place, example in enumerate(self.examples):

@@ -67,6 +67,20 @@ def test_a_run_of_each_direction_is_made_scored_and_exported(system, corpus, tmp
         assert [line.split()[:5] for line in ours] == [line.split()[:5] for line in exported]
 
 
+def test_without_a_split_every_image_that_can_be_used_is_ranked(system, corpus, features):
+    """Six of the sixty have no features."""
+    ids = features.with_name("features.ids.txt")
+    lines = ids.read_text().splitlines()
+    ids.write_text("".join(f"{line if n % 10 else f'elsewhere{n}'}\n" for n, line in enumerate(lines)))
+    ask = ("--features", features, "--feature-ids", ids)
+    assert said("rank", system, *ask).count("54 queries, 54 items each") == 2
+    run = run_named("mine-annotation")
+    assert run.split == ""
+    assert set(run.rankings.values_list("image__filename", flat=True)) == {
+        line for n, line in enumerate(lines) if n % 10
+    }
+
+
 def test_a_run_holds_what_the_system_scores(system, corpus):
     said("rank", system, "--split", "test", "--protocol", "any of five")
     run = run_named("mine-search")
