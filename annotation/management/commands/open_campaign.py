@@ -14,7 +14,7 @@ from annotation.campaign_settings import settings_of
 from annotation.campaigns import ENTITIES, OF_PAIRS, SMALLEST_CROWD, TASKS, CampaignError
 from annotation.campaigns.pairs import pairs_from_csv
 from annotation.formats.base import FormatError
-from annotation.management.base import ReportCommand, pages_text, progress_bar
+from annotation.management.base import ReportCommand, move_bar, pages_text, progress_bar
 from annotation.management.commands.campaign_status import alarms_of, alarms_text
 from annotation.models import Campaign
 from annotation.protocol.questions import ASKED_BY
@@ -93,8 +93,7 @@ class Command(ReportCommand):
             with progress_bar(what="images", total=campaign.corpus.image_count) as bar:
 
                 def tell(done: int, total: int) -> None:
-                    bar.total = total
-                    bar.update(done - bar.n)
+                    move_bar(bar, done, total)
 
                 opened = campaigns.open_images(
                     campaign=campaign, split=options["split"], images=options["images"], progress=tell

@@ -1,6 +1,7 @@
 """extract_features, train_system, rank and cross_validate as people call them."""
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from django.core.management import CommandError
 from PIL import Image as Picture
 
 from annotation.intake import import_records
+from annotation.management import base
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import Run
 from evaluation.selectors import names_of, rankings_of, run_named
@@ -249,6 +251,21 @@ def test_recipes_are_cross_validated_into_a_table(corpus, features, own, tmp_pat
     assert tests.count(r"\\") == 5
     with pytest.raises(CommandError, match="no system 'TRI5' among those tested"):
         said(*ask, "--resamples", 50, "--pairs", "BoW5:TRI5")
+
+
+def test_cross_validation_tells_a_log_which_recipe_and_fold_it_is_at(
+    corpus, features, own, monkeypatch, capsys
+):
+    monkeypatch.setattr(base, "EVERY", 0.001)
+    said("cross_validate", corpus, own, "NN5-F1-idf", "--features", features, "--resamples", 20, "--json")
+    told = capsys.readouterr().err.splitlines()
+    form = r"[^()]+: [\d,]+( of [\d,]+)? \(\d+:\d\d:\d\d(; \d+:\d\d:\d\d in all)?\)"
+    assert told and all(re.fullmatch(form, line) for line in told)
+    assert any(re.match(r"recipe 1 of 2, own, fold [1-5] of 5, [a-z ]+: 0 of 1 ", line) for line in told)
+    assert (
+        said("cross_validate", corpus, own, "--features", features, "--resamples", 20, "--json").count("\n")
+        == 1
+    )
 
 
 def test_two_recipes_of_one_name_are_refused(corpus, features, own, tmp_path):
