@@ -130,6 +130,13 @@ def test_runs_are_brought_in_both_directions_or_not_at_all(ada):
     assert wrong(page).startswith("run.trec: names 'z.jpg#2' as a query")
     assert not Run.objects.exists() and not System.objects.exists()
     good.seek(0)
+    two = SimpleUploadedFile("two.trec", b"a.jpg Q0 a.jpg#2 1 2 one\na.jpg Q0 b.jpg#2 2 1 two\n")
+    page = bring(ada, "runs", annotation=two, search=good)
+    assert wrong(page).startswith(
+        "annotation/two.trec, line 2: has the tag 'two', and line 1 has 'one'; expected one run"
+    )
+    assert not Run.objects.exists() and not System.objects.exists()
+    good.seek(0)
     page = bring(ada, "runs", annotation=good, search=little.trec("a.jpg#2 a.jpg 1"))
     assert said(page) == ["The system “clip” is here."]
     assert set(System.objects.get().runs.values_list("name", "source")) == {
