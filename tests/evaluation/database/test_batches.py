@@ -117,6 +117,14 @@ def test_what_pages_lack_is_told_before_they_are_opened_whatever_the_batch(poole
     assert short > 2, "pages that lack captions though filtered pairs are left over"
 
 
+def test_a_batch_without_a_filter_has_nothing_to_fill_up_with_and_says_so(pooled_runs: list[str]) -> None:
+    batch = launch(planned(pooled_runs, threshold=None), "bare").batch
+    assert batch.numbers["fillers"] == 0 < batch.numbers["missing"]
+    told = said("batch_status", "bare")
+    assert f"pages lack {batch.numbers['missing']} captions" in told
+    assert "a next batch with a --threshold has filtered pairs" in told and "--depth" not in told
+
+
 def test_launched_twice_it_stands_and_another_plan_needs_another_name(pooled_runs: list[str]) -> None:
     launch(planned(pooled_runs), "first")
     again = launch(planned(pooled_runs), "first")
