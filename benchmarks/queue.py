@@ -246,7 +246,8 @@ def main() -> None:
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         for kind in given.databases:
-            bar = stack.enter_context(progress_bar(what=kind, total=given.rounds * len(plan)))
+            bar = progress_bar(what=kind, total=given.rounds * len(plan))
+            stack.callback(bar.close)
             with database_of(kind, folder) as (store, database):
                 for _ in range(given.rounds):
                     for run in plan:

@@ -133,7 +133,7 @@ def alone(
     subset: Subset | None = None,
     missing: str = LEFT_OUT,
 ) -> dict[str, Any]:
-    """One run's figures as those of a comparison in which nothing is tested; raises as `scoring.score` does."""
+    """One run's figures as those of a comparison without tests; raises as `scoring.score` does."""
     figures = [score(run, snapshot, measures, subset=subset, missing=missing)]
     return _compared(figures, run.direction, _held_against(snapshot, subset, missing))
 

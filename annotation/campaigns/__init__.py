@@ -1,7 +1,7 @@
 """Campaigns: opened over a corpus, image by image; paused, resumed, closed.
 
 create, open_images, begin, open_campaign   from a corpus to questions that people can answer
-open_pairs                                  from pairs of images and captions to questions
+open_pairs, count_pairs                     from pairs of images and captions to questions, or to their number
 change_settings, differences, begun         other settings, and what they change from when on
 pause, resume, close, set_stop_rules        acts of staff
 set_open_to_all                             who may work on it
@@ -22,7 +22,7 @@ from annotation.campaigns.changing import (
     differences,
     reopens,
 )
-from annotation.campaigns.counted import OF_PAIRS, OpenedPairs, open_pairs
+from annotation.campaigns.counted import OF_PAIRS, OpenedPairs, count_pairs, open_pairs
 from annotation.campaigns.deleting import delete, why_kept
 from annotation.campaigns.duplicating import duplicate
 from annotation.campaigns.opening import (
@@ -69,6 +69,7 @@ __all__ = [
     "change_settings",
     "check_seen",
     "close",
+    "count_pairs",
     "create",
     "delete",
     "differences",

@@ -20,7 +20,7 @@ from annotation.portions import chunks
 from annotation.protocol import questions as q
 from annotation.protocol.controls import draw, drawn
 from annotation.protocol.counted import Asked
-from annotation.protocol.paging import FILLER, ROLES, Pair, paginate
+from annotation.protocol.paging import ROLES, Filling, Pair, paginate
 
 #: Images opened in one transaction.
 CHUNK = 500
@@ -35,14 +35,13 @@ Questions = Sequence[tuple[Asked, Sequence[dict[str, Any]]]]
 
 @dataclass(frozen=True, slots=True)
 class OpenedPairs:
-    """What became of pairs: how many are asked, on how many tasks, with how many fillers; and how many
-    checkboxes pages lack because fillers ran out."""
+    """What becomes of pairs: how many are asked, on how many tasks, and how full these are where they are
+    pages."""
 
     images: int
     pairs: int
     tasks: int
-    fillers: int
-    missing: int
+    filling: Filling
 
 
 def caption_name(image: str, number: int) -> str:
@@ -96,12 +95,12 @@ def open_pairs(
     settings = settings_of(campaign.settings)
     wanted = list(dict.fromkeys(pairs))
     found = _Found(campaign, wanted, fillers or {})
+    filling = Filling()
     if kind == q.RELEVANCE:
-        batch = paginate(wanted, fillers or {}, seed=campaign.seed, settings=settings.page)
-        asked = _pages(batch.pages, found, settings, wave)
-        lacking, filled = batch.missing, batch.count(FILLER)
+        laid_out = paginate(wanted, fillers or {}, seed=campaign.seed, settings=settings.page)
+        asked, filling = _pages(laid_out.pages, found, settings, wave), laid_out.filling
     else:
-        asked, lacking, filled = _graded(wanted, found, settings), 0, 0
+        asked = _graded(wanted, found, settings)
     with sql.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         if row.settings_version != campaign.settings_version:
@@ -121,7 +120,26 @@ def open_pairs(
         record(actor=actor, act="open_images", campaign=campaign, images=len(asked), pairs=len(wanted))
     image_rows.analyse(campaign)
     tasks = sum(len(questions) for questions in asked.values())
-    return OpenedPairs(len(asked), len(wanted), tasks, filled, lacking)
+    return OpenedPairs(len(asked), len(wanted), tasks, filling)
+
+
+def count_pairs(
+    *,
+    tasks: str,
+    pairs: Iterable[Pair],
+    settings: CampaignSettings,
+    fillers: Mapping[str, Collection[str]] | None = None,
+) -> OpenedPairs:
+    """What `open_pairs` makes of pairs in a new campaign of `settings`; nothing is looked up or written.
+
+    Raises KeyError for `tasks` that ask about no pairs.
+    """
+    wanted = list(dict.fromkeys(pairs))
+    if OF_PAIRS[tasks] == q.RELEVANCE:
+        laid_out = paginate(wanted, fillers or {}, seed=Campaign().seed, settings=settings.page)
+        images = {page[0].image for page in laid_out.pages}
+        return OpenedPairs(len(images), len(wanted), len(laid_out.pages), laid_out.filling)
+    return OpenedPairs(len({pair.image for pair in wanted}), len(wanted), len(wanted), Filling())
 
 
 class _Found:

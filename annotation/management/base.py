@@ -1,16 +1,21 @@
-"""What all commands share: `--json`, a progress bar on a terminal, one clear line on error.
+"""What all commands share: `--json`, telling how far they are, one clear line on error.
 
 A command subclasses `ReportCommand`, overrides `report` (do the work, return plain data)
 and `show` (that data as text). With `--json` the last line of standard output is the data
-as one JSON document; progress always goes to standard error.
+as one JSON document; progress always goes to standard error, a bar on a terminal and lines elsewhere.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
-from typing import Any, TypeVar
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
+from operator import length_hint
+from types import TracebackType
+from typing import Any, TypeAlias, TypeVar
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError
@@ -20,15 +25,92 @@ from annotation.registry import UnknownName
 
 T = TypeVar("T")
 
+#: Seconds before a bar is shown on a terminal, and between two lines elsewhere.
+DELAY, EVERY = 2, 30.0
+
+
+class LogLines:
+    """How far a command is, a line on standard error every EVERY seconds: for logs.
+
+    A thread writes them, since some work says nothing for an hour. It is used as a bar is: `total` (0: not
+    known), `n`, `update`, and `close`, or a `with`.
+    """
+
+    def __init__(self, *, what: str, total: int) -> None:
+        self.what, self.total, self.n = what, total, 0
+        self._began = self._phase_began = time.monotonic()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._write, args=(EVERY,), name="progress", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> LogLines:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __str__(self) -> str:
+        now = time.monotonic()
+        of = f" of {self.total:,}" if self.total else ""
+        whole = "" if self._phase_began == self._began else f"; {_clock(now - self._began)} in all"
+        return f"{self.what}: {self.n:,}{of} ({_clock(now - self._phase_began)}{whole})"
+
+    def update(self, n: int = 1) -> None:
+        """`n` more are done."""
+        self.n += n
+
+    def next_phase(self, *, what: str, total: int) -> None:
+        """Go on with another phase, and the same clock: many short ones are told of too."""
+        self.what, self.total, self.n, self._phase_began = what, total, 0, time.monotonic()
+
+    def close(self) -> None:
+        """Write no more."""
+        self._ended.set()
+        self._thread.join()
+
+    def _write(self, every: float) -> None:
+        while not self._ended.wait(every):
+            try:
+                print(self, file=sys.stderr, flush=True)
+            except (OSError, ValueError):  # nobody reads it any more
+                return
+
+
+def _clock(seconds: float) -> str:
+    return str(timedelta(seconds=int(seconds)))
+
+
+Bar: TypeAlias = "tqdm[Any] | LogLines"
+
 
 def progress(things: Iterable[T], *, what: str, total: int | None = None) -> Iterable[T]:
-    """`things`, with a bar on standard error where that is a terminal and it takes over two seconds."""
-    return tqdm(things, desc=what, total=total, delay=2, file=sys.stderr, disable=None, unit_scale=True)
+    """`things`; how many were taken is told as `progress_bar` tells it."""
+    if sys.stderr.isatty():
+        return tqdm(things, desc=what, total=total, delay=DELAY, file=sys.stderr, unit_scale=True)
+    return _told(things, what, length_hint(things) if total is None else total)
 
 
-def progress_bar(*, what: str, total: int) -> tqdm[Any]:
-    """A bar to `update()` by hand, under the same conditions as `progress`."""
-    return tqdm(desc=what, total=total, delay=2, file=sys.stderr, disable=None, unit_scale=True)
+def _told(things: Iterable[T], what: str, total: int) -> Iterator[T]:
+    with LogLines(what=what, total=total) as lines:
+        for thing in things:
+            yield thing
+            lines.update()
+
+
+def progress_bar(*, what: str, total: int) -> Bar:
+    """A bar to `update()` by hand, on standard error: shown on a terminal where it takes over two seconds,
+    and as lines elsewhere."""
+    if sys.stderr.isatty():
+        return tqdm(desc=what, total=total, delay=DELAY, file=sys.stderr, unit_scale=True)
+    return LogLines(what=what, total=total)
+
+
+def move_bar(bar: Bar, done: int, total: int) -> None:
+    """`done` of `total` are done, the number of which may be news."""
+    bar.total = total
+    bar.update(done - int(bar.n))
 
 
 class ReportCommand(BaseCommand):
@@ -63,6 +145,17 @@ class ReportCommand(BaseCommand):
                 ) from error
             raise
         self.stdout.write(json.dumps(report) if options["json"] else self.show(report))
+
+
+def pages_text(filling: Mapping[str, Any], remedy: str) -> list[str]:
+    """What pages of pairs lack, by the numbers of `protocol.paging.Filling`, and what helps; else no line."""
+    if not filling.get("missing"):
+        return []
+    lacking = (
+        f"pages lack {filling['missing']} captions: too few filtered pairs are of the images asked about"
+    )
+    whom = f"{filling['short_blocks']} of {filling['blocks']} images have fewer than fit, or are missing"
+    return [f"{lacking}; {whom}", remedy]
 
 
 def table(head: list[str], rows: list[list[Any]]) -> str:

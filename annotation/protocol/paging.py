@@ -68,14 +68,26 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Pages, each a tuple of blocks still without control images.
+class Filling:
+    """How full `pages` are: they have room for `blocks` images, control images not counted.
 
-    `missing` is how many fillers were lacking: that many checkboxes short of full pages.
+    `fillers` captions fill them up, and `missing` ones are lacking to full pages. Of the `blocks`
+    `short_blocks` have fewer captions than fit, or none at all.
     """
 
-    pages: tuple[tuple[Block, ...], ...]
+    pages: int = 0
+    blocks: int = 0
+    short_blocks: int = 0
+    fillers: int = 0
     missing: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Pages, each a tuple of blocks still without control images, and how full they are."""
+
+    pages: tuple[tuple[Block, ...], ...]
+    filling: Filling = Filling()
 
     def count(self, role: str) -> int:
         """How many entries of the batch have this role."""
@@ -144,7 +156,7 @@ def paginate(
     `fillers` maps images to the captions that the filter took out for them; a caption wanted
     there is not used. Pairs are a set: repetitions and order change nothing. An image's last
     block, and the pages that are one image short, are filled with fillers; where these run
-    out a block has fewer captions or a page fewer images, and `missing` says by how much. An
+    out a block has fewer captions or a page fewer images, and `filling` says by how much. An
     image stands twice on one page only if it has more blocks than there are pages.
     """
     settings = settings or PagingSettings()
@@ -168,11 +180,21 @@ def paginate(
             if padding is None:
                 break
             page.append(Block(padding, tuple(stock.take(padding, settings.captions))))
-    full = len(pages) * room * settings.captions
-    return Batch(
-        tuple(tuple(page) for page in pages),
-        missing=full - sum(len(block.entries) for page in pages for block in page),
-    )
+    roles = ([[entry.role for entry in block.entries] for block in page] for page in pages)
+    return Batch(tuple(map(tuple, pages)), filling_of(roles, settings))
+
+
+def filling_of(pages: Iterable[Sequence[Sequence[str]]], settings: PagingSettings) -> Filling:
+    """How full pages are, each given as its blocks, and a block as the roles of its captions."""
+    room = settings.images - settings.controls
+    number = short = fillers = missing = 0
+    for page in pages:
+        sizes = [len(block) for block in page]
+        number += 1
+        short += room - sum(size >= settings.captions for size in sizes)
+        fillers += sum(role == FILLER for block in page for role in block)
+        missing += room * settings.captions - sum(sizes)
+    return Filling(number, number * room, short, fillers, missing)
 
 
 def _blocks(image: str, captions: Collection[str], stock: _Fillers, seed: Seed, size: int) -> list[Block]:

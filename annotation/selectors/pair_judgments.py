@@ -14,12 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from django.db.models import Count, Max, Q
 
+from annotation.campaign_settings import settings_of
 from annotation.models import AuditEntry, Campaign, Caption, Image, Item, Judgment, Standing, Task
-from annotation.protocol.paging import CONTROL, ROLES, WANTED
+from annotation.protocol.paging import CONTROL, ROLES, WANTED, Filling, filling_of
 from annotation.protocol.questions import GRADED_RELEVANCE
 from annotation.protocol.trust import SUSPENDED
 from annotation.protocol.trust_settings import TrustSettings
@@ -144,6 +147,19 @@ def asked_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
     for content in items.values_list("content", flat=True).iterator(PAGE):
         for caption, number in zip(content["captions"], content["roles"], strict=True):
             yield content["image"], captions.at(*caption), ROLES[number]
+
+
+def page_filling(campaign: Campaign) -> Filling:
+    """How full the pages of a campaign of pairs are, as they lie there; of graded pairs there are none."""
+    if campaign.kinds == (GRADED_RELEVANCE,):
+        return Filling()
+    items = Item.objects.filter(task__campaign=campaign).order_by("task", "position")
+    rows = items.values_list("task", "content").iterator(PAGE)
+    pages = (
+        [[ROLES[role] for role in content["roles"]] for _, content in blocks]
+        for _, blocks in groupby(rows, key=itemgetter(0))
+    )
+    return filling_of(pages, settings_of(campaign.settings).page)
 
 
 def what_counts(campaigns: Collection[int], *, answers: bool) -> list[Any]:

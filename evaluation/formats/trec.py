@@ -71,17 +71,25 @@ class Run:
 
 
 def read_run(path: Path) -> Run:
-    """Read a run; raises FormatError naming the line, for an item ranked twice too."""
-    tag = ""
+    """Read a run; raises FormatError naming the line, for an item ranked twice and a second tag too."""
+    tag, tag_line = "", 0
     numbers: dict[str, int] = {}  # ids are held once, rankings as numbers
     found: dict[str, tuple[array[int], array[float]]] = {}
     lines_of: dict[str, array[int]] = {}
     for line, (query, _, item, _, score, tag_here) in _rows(path, RUN_LINE):
+        if not found:
+            tag, tag_line = tag_here, line
+        elif tag_here != tag:
+            raise FormatError(
+                f"has the tag {shown(tag_here)}, and line {tag_line} has {shown(tag)}",
+                file=path,
+                line=line,
+                expected="one run, with one tag; write each run to a file of its own",
+            )
         ranking = found.setdefault(query, (array("q"), array("d")))
         ranking[0].append(numbers.setdefault(item, len(numbers)))
         ranking[1].append(_score(score, path, line))
         lines_of.setdefault(query, array("q")).append(line)
-        tag = tag or tag_here
     if not found:
         raise FormatError("holds no rankings", file=path, expected=f"lines of {RUN_LINE}")
     ids = list(numbers)

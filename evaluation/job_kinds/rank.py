@@ -1,4 +1,4 @@
-"""Ranking a split by a stored system."""
+"""Ranking a split, or all images, by a stored system."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def rank(
     progress: Progress,
     *,
     system: str,
-    split: str,
+    split: str = "",
     corpus: str = "",
     name: str = "",
     protocol: str = rankings.ONE_CAPTION,

@@ -1,4 +1,4 @@
-"""What the commands that train and rank share: files named by the user, bars by phase, refusals."""
+"""What the commands that train and rank share: files named by the user, progress by phase, refusals."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from types import TracebackType
 from typing import Any
 
 from django.core.management.base import CommandParser
-from tqdm import tqdm
 
 from annotation.exclusive import Busy
 from annotation.formats.base import FormatError
-from annotation.management.base import progress_bar
+from annotation.management.base import Bar, LogLines, progress_bar
 from evaluation.services.systems import Sources
 from evaluation.services.writing import ImportRefused
 from models_core.device import CPU
@@ -22,11 +21,11 @@ REFUSALS: tuple[type[Exception], ...] = (FormatError, ImportRefused, Busy, OSErr
 
 
 class Bars:
-    """Progress of phases on a terminal, a bar for each; call it as phases do."""
+    """Progress of phases, on a terminal a bar for each; call it as phases do."""
 
     def __init__(self) -> None:
         self.phase = ""
-        self.bar: tqdm[Any] | None = None
+        self.bar: Bar | None = None
 
     def __enter__(self) -> Bars:
         return self
@@ -34,9 +33,13 @@ class Bars:
     def __call__(self, phase: str, done: int, of: int) -> None:
         """Told by a phase how far it is."""
         if self.bar is None or phase != self.phase or of != self.bar.total:
-            self.close()
-            self.phase, self.bar = phase, progress_bar(what=phase, total=of)
-        self.bar.update(done - self.bar.n)
+            self.phase = phase
+            if isinstance(self.bar, LogLines):
+                self.bar.next_phase(what=phase, total=of)
+            else:
+                self.close()
+                self.bar = progress_bar(what=phase, total=of)
+        self.bar.update(done - int(self.bar.n))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -32,7 +32,8 @@ class BatchNumbers:
     `before` are answers that are left out, as their judges gave them before the rules suspended and somebody
     reinstated them; `counted` are those that count, as these judges were asked for by name. `answers` is
     every answer handed in, of a test or withdrawn since too. `askable` pairs could be asked where a batch
-    asks in waves, None elsewhere. `loss` is what the filter loses, as `pooling.unlikely.FilterLoss`, None
+    asks in waves, None elsewhere. `filling` is how full the pages are, as `protocol.paging.Filling`; of
+    graded pairs there are none. `loss` is what the filter loses, as `pooling.unlikely.FilterLoss`, None
     where it is not known.
     """
 
@@ -48,6 +49,7 @@ class BatchNumbers:
     lacking: int
     answers: int
     earned: str
+    filling: Mapping[str, int]
     judges: int
     unused: Sequence[str]
     discarded: Sequence[str]
@@ -185,7 +187,7 @@ def _lead(one: Direction) -> list[str]:
 
 
 def _of_batch(batch: BatchNumbers) -> Section:
-    numbers = batch.numbers
+    numbers, filling = batch.numbers, batch.filling
     rows: list[tuple[str, Cell]] = [
         ("depth of the pool", batch.depth),
         ("pairs pooled", numbers["pooled"]),
@@ -199,6 +201,7 @@ def _of_batch(batch: BatchNumbers) -> Section:
         ("judgments wanted for each", batch.wanted),
         ("asked, and judged as often", batch.judged),
         ("asked, and judged less often", batch.short),
+        *([] if not filling["pages"] else _of_pages(filling)),
         ("answers handed in, to pages or graded pairs; of tests, and withdrawn ones, too", batch.answers),
         ("judges with answers that count", batch.judges),
         ("judges whose answers are left out", len(batch.unused)),
@@ -227,6 +230,12 @@ def _of_batch(batch: BatchNumbers) -> Section:
             f"{batch.counted:,} answers count, as was asked for, that judges gave before they were suspended "
             "and reinstated."
         )
+    if filling["missing"]:
+        remarks.append(
+            f"Pages lack {filling['missing']:,} captions: too few filtered pairs are of the images asked "
+            f"about; {filling['short_blocks']:,} of {filling['blocks']:,} images have fewer than fit, or are "
+            "missing."
+        )
     if batch.loss is not None:
         loss = batch.loss
         remarks.append(
@@ -239,6 +248,14 @@ def _of_batch(batch: BatchNumbers) -> Section:
         remarks.append("No filler was judged, so what the filter loses is not known.")
     title = f"Batch {batch.batch}: {batch.tasks}, {batch.state}"
     return Section(title, remarks, [tables.facts("batch", "The batch in numbers", "", rows)], [])
+
+
+def _of_pages(filling: Mapping[str, int]) -> list[tuple[str, Cell]]:
+    return [
+        ("pages that ask them", filling["pages"]),
+        ("filtered pairs that fill pages up", filling["fillers"]),
+        ("captions that pages lack, as fillers ran out", filling["missing"]),
+    ]
 
 
 def _counted(reasons: Sequence[str]) -> list[str]:

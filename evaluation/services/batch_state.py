@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.campaign_settings import settings_of
+from annotation.protocol.paging import Filling
 from annotation.selectors.campaign import costs, money, pace, tasks
 from annotation.selectors.campaign.forecast import forecast
 from annotation.selectors.campaign.kept import kept
-from annotation.selectors.pair_judgments import Judge
+from annotation.selectors.pair_judgments import Judge, page_filling
 from evaluation.agreement.coefficients import as_ratings, krippendorff
 from evaluation.agreement.estimates import Estimate
 from evaluation.formats.base import JudgedPair
@@ -48,7 +49,8 @@ class BatchState:
     many answers as wanted and `short` have fewer; of those that were judged before and not asked, `reused`
     still have as many and `lacking` have fewer. `stored` are the answers about pairs that its judgments would
     hold, and where it is `collected` its newest judgments hold just these. `people` is everybody who judged,
-    `unused` who of them does not count, and `top_up` what asking again would cost. `agreement` is
+    `unused` who of them does not count, and `top_up` what asking again would cost. `filling` is how full
+    the pages are (nothing of graded pairs). `agreement` is
     Krippendorff's alpha over the pairs asked. `loss` is what the filter loses (None: no filler was judged),
     `left_out` what runs lose that are left out (None where not asked for, or too early). `waves` is
     `waves.Advanced` as plain data where the batch asks in waves.
@@ -79,6 +81,7 @@ class BatchState:
     people: Mapping[str, Judge]
     unused: Mapping[str, str]
     top_up: TopUp
+    filling: Filling
     agreement: Estimate
     loss: FilterLoss | None
     left_out: list[LeftOut] | None
@@ -133,6 +136,7 @@ def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -
         people=people,
         unused={judge: one.unused for judge, one in people.items() if one.unused and one.answers},
         top_up=wanted(batch, people),
+        filling=page_filling(campaign),
         agreement=_agreement(answers, asked, LEVELS[campaign.tasks]),
         loss=_loss(batch, found, answers, judged, relevant, some_yes),
         left_out=leave_out(

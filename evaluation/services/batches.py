@@ -10,7 +10,7 @@ from annotation.campaigns import OpenedPairs
 from annotation.selectors.corpora import check_split, corpus_named
 from evaluation.models import Batch, BatchRun
 from evaluation.selectors import run_named
-from evaluation.services.planning import Plan
+from evaluation.services.planning import Plan, numbers_of
 from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.writing import alone, check_name
 
@@ -87,7 +87,7 @@ def launch(
                 waves={"share": plan.share, "asked": [opened.pairs], "tau": None, "ended": ""}
                 if plan.strategy
                 else {},
-                numbers={**plan.numbers(), "task_count": opened.tasks, "fillers": opened.fillers},
+                numbers={**plan.numbers(), "task_count": opened.tasks, **numbers_of(opened.filling)},
             )
             BatchRun.objects.bulk_create(
                 BatchRun(batch=batch, run=run_named(part.run), position=position, digest=part.digest)

@@ -54,8 +54,16 @@ def cross_validated(
         check_aids(recipe, aids)  # before hours of work, not after
     material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed)
     systems = [
-        cross_validate(recipe, material, aids, number=folds, seed=seed, kept=store, device=device)
-        for recipe in chosen
+        cross_validate(
+            recipe,
+            material,
+            aids,
+            number=folds,
+            seed=seed,
+            kept=store.within(f"recipe {place} of {len(chosen)}"),
+            device=device,
+        )
+        for place, recipe in enumerate(chosen, start=1)
     ]
     return CrossedCorpus(
         systems,

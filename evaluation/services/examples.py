@@ -64,6 +64,10 @@ class Examples:
             raise ValueError(f"{what} names no image with a picture (or features) of corpus {self.corpus!r}")
         return found
 
+    def to_rank(self, what: str, *, seed: int = 0) -> list[int]:
+        """As `chosen`; all places where `what` is empty."""
+        return self.chosen(what, seed=seed) if what else list(range(len(self.examples)))
+
 
 def examples_from(corpus: str, sources: Sources) -> Examples:
     """The corpus's images, with the features and lemmas of `sources` where it names some."""

@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 
 from annotation.campaign_settings import CampaignSettings, settings_of
-from annotation.campaigns import OF_PAIRS
-from annotation.protocol.questions import RELEVANCE
+from annotation.campaigns import OF_PAIRS, count_pairs
+from annotation.protocol.paging import Filling
 from annotation.selectors.campaign import money
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import seconds_an_answer
 from evaluation.models import Batch, Run
 from evaluation.pooling.omissions import unjudged
 from evaluation.pooling.pools import Integers, among, pool
-from evaluation.pooling.pricing import Price, pages_of, price
+from evaluation.pooling.pricing import Price, price
 from evaluation.pooling.unlikely import THRESHOLD
 from evaluation.selectors import run_named
 from evaluation.services.next_pairs import SHARE, divided, known, wave_of
@@ -60,6 +60,9 @@ class RunPart:
 class Plan:
     """A batch before it is launched. `asked` and `fillers` are pairs of `pooled`'s space.
 
+    Of the `fillers`, which pages may be filled up with, `filling` says how many are, and what is missing:
+    it is counted on the pages that the batch will open.
+
     Of the `pooled_pairs`, `originals` need no judge, `filtered` are unlikely, `known` have enough answers
     (`begun`: some, but too few), and the rest is `asked`. `seconds` an answer takes, as measured or
     assumed (`measured` is the batch it was measured on, else ""). Of the pairs that it `may_ask` all are
@@ -83,6 +86,7 @@ class Plan:
     known: int
     begun: int
     price: Price
+    filling: Filling
     seconds: float
     measured: str
     may_ask: Integers
@@ -107,7 +111,7 @@ class Plan:
             "begun": self.begun,
             "asked": len(self.asked),
             "task_count": self.price.tasks,
-            "fillers": self.price.fillers,
+            **numbers_of(self.filling),
             "answers": self.price.answers,
             "judgments": self.price.judgments,
             "seconds_an_answer": self.seconds,
@@ -183,6 +187,10 @@ def plan(
     seconds, measured = _seconds(before, tasks) if seconds is None else (seconds, "")
     if seconds <= 0:
         raise BatchRefused(f"{seconds} seconds an answer: expected more than 0")
+    tell("laying out pages", 0.9)
+    counted = count_pairs(
+        tasks=tasks, pairs=found.called(asked), fillers=found.by_image(fillers), settings=frozen
+    )
     return Plan(
         corpus=corpus,
         tasks=tasks,
@@ -220,7 +228,8 @@ def plan(
         filtered=len(unlikely),
         known=len(likely) - len(may_ask),
         begun=int(among(asked, some).sum()),
-        price=price_of(found, asked, len(fillers), tasks, frozen, seconds),
+        price=price_of(len(asked), counted.tasks, tasks, frozen, seconds),
+        filling=counted.filling,
         seconds=seconds,
         measured=measured,
         strategy=strategy,
@@ -247,24 +256,25 @@ def _seconds(before: Sequence[Batch], tasks: str) -> tuple[float, str]:
     return SECONDS[tasks], ""
 
 
-def price_of(
-    found: Pooled, asked: Integers, fillers: int, tasks: str, settings: CampaignSettings, seconds: float
-) -> Price:
-    """What asking the pairs `asked` comes to, with so many `fillers` at hand and `seconds` an answer."""
-    kind, page = OF_PAIRS[tasks], settings.page
-    number = places = len(asked)
-    if kind == RELEVANCE:
-        blocks = page.images - page.controls
-        number = pages_of(asked, found.space, captions=page.captions, blocks=blocks)
-        places = min(number * blocks * page.captions, len(asked) + fillers)
+def price_of(pairs: int, number: int, tasks: str, settings: CampaignSettings, seconds: float) -> Price:
+    """What asking `pairs` on so many pages, or as graded pairs, comes to at `seconds` an answer."""
     return price(
-        pairs=len(asked),
+        pairs=pairs,
         tasks=number,
-        places=places,
         judges=_judges(settings, tasks),
         seconds=seconds,
-        pay=lambda lasted: settings.pay.amount(kind, lasted),
+        pay=lambda lasted: settings.pay.amount(OF_PAIRS[tasks], lasted),
     )
+
+
+def numbers_of(filling: Filling) -> dict[str, int]:
+    """How full pages are, as a batch's numbers have it."""
+    return {
+        "fillers": filling.fillers,
+        "missing": filling.missing,
+        "blocks": filling.blocks,
+        "short_blocks": filling.short_blocks,
+    }
 
 
 def _digest(

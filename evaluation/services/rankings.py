@@ -18,6 +18,8 @@ from evaluation.subsets import FOLD
 from models_core.recipes.kept import Progress, no_progress
 
 ONE_CAPTION = "one caption"
+#: What a run of no split is said to come from.
+ALL = "all images"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Ranked:
 def rank(
     *,
     system: str,
-    split: str,
+    split: str = "",
     corpus: str = "",
     run: str = "",
     protocol: str = ONE_CAPTION,
@@ -52,6 +54,9 @@ def rank(
 ) -> list[Ranked]:
     """Rank images and captions of `split` by a stored system, in both directions.
 
+    Without a `split` all images that can be used: those with captions and what the system needs of them,
+    which is a picture, or a row of the feature file, or that the system was brought with their vectors or
+    scores.
     The runs are called `run` (default: the system's name) with the direction behind, kept in the
     database, and with `out` written there as new TREC files. `corpus` is the one it was trained on by
     default, and so are features and lemmas of that one. Where both runs stand already, made by the system
@@ -74,7 +79,7 @@ def rank(
         direction="",
         system=called,
         format=MADE_HERE,
-        source=f"system {system}, {split}",
+        source=f"system {system}, {split or ALL}",
         source_digest=row.digest,
         depth=depth,
         made_by_id=row.pk,
@@ -108,7 +113,8 @@ def rank(
 def _by_file(system: System, corpus: str, split: str) -> bool:
     """Whether what is ranked depends on a file, which the same words name whatever it holds."""
     remembered = any(system.settings.get(key) for key in REMEMBERED) and corpus == system.corpus.name
-    return remembered or not (FOLD.fullmatch(split) or split in splits_of(corpus_named(corpus)))
+    listed = split and not FOLD.fullmatch(split) and split not in splits_of(corpus_named(corpus))
+    return remembered or bool(listed)
 
 
 def _standing(name: str, corpus: str, made: Made) -> list[Ranked]:
@@ -122,6 +128,8 @@ def _standing(name: str, corpus: str, made: Made) -> list[Ranked]:
         protocol=made.protocol,
         seed=made.seed,
         system_digest=made.system_digest,
+        # An empty split once meant the images that belong to none.
+        **({} if made.split else {"source": made.source}),
     )
     runs = {run.direction: run for run in found}
     if len(runs) != len(DIRECTIONS):

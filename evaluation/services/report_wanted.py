@@ -325,6 +325,7 @@ def _numbers(batch: Batch) -> BatchNumbers:
         lacking=now.lacking,
         answers=now.answers,
         earned=now.earned,
+        filling=asdict(now.filling),
         judges=sum(one.answers > one.left_out and name not in withdrawn for name, one in now.people.items()),
         unused=sorted(why for name, why in now.unused.items() if name not in withdrawn),
         discarded=sorted(why or "no reason given" for why in withdrawn.values()),

@@ -17,14 +17,14 @@ from annotation import campaigns, sql
 from annotation.campaign_settings import settings_of
 from annotation.protocol.paging import WANTED
 from annotation.selectors.campaign import money, tasks
-from annotation.selectors.pair_judgments import asked_pairs
+from annotation.selectors.pair_judgments import asked_pairs, page_filling
 from evaluation.models import Batch, BatchRun
 from evaluation.pooling.active import Wave
 from evaluation.pooling.pools import Integers, pool
 from evaluation.services.collecting import answers_of, batch_named
 from evaluation.services.next_pairs import divided, known, wave_of
 from evaluation.services.phases import Tell, part, silent
-from evaluation.services.planning import price_of
+from evaluation.services.planning import numbers_of, price_of
 from evaluation.services.pooled import Pooled, pooled
 from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.topping_up import wanted
@@ -134,8 +134,8 @@ def _written(batch: Batch, found: Pooled, wave: Wave, unlikely: Integers, actor:
             waves["asked"] = [*waves["asked"], opened.pairs]
             numbers["asked"] += opened.pairs
             numbers["task_count"] += opened.tasks
-            numbers["fillers"] += opened.fillers
-            numbers |= _paid(batch, found, wave.pairs, len(unlikely))
+            numbers |= numbers_of(page_filling(batch.campaign))
+            numbers |= _paid(batch, opened)
         else:
             waves["ended"] = STABLE if wave.stable else EXHAUSTED
         Batch.objects.filter(pk=batch.pk).update(waves=waves, numbers=numbers)
@@ -143,10 +143,10 @@ def _written(batch: Batch, found: Pooled, wave: Wave, unlikely: Integers, actor:
     return told(batch, len(wave.pairs))
 
 
-def _paid(batch: Batch, found: Pooled, pairs: Integers, fillers: int) -> dict[str, Any]:
-    """What the batch was to cost so far and what asking `pairs` costs, added up."""
+def _paid(batch: Batch, opened: campaigns.OpenedPairs) -> dict[str, Any]:
+    """What the batch was to cost so far and what the pairs just `opened` cost, added up."""
     settings, numbers = settings_of(batch.campaign.settings), batch.numbers
-    more = price_of(found, pairs, fillers, batch.campaign.tasks, settings, numbers["seconds_an_answer"])
+    more = price_of(opened.pairs, opened.tasks, batch.campaign.tasks, settings, numbers["seconds_an_answer"])
     amount = numbers["amount"] + more.amount
     return {
         "answers": numbers["answers"] + more.answers,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from django import template
+from django.utils.translation import gettext
 
 from evaluation.comparisons import PLACES
+from evaluation.models import Run
 
 register = template.Library()
 
@@ -16,6 +18,9 @@ def figure(value: float | None, measure: str = "") -> str:
 
 
 @register.filter
-def images(split: str) -> str:
-    """Which images a run is of, in a table: a split, a fold, or the name of the file that lists them."""
-    return split.rsplit("/", 1)[-1] if split.startswith("/") else split
+def images(run: Run) -> str:
+    """Which images a run is of, in a table: a split, a fold, the name of the file that lists them, all; or
+    "", where it was made elsewhere and nobody knows."""
+    if not run.split:
+        return gettext("all images") if run.system_digest else ""
+    return run.split.rsplit("/", 1)[-1] if run.split.startswith("/") else run.split

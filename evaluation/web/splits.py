@@ -17,9 +17,14 @@ class NotOffered(ValueError):
     """A form that holds what its page does not offer; one line with the remedy."""
 
 
-def which_in(given: Mapping[str, str], name: str, corpus: Any) -> str:
-    """The split or fold called `name` in a form; raises NotOffered."""
+def which_in(given: Mapping[str, str], name: str, corpus: Any, *, or_all: bool = False) -> str:
+    """The split or fold called `name` in a form; raises NotOffered.
+
+    With `or_all` it is "" where the form says nothing, which means all images.
+    """
     wanted = asked(given, name)
+    if or_all and not wanted:
+        return ""
     if wanted and (wanted in splits_of(corpus) or FOLD.fullmatch(wanted)):
         return wanted
     raise NotOffered(

@@ -94,7 +94,7 @@ def system(request: HttpRequest, row: System) -> HttpResponse:
 @require_POST
 @for_roles_on(SYSTEM, *RUNNING)
 def rank(request: HttpRequest, row: System) -> HttpResponse:
-    """Have a system rank a split, as a job."""
+    """Have a system rank a split, or all images, as a job."""
     then = redirect("evaluation:system", row.name)
     with said(request, jobs.JobError, NotOffered) as tell:
         protocol = asked(request.POST, "protocol") or ONE_CAPTION
@@ -102,7 +102,7 @@ def rank(request: HttpRequest, row: System) -> HttpResponse:
             raise NotOffered(_("There is no protocol “%(name)s”.") % {"name": protocol})
         arguments = {
             "system": row.name,
-            "split": which_in(request.POST, "split", row.corpus),
+            "split": which_in(request.POST, "split", row.corpus, or_all=True),
             "protocol": protocol,
             "seed": whole_in(request.POST, "seed", default=0),
         }

@@ -75,7 +75,7 @@ def cross_validate(
         "caption": caption,
     }
     for fold, test in enumerate(folds):
-        next_one = (fold + 1) % number
+        next_one, called = (fold + 1) % number, f"{recipe.name}, fold {fold + 1} of {number}"
         selects = recipe.method != "nearest-neighbour"
         training = np.sort(
             np.concatenate(
@@ -87,13 +87,14 @@ def cross_validate(
             test: NDArray[np.intp] = test,
             training: NDArray[np.intp] = training,
             held_out: NDArray[np.intp] | None = folds[next_one] if selects else None,
+            called: str = called,
         ) -> dict[str, NDArray[np.float64]]:
             system = fit(
                 recipe,
                 material.take(training),
                 None if held_out is None else material.take(held_out),
                 aids,
-                kept=kept,
+                kept=kept.within(called),
                 caption=caption,
                 device=device,
             )
@@ -101,7 +102,7 @@ def cross_validate(
             kernels = system.kernels(own.features, own.standing(caption))
             return {d: own_ranks(system.scores(*kernels, direction=d), d) for d in DIRECTIONS}
 
-        found = kept.arrays(f"{recipe.name}, fold {fold + 1} of {number}", {**facts, "fold": fold}, tested)
+        found = kept.arrays(called, {**facts, "fold": fold}, tested)
         pool[test] = len(test)
         for direction in DIRECTIONS:
             ranks[direction][test] = found[direction]

@@ -38,6 +38,10 @@ class Kept:
     def __init__(self, folder: Path | None = None, progress: Progress = no_progress) -> None:
         self.folder, self.progress = folder, progress
 
+    def within(self, name: str) -> Kept:
+        """The same, whose phases are told of as parts of `name`."""
+        return Kept(self.folder, lambda phase, done, of: self.progress(f"{name}, {phase}", done, of))
+
     def arrays(self, phase: str, facts: Mapping[str, Any], make: Callable[[], Arrays]) -> Arrays:
         """What `make` gives, or gave before under the same `facts` (which must fit JSON)."""
         self.progress(phase, 0, 1)

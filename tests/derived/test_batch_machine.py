@@ -392,6 +392,10 @@ class Managed:
         assert seen.agreement.items == units
         assert seen.agreement.value == (None if alpha is None else pytest.approx(alpha))
         assert seen.loss == now.loss()
+        assert (seen.filling.pages, seen.filling.fillers) == (
+            len(now.own.pages),
+            len(now.own.asked["filler"]),
+        )
         assert seen.complete == (not now.own.wanting() and not now.short() and not now.reused()[1])
         self.met["complete"] += seen.complete
         self.met["lacking"] += bool(seen.lacking)

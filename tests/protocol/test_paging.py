@@ -19,6 +19,7 @@ from annotation.protocol.paging import (
     Block,
     ControlImage,
     Entry,
+    Filling,
     PagingSettings,
     Pair,
     controls_on_page,
@@ -69,8 +70,14 @@ def test_every_wanted_pair_is_on_exactly_one_page_and_no_pair_comes_twice(wanted
     assert max(Counter((e.image, e.caption) for e in entries).values(), default=1) == 1
     assert batch.count(WANTED) == len(wanted)
     assert batch.count(WANTED) + batch.count(FILLER) == len(entries)
-    full = len(batch.pages) * (settings.images - settings.controls) * settings.captions
-    assert batch.missing == full - len(entries)
+    room = settings.images - settings.controls
+    filling = batch.filling
+    assert (filling.pages, filling.blocks) == (len(batch.pages), room * len(batch.pages))
+    assert filling.fillers == batch.count(FILLER)
+    assert filling.missing == len(batch.pages) * room * settings.captions - len(entries)
+    sizes = [len(block.entries) for page in batch.pages for block in page]
+    assert filling.short_blocks == filling.blocks - sizes.count(settings.captions)
+    assert (filling.missing == 0) == (filling.short_blocks == 0)
     for page in batch.pages:
         assert 1 <= len(page) <= settings.images - settings.controls
         for block in page:
@@ -81,7 +88,7 @@ def test_every_wanted_pair_is_on_exactly_one_page_and_no_pair_comes_twice(wanted
 @given(pair_sets(), SEEDS)
 def test_with_fillers_enough_every_page_is_full_of_five_images_with_ten_captions(wanted, seed):
     batch = paginate(wanted, plenty(), seed=seed)
-    assert batch.missing == 0
+    assert (batch.filling.missing, batch.filling.short_blocks) == (0, 0)
     assert all(len(page) == 5 and all(len(block.entries) == 10 for block in page) for page in batch.pages)
     blocks = sum(ceil(count / 10) for count in Counter(pair.image for pair in wanted).values())
     assert len(batch.pages) == ceil(blocks / 5)
@@ -128,9 +135,10 @@ def test_nothing_wanted_makes_no_page():
 
 def test_where_fillers_run_out_pages_are_short_and_the_batch_says_by_how_much():
     wanted = [Pair("a", str(n)) for n in range(13)]
-    assert paginate(wanted, {}, seed="s").missing == 50 - 13
+    assert paginate(wanted, {}, seed="s").filling == Filling(1, 5, 4, 0, 50 - 13)
     batch = paginate(wanted, {"a": ["x", "y", "3"], "b": ["x"]}, seed="s")
-    assert (batch.count(WANTED), batch.count(FILLER), batch.missing) == (13, 3, 50 - 16)
+    assert (batch.count(WANTED), batch.count(FILLER)) == (13, 3)
+    assert batch.filling == Filling(pages=1, blocks=5, short_blocks=4, fillers=3, missing=50 - 16)
     assert [len(block.entries) for page in batch.pages for block in page] == [10, 5, 1]
 
 

@@ -82,7 +82,7 @@ def test_pages_hold_every_pair_once_and_fillers_where_pairs_run_out():
     fillers = {f"i{n}": [f"i{n + 1}#{k}" for k in range(5)] for n in range(ASKED, ASKED + 30)}
     fillers |= {f"i{n}": [f"i{(n + 9) % ASKED}#{k}" for k in range(5)] for n in range(ASKED)}
     done = campaigns.open_pairs(campaign=made, pairs=[*wanted, *wanted], fillers=fillers)
-    assert (done.pairs, done.tasks, done.missing) == (len(wanted), ASKED // 5, 0)
+    assert (done.pairs, done.tasks, done.filling.missing) == (len(wanted), ASKED // 5, 0)
     keys = dict(Image.objects.values_list("pk", "key"))
     found: dict[str, list[Pair]] = {}
     for task in Task.objects.all():
@@ -94,7 +94,7 @@ def test_pages_hold_every_pair_once_and_fillers_where_pairs_run_out():
                 pair = Pair(keys[content["image"]], f"{keys[image]}#{place}")
                 found.setdefault(ROLES[role], []).append(pair)
     assert sorted(found["wanted"]) == sorted(wanted)
-    assert len(found[FILLER]) == done.fillers == ASKED * 3
+    assert len(found[FILLER]) == done.filling.fillers == ASKED * 3
 
 
 def test_every_page_has_one_known_image_and_nobody_is_told_which():

@@ -108,6 +108,13 @@ def test_pairs_come_from_a_file(tmp_path: Path):
         "graded_relevance|i0|i1#2",
         "graded_relevance|i1|i5#4",
     }
+    # A page of six images with ten captions, one of them a control image.
+    file.write_text("image,caption,role\ni0,i0#0,\ni1,i5#4,filler\ni1,i4#4,filler\n")
+    pages = ["open_campaign", "pages", "--corpus", "quay", "--tasks", "relevance", "--pairs", str(file)]
+    for _ in range(2):
+        out = StringIO()
+        call_command(*pages, stdout=out)
+        assert "pages lack 47 captions" in out.getvalue() and "5 of 5 images" in out.getvalue()
     file.write_text("image,caption,role\ni0,i0#0,perhaps\n")
     with pytest.raises(CommandError, match="line 2"):
         call_command("open_campaign", "more", "--corpus", "quay", "--tasks", "graded", "--pairs", str(file))

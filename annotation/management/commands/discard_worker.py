@@ -6,12 +6,11 @@ from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
-from tqdm import tqdm
 
 from annotation import discard
 from annotation.campaign_settings import CampaignError
 from annotation.campaigns import campaign_named
-from annotation.management.base import ReportCommand, progress_bar
+from annotation.management.base import ReportCommand, move_bar, progress_bar
 from annotation.protocol.questions import KINDS
 
 
@@ -37,7 +36,7 @@ class Command(ReportCommand):
         with progress_bar(what="images", total=0) as bar:
 
             def step(done: int, total: int) -> None:
-                _moved(bar, done, total)
+                move_bar(bar, done, total)
 
             if options["restore"]:
                 done = discard.restore(campaign=campaign, worker=worker, kind=options["kind"], progress=step)
@@ -70,8 +69,3 @@ class Command(ReportCommand):
             lines.append(f"{report['retired']} known items that rested on these answers are retired:")
             lines += [f"  {item}" for item in report["items"]]
         return "\n".join(lines)
-
-
-def _moved(bar: tqdm[Any], done: int, total: int) -> None:
-    bar.total = total
-    bar.update(done - bar.n)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,19 @@ from django.core.management.base import CommandParser
 
 from annotation import campaigns, running
 from annotation.campaign_settings import settings_of
-from annotation.campaigns import ENTITIES, SMALLEST_CROWD, TASKS, CampaignError
+from annotation.campaigns import ENTITIES, OF_PAIRS, SMALLEST_CROWD, TASKS, CampaignError
 from annotation.campaigns.pairs import pairs_from_csv
 from annotation.formats.base import FormatError
-from annotation.management.base import ReportCommand, progress_bar
+from annotation.management.base import ReportCommand, move_bar, pages_text, progress_bar
 from annotation.management.commands.campaign_status import alarms_of, alarms_text
 from annotation.models import Campaign
 from annotation.protocol.questions import ASKED_BY
 from annotation.rebuild import LayerError
 from annotation.registry import UnknownName
+from annotation.selectors.pair_judgments import page_filling
+
+#: What helps where pages lack captions.
+REMEDY = "they can be judged as they are; rows of the role filler, of these images, in --pairs fill them up"
 
 
 class Command(ReportCommand):
@@ -88,13 +93,13 @@ class Command(ReportCommand):
             with progress_bar(what="images", total=campaign.corpus.image_count) as bar:
 
                 def tell(done: int, total: int) -> None:
-                    bar.total = total
-                    bar.update(done - bar.n)
+                    move_bar(bar, done, total)
 
                 opened = campaigns.open_images(
                     campaign=campaign, split=options["split"], images=options["images"], progress=tell
                 )
             campaigns.begin(campaign=campaign)
+        of_pairs = options["pairs"] is not None and campaign.tasks in OF_PAIRS
         return {
             "campaign": campaign.name,
             "corpus": campaign.corpus.name,
@@ -103,6 +108,7 @@ class Command(ReportCommand):
             "images_opened": opened.opened if opened else 0,
             "images_there": opened.there if opened else 0,
             "images_without_gold": opened.uncovered if opened else 0,
+            "filling": asdict(page_filling(campaign)) if of_pairs else None,
             "settings": campaign.settings,
             "unpaid": list(settings_of(campaign.settings).pay.unpaid(campaign.kinds)),
             "alarms": alarms_of(running.alarms(campaign)),
@@ -118,6 +124,7 @@ class Command(ReportCommand):
                 f"it is {report['state']}: {report['images_opened']} images opened now, "
                 f"{report['images_there']} before"
             )
+        lines += pages_text(report["filling"] or {}, REMEDY)
         if report["unpaid"]:
             lines.append(f"nothing is paid for {', '.join(report['unpaid'])}: [pay] in --config says what is")
         if report["images_without_gold"]:

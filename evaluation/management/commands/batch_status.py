@@ -1,8 +1,8 @@
 """`manage.py batch_status BATCH [--omissions]`: how far a batch is, and how far it can be trusted.
 
-What is open, what was judged by as many as wanted, who does not count, what it has cost; what the filter
-loses, from the fillers' judgments; and with --omissions what each run would lose had it not been pooled.
-Nothing is written.
+What is open, what was judged by as many as wanted, who does not count, what it has cost; what pages
+lack; what the filter loses, from the fillers' judgments; and with --omissions what each run would lose had
+it not been pooled. Nothing is written.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.management.base import ReportCommand, table
+from annotation.management.base import ReportCommand, pages_text, table
 from evaluation.management.commands.collect_judgments import reinstated_text, unused_text
 from evaluation.management.commands.next_wave import waves_text
 from evaluation.metrics.table import UnknownMeasure
@@ -21,6 +21,15 @@ from evaluation.services.batch_state import state
 from evaluation.services.collecting import staying_out
 from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.topping_up import CLOSED
+
+#: What helps where pages lack captions.
+REMEDY = (
+    "they are judged as they are; a next batch has more pairs to fill pages up from a greater --depth, or "
+    "needs fewer on smaller ones ([page] captions in --config)"
+)
+UNFILTERED = (
+    "they are judged as they are; a next batch with a --threshold has filtered pairs to fill pages up"
+)
 
 
 class Command(ReportCommand):
@@ -56,6 +65,7 @@ class Command(ReportCommand):
             f"{report['open']} tasks open; {counts}; {report['answers']} answers, {report['earned']}",
             f"{report['wanting']} answers to come{money}{ends}",
             *_lacking(report),
+            *pages_text(report["filling"], UNFILTERED if report["threshold"] is None else REMEDY),
             *([waves_text(report["waves"])] if report["waves"] else []),
             _agreement(report["agreement"]),
             *unused_text(report["unused"], report["batch"]),

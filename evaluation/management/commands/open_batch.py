@@ -20,7 +20,7 @@ from django.core.management.base import CommandParser
 from annotation.campaigns import OF_PAIRS, CampaignError
 from annotation.controls import BadItem
 from annotation.exclusive import Busy
-from annotation.management.base import ReportCommand, table
+from annotation.management.base import ReportCommand, pages_text, table
 from annotation.rebuild import LayerError
 from evaluation.pooling.active import STRATEGIES
 from evaluation.pooling.pools import BadPool
@@ -30,6 +30,13 @@ from evaluation.services.next_pairs import SHARE
 from evaluation.services.planning import DEPTH, plan
 from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.writing import ImportRefused
+
+#: What helps where pages lack captions.
+REMEDY = (
+    "they can be judged as they are; a greater --depth, or more runs, filter more pairs out, and smaller "
+    "pages need fewer ([page] captions in --config)"
+)
+UNFILTERED = "they can be judged as they are; with a --threshold filtered pairs fill them up"
 
 
 class Command(ReportCommand):
@@ -143,6 +150,7 @@ class Command(ReportCommand):
             ["to be asked, in a first wave" if report["strategy"] else "to be asked", report["asked"]],
             [f"{word} that ask them", report["task_count"]],
             ["filtered pairs that fill pages up", report["fillers"]],
+            *([["captions that pages lack", report["missing"]]] if "missing" in report else []),
             [f"answers to {word}, {report['judges']} each", report["answers"]],
             ["judgments of the pairs asked", report["judgments"]],
         ]
@@ -153,6 +161,7 @@ class Command(ReportCommand):
             table(["what", "number"], rows),
             "",
             f"{work} ({took}), {report['price']}",
+            *pages_text(report, UNFILTERED if report["threshold"] is None else REMEDY),
             "besides: pages of known images alone, and what is asked again where a judge is discarded",
         ]
         end = "stands already, nothing changed" if report["unchanged"] else f"opened, {report['state']}"

@@ -1,5 +1,6 @@
-"""`manage.py rank SYSTEM --split test`: images and captions ranked by a stored system, both ways.
+"""`manage.py rank SYSTEM [--split test]`: images and captions ranked by a stored system, both ways.
 
+    python manage.py rank tri5
     python manage.py rank tri5 --split test
     python manage.py rank sem --split 1/5 --out runs/ --protocol "any of five"
 
@@ -29,7 +30,9 @@ class Command(ReportCommand):
         super().add_arguments(parser)
         parser.add_argument("system", help="The system")
         parser.add_argument(
-            "--split", required=True, help="Which images: a split, a file of names, or a fold as 1/5"
+            "--split",
+            default="",
+            help="Which images: a split, a file of names, or a fold as 1/5 (default: all that can be used)",
         )
         parser.add_argument("--corpus", default="", help="Another corpus than it was trained on")
         parser.add_argument("--name", default="", help="What the runs are called (default: the system)")

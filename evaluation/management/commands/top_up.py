@@ -10,10 +10,9 @@ from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
-from tqdm import tqdm
 
 from annotation.discard import CannotDo
-from annotation.management.base import ReportCommand, progress_bar
+from annotation.management.base import ReportCommand, move_bar, progress_bar
 from evaluation.services.collecting import batch_named
 from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.topping_up import top_up, wanted
@@ -32,7 +31,9 @@ class Command(ReportCommand):
         if options["dry_run"]:
             return asdict(wanted(batch_named(options["batch"])))
         with progress_bar(what="share", total=1000) as bar:
-            return asdict(top_up(options["batch"], tell=lambda phase, share: _moved(bar, share)))
+            return asdict(
+                top_up(options["batch"], tell=lambda phase, share: move_bar(bar, round(1000 * share), 1000))
+            )
 
     def show(self, report: dict[str, Any]) -> str:
         if not report["judges"]:
@@ -42,8 +43,3 @@ class Command(ReportCommand):
         lines = [f"{judge}: {why}" for judge, why in report["judges"].items()]
         work = f"{report['answers']} answers {word} again: {report['seconds'] / 3600:.1f} hours"
         return "\n".join([f"{did}:", *lines, f"{work}, {report['price']}"])
-
-
-def _moved(bar: tqdm[Any], share: float) -> None:
-    bar.n = round(1000 * share)
-    bar.refresh()

@@ -22,6 +22,7 @@ from models_core.recipes.material import Example
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What is to be ranked: images `split` of `corpus`, with the captions that `protocol` lets take part.
+    An empty `split` means all images that can be used.
 
     `sources` are files in place of those that the system remembers; `seed` is that of folds.
     """

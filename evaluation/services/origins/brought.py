@@ -40,17 +40,28 @@ def _of_scores(file: Path, stored: Stored) -> ScoreMatrix:
 
 
 def _matrices(wish: Wish, *, kind: str, whole: Callable[[Path, Stored], ScoreMatrix]) -> Matrices:
-    """The part of what is kept that the split asks for; FormatError where it is not all there."""
+    """The part of what is kept that the split asks for; FormatError where it is not all there.
+
+    Without a split, the images that are kept.
+    """
     own = wish.system.corpus.name
     if wish.corpus != own:
         raise ImportRefused(
             f"system {wish.system.name!r} has {kind} of corpus {own!r} alone; bring those of {wish.corpus!r}"
         )
     found = examples_of(wish.corpus, pictures=False)
-    images = [found.examples[place] for place in found.chosen(wish.split, seed=wish.seed)]
-    _chosen, captions = taking_part(wish.protocol, images, found.names)
+    images = [found.examples[place] for place in found.to_rank(wish.split, seed=wish.seed)]
     folder = folder_of(wish.system.name)
-    matrix = whole(folder, storage.load(folder, kind)).ordered([image.name for image in images], captions)
+    matrix = whole(folder, storage.load(folder, kind))
+    if not wish.split:
+        covered = set(matrix.images)
+        images = [image for image in images if image.name in covered]
+        if not images:
+            raise ImportRefused(
+                f"system {wish.system.name!r} covers no image that has a caption; bring another"
+            )
+    _chosen, captions = taking_part(wish.protocol, images, found.names)
+    matrix = matrix.ordered([image.name for image in images], captions)
     for direction in (Run.ANNOTATION, Run.SEARCH):
         wish.progress(f"ranking, {direction}", 0, 1)
         yield direction, matrix

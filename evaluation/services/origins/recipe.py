@@ -35,7 +35,7 @@ def _matrices(wish: Wish) -> Matrices:
             f"system {name!r} is of a feature file; give one of the images of corpus {corpus!r}"
         )
     found = examples_from(corpus, sources)
-    places = found.chosen(wish.split, seed=wish.seed)
+    places = found.to_rank(wish.split, seed=wish.seed)
     images = [found.examples[place] for place in places]
     material = prepare(
         images,

@@ -64,6 +64,7 @@ def test_a_batch_is_opened_by_a_job_that_names_its_phases(pooled_runs: list[str]
         "reading runs",
         "reading answers",
         "leaving unlikely pairs out",
+        "laying out pages",
         "opening its questions",
     ]
     assert [share for _, share in seen] == sorted(share for _, share in seen)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 from django.core.management import CommandError
 
 from annotation.models import Assignment, Campaign, Task
+from annotation.protocol.paging import ROLES
 from evaluation.models import Batch
 from evaluation.selectors import run_named
+from evaluation.services.batch_state import state
 from evaluation.services.batches import launch
 from evaluation.services.collecting import collect
 from evaluation.services.judgments import import_judgments
@@ -24,6 +27,9 @@ from tests.evaluation.database.pooled_world import (
     planned,
     scene,
 )
+
+#: The role of a caption that fills a page up, as pages store it.
+FILLER = ROLES.index("filler")
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -63,12 +69,60 @@ def test_launching_opens_pages_of_the_plan_and_keeps_what_it_was_made_from(poole
     done = launch(made, "first", known_from="dev")
     pages = asked_on_pages()
     assert len(pages["wanted"]) == len(made.asked)
-    assert len(pages["filler"]) == done.batch.numbers["fillers"] == made.price.fillers
+    assert len(pages["filler"]) == done.batch.numbers["fillers"] == made.filling.fillers
     assert Task.objects.count() == made.price.tasks == done.batch.numbers["task_count"]
     batch = Batch.objects.get()
     assert (batch.campaign.state, batch.depth, batch.judges, batch.threshold) == ("open", 4, 3, 0.25)
     assert [row.run.name for row in batch.runs.all()] == pooled_runs
     assert [row.digest for row in batch.runs.all()] == [run_named(name).digest for name in pooled_runs]
+
+
+def on_pages() -> dict[str, int]:
+    """How full the newest campaign's pages are, counted plainly from their items."""
+    campaign = Campaign.objects.latest("pk")
+    page = campaign.settings["page"]
+    room, size = page["images"] - page["controls"], page["captions"]
+    found = {"task_count": 0, "fillers": 0, "missing": 0, "blocks": 0, "short_blocks": 0}
+    for task in Task.objects.filter(campaign=campaign):
+        shown = [len(item.content["captions"]) for item in task.items.all()]
+        shown += [0] * (room - len(shown))
+        found["task_count"] += 1
+        found["fillers"] += sum(item.content["roles"].count(FILLER) for item in task.items.all())
+        found["missing"] += sum(size - captions for captions in shown)
+        found["blocks"] += room
+        found["short_blocks"] += sum(captions < size for captions in shown)
+    return found
+
+
+def test_what_pages_lack_is_told_before_they_are_opened_whatever_the_batch(pooled_runs: list[str]) -> None:
+    dice, short = Random(7), 0
+    for number in range(12):
+        page = {"images": dice.randint(2, 6), "captions": dice.randint(2, 10), "controls": 1}
+        made = planned(
+            dice.sample(pooled_runs, dice.randint(1, 4)),
+            depth=dice.randint(2, 8),
+            threshold=dice.choice([0.15, 0.25, 0.35, 0.5]),
+            settings={**UNTESTED, "page": page},
+        )
+        batch = launch(made, f"b{number}", begin=False).batch
+        counted = on_pages()
+        foretold = made.numbers()
+        assert {key: foretold[key] for key in counted} == counted
+        assert {key: batch.numbers[key] for key in counted} == counted
+        seen = state(batch.name).filling
+        assert (seen.pages, seen.fillers, seen.missing, seen.blocks, seen.short_blocks) == tuple(
+            counted[key] for key in ("task_count", "fillers", "missing", "blocks", "short_blocks")
+        )
+        short += 0 < counted["fillers"] < made.filtered and counted["missing"] > 0
+    assert short > 2, "pages that lack captions though filtered pairs are left over"
+
+
+def test_a_batch_without_a_filter_has_nothing_to_fill_up_with_and_says_so(pooled_runs: list[str]) -> None:
+    batch = launch(planned(pooled_runs, threshold=None), "bare").batch
+    assert batch.numbers["fillers"] == 0 < batch.numbers["missing"]
+    told = said("batch_status", "bare")
+    assert f"pages lack {batch.numbers['missing']} captions" in told
+    assert "a next batch with a --threshold has filtered pairs" in told and "--depth" not in told
 
 
 def test_launched_twice_it_stands_and_another_plan_needs_another_name(pooled_runs: list[str]) -> None:
@@ -151,14 +205,28 @@ def test_the_commands_tell_the_price_open_the_batch_and_collect_it(
     ]
     price = json.loads(said(*arguments, "--dry-run", "--json"))
     assert not price["launched"] and not Batch.objects.exists()
-    assert "nothing was written" in said(*arguments, "--dry-run")
+    dry = said(*arguments, "--dry-run")
+    assert "nothing was written" in dry
+    lacking = (
+        f"pages lack {price['missing']} captions: too few filtered pairs are of the images asked about; "
+        f"{price['short_blocks']} of {price['blocks']} images have fewer than fit"
+    )
+    assert price["missing"] > 0 and lacking in dry and "a greater --depth" in dry
+    assert "with a --threshold filtered pairs fill them up" in said(*arguments, "--no-filter", "--dry-run")
+    # The remedy that is named helps.
+    config.write_text("[trust]\nqualification = false\n[page]\ncaptions = 3\n")
+    assert json.loads(said(*arguments, "--dry-run", "--json"))["missing"] < price["missing"]
+    config.write_text("[trust]\nqualification = false\n")
     opened = json.loads(said(*arguments, "--json"))
-    assert opened["asked"] == price["asked"] and opened["state"] == "open"
-    assert "stands already" in said(*arguments)
+    foretold = ("asked", "task_count", "fillers", "missing", "blocks", "short_blocks")
+    assert all(opened[key] == price[key] for key in foretold) and opened["state"] == "open"
+    again = said(*arguments)
+    assert "stands already" in again and lacking in again
     crowd(Campaign.objects.get(), {"perfect": 5})
     assert "judgments 'first' collected" in said("collect_judgments", "first")
     assert json.loads(said("collect_judgments", "first", "--json"))["unchanged"]
     text = said("batch_status", "first", "--omissions")
+    assert lacking in text and "a next batch has more pairs" in text
     assert "0 tasks open" in text and "filter: 0 of" in text and "sharp-search" in text
     assert json.loads(said("batch_status", "first", "--json"))["left_out"] is None
 

@@ -157,6 +157,35 @@ def test_what_stands_as_it_was_asked_for_is_not_computed_again(corpus, vectors, 
         said("rank", "clip", "--split", "1/3", "--protocol", "first caption")
 
 
+def test_without_a_split_all_images_are_ranked_and_stand_when_asked_again(corpus, vectors, split):
+    keep(vectors)
+    split.write_text("".join(f"{name}\n" for name in PICTURES))
+    said("rank", "clip", "--name", "listed", "--split", split)
+    assert said("rank", "clip").count("3 queries, 3 items each, kept") == 2
+    for direction in ("annotation", "search"):
+        run, whole = run_named(f"clip-{direction}"), run_named(f"listed-{direction}")
+        assert (run.split, run.source, run.digest) == ("", "system clip, all images", whole.digest)
+    (folder_of("clip") / storage.ARRAYS).unlink()
+    assert said("rank", "clip").count("there already, nothing changed") == 2
+    # A run of the images that belong to no split was once asked for with the same empty word.
+    Run.objects.filter(name="clip-search").update(source="system clip, ")
+    with pytest.raises(CommandError, match="arrays.safetensors is missing"):
+        said("rank", "clip")
+
+
+def test_all_images_are_those_that_a_system_covers(corpus, vectors, split, tmp_path):
+    with np.load(vectors) as held:
+        part = {key: held[key] for key in held}
+    part |= {"images": part["images"][:2], "image_ids": part["image_ids"][:2]}
+    np.savez(tmp_path / "part.npz", **part)
+    keep(tmp_path / "part.npz")
+    said("rank", "clip")
+    run = run_named("clip-annotation")
+    assert sorted(run.rankings.values_list("image__filename", flat=True)) == PICTURES[:2]
+    with pytest.raises(CommandError, match="c.jpg"):
+        said("rank", "clip", "--name", "listed", "--split", split)
+
+
 def test_a_list_of_images_that_was_edited_since_is_read_again(corpus, vectors, split):
     keep(vectors)
     said("rank", "clip", "--split", split)

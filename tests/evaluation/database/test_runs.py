@@ -84,6 +84,14 @@ def test_a_matrix_becomes_sorted_rankings(
         assert values.tolist() == row[best].astype(np.float32).tolist()
 
 
+def test_a_file_of_two_runs_is_refused_with_its_line(corpus: str, tmp_path: Path) -> None:
+    file = tmp_path / "two.trec"
+    file.write_text("a.jpg Q0 a.jpg#2 1 2 one\nb.jpg Q0 a.jpg#2 1 2 one\na.jpg Q0 b.jpg#2 2 1 two\n")
+    with pytest.raises(CommandError, match="line 3: has the tag 'two', and line 1 has 'one'") as error:
+        said("import_run", "demo", file, "--corpus", corpus)
+    assert "\n" not in str(error.value) and not Run.objects.exists()
+
+
 def test_the_same_run_again_changes_nothing(corpus: str, trec: Path) -> None:
     first = import_run(name="demo", corpus=corpus, path=trec)
     again = import_run(name="demo", corpus=corpus, path=trec)

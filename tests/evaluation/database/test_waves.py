@@ -64,6 +64,9 @@ def test_waves_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: l
         pairs = list(asked_pairs(batch.campaign))
         assert len(set(pairs)) == len(pairs), "a pair is shown once"
         assert done.asked == sum(role == "wanted" for *_, role in pairs)
+        numbers = Batch.objects.get().numbers
+        assert numbers["fillers"] == sum(role == "filler" for *_, role in pairs)
+        assert numbers["asked"] + numbers["fillers"] + numbers["missing"] == 50 * numbers["task_count"]
     assert done.ended == STABLE and done.tau is not None and done.tau >= 0.95
     assert done.asked < done.askable
     # Asked again, nothing changes.

@@ -153,6 +153,10 @@ def test_figures_are_printed_as_trec_eval_prints_them():
             "q Q0 a 1 3 t\nr Q0 a 1 3 t\nq Q0 a 2 2 t",
             "line 3: 'a' is ranked for 'q' already; expected each item once",
         ),
+        (
+            "\nq Q0 a 1 3 t\nr Q0 a 1 3 t\n\nq Q0 b 2 2 u\nq Q0 c 3 1 v",
+            "line 5: has the tag 'u', and line 2 has 't'; expected one run, with one tag",
+        ),
     ],
 )
 def test_a_bad_run_names_its_line(tmp_path, text, message):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annotation.protocol.paging import Pair, paginate
 from evaluation.pooling.omissions import leave_out, scores, unjudged
 from evaluation.pooling.pools import ANNOTATION, SEARCH, BadPool, Shortlist, Space, among, pool
-from evaluation.pooling.pricing import pages_of, price
+from evaluation.pooling.pricing import price
 
 #: Three images of two captions each.
 SPACE = Space(3, np.array([0, 0, 1, 1, 2, 2]))
@@ -98,21 +97,7 @@ def test_scores_are_those_of_the_metrics_in_both_directions() -> None:
     assert found == {"a": pytest.approx(1 / 3), "s": pytest.approx(2 / 6)}
 
 
-def test_pages_are_counted_as_they_are_made() -> None:
-    dice = np.random.default_rng(0)
-    for _ in range(20):
-        images = int(dice.integers(1, 30))
-        space = Space(images, np.arange(images) % images)
-        asked = np.flatnonzero(dice.random(images * images) < dice.random())
-        if not len(asked):
-            continue
-        pairs = [Pair(str(i), str(c)) for i, c in zip(*(s.tolist() for s in space.parts(asked)), strict=True)]
-        made = paginate(pairs, {}, seed=1)
-        assert pages_of(asked, space, captions=10, blocks=5) == len(made.pages)
-    assert pages_of(np.empty(0, np.int64), SPACE, captions=10, blocks=5) == 0
-
-
 def test_a_price_multiplies_tasks_by_judges() -> None:
-    found = price(pairs=120, tasks=3, places=150, judges=3, seconds=90, pay=lambda lasted: int(lasted * 1000))
-    assert (found.fillers, found.answers, found.judgments) == (30, 9, 360)
+    found = price(pairs=120, tasks=3, judges=3, seconds=90, pay=lambda lasted: int(lasted * 1000))
+    assert (found.answers, found.judgments) == (9, 360)
     assert (found.seconds, found.amount) == (810, 810_000)

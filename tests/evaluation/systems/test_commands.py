@@ -1,6 +1,7 @@
 """extract_features, train_system, rank and cross_validate as people call them."""
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from django.core.management import CommandError
 from PIL import Image as Picture
 
 from annotation.intake import import_records
+from annotation.management import base
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import Run
 from evaluation.selectors import names_of, rankings_of, run_named
@@ -65,6 +67,20 @@ def test_a_run_of_each_direction_is_made_scored_and_exported(system, corpus, tmp
         ours = (tmp_path / "files" / f"mine-{direction}.trec").read_text().splitlines()
         exported = (tmp_path / f"{direction}.trec").read_text().splitlines()
         assert [line.split()[:5] for line in ours] == [line.split()[:5] for line in exported]
+
+
+def test_without_a_split_every_image_that_can_be_used_is_ranked(system, corpus, features):
+    """Six of the sixty have no features."""
+    ids = features.with_name("features.ids.txt")
+    lines = ids.read_text().splitlines()
+    ids.write_text("".join(f"{line if n % 10 else f'elsewhere{n}'}\n" for n, line in enumerate(lines)))
+    ask = ("--features", features, "--feature-ids", ids)
+    assert said("rank", system, *ask).count("54 queries, 54 items each") == 2
+    run = run_named("mine-annotation")
+    assert run.split == ""
+    assert set(run.rankings.values_list("image__filename", flat=True)) == {
+        line for n, line in enumerate(lines) if n % 10
+    }
 
 
 def test_a_run_holds_what_the_system_scores(system, corpus):
@@ -235,6 +251,21 @@ def test_recipes_are_cross_validated_into_a_table(corpus, features, own, tmp_pat
     assert tests.count(r"\\") == 5
     with pytest.raises(CommandError, match="no system 'TRI5' among those tested"):
         said(*ask, "--resamples", 50, "--pairs", "BoW5:TRI5")
+
+
+def test_cross_validation_tells_a_log_which_recipe_and_fold_it_is_at(
+    corpus, features, own, monkeypatch, capsys
+):
+    monkeypatch.setattr(base, "EVERY", 0.001)
+    said("cross_validate", corpus, own, "NN5-F1-idf", "--features", features, "--resamples", 20, "--json")
+    told = capsys.readouterr().err.splitlines()
+    form = r"[^()]+: [\d,]+( of [\d,]+)? \(\d+:\d\d:\d\d(; \d+:\d\d:\d\d in all)?\)"
+    assert told and all(re.fullmatch(form, line) for line in told)
+    assert any(re.match(r"recipe 1 of 2, own, fold [1-5] of 5, [a-z ]+: 0 of 1 ", line) for line in told)
+    assert (
+        said("cross_validate", corpus, own, "--features", features, "--resamples", 20, "--json").count("\n")
+        == 1
+    )
 
 
 def test_two_recipes_of_one_name_are_refused(corpus, features, own, tmp_path):

@@ -67,10 +67,14 @@ def test_an_address_tells_what_its_batch_comes_to_and_writes_nothing(ada: Client
     assert f"{made.price.answers} answers, 3 judges each" in page
     assert f"{made.price.answers * 0.2:.2f} USD" in page
     assert f"{made.originals} originals, {made.filtered} pairs that the filter takes out" in page
+    assert f"Pages lack {made.filling.missing} captions: too few filtered pairs" in page
+    assert "smaller pages need fewer" in page
     assert "one direction alone" not in page and not Batch.objects.exists()
     whole = look(ada, f"{BUILD}?{urlencode(chosen(pooled_runs[:1], threshold='', known=''))}")
     assert "Of sharp one direction alone is pooled" in whole and "0 pairs that the filter" in whole
-    assert "every judge counts" in whole
+    assert "every judge counts" in whole and "with a filter, filtered pairs fill them up" in whole
+    fewer = chosen(pooled_runs, settings=f"{SETTINGS}[page]\nimages = 2\ncaptions = 1\n")
+    assert "Pages lack" not in look(ada, f"{BUILD}?{urlencode(fewer)}")
 
 
 @pytest.mark.parametrize(
@@ -122,6 +126,8 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     early = look(ada, f"{BATCHES}first/")
     assert f"{3 * batch.numbers['task_count']} answers to come" in early
     assert "Nobody who counts has judged a pair yet" in early
+    assert f"Pages lack {batch.numbers['missing']} captions" in early and batch.numbers["missing"]
+    assert f"{batch.numbers['task_count']} pages ask; {batch.numbers['fillers']} filtered pairs" in early
     crowd(batch.campaign, {"perfect": 4, "always_yes": 2})
     bad = look(ada, f"{BATCHES}first/?fresh=1")
     wrong = Judgment.objects.filter(worker__pseudonym__contains="always", image__isnull=False)

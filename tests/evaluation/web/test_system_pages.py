@@ -61,6 +61,20 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
     assert not System.objects.exists() and not Run.objects.exists() and not folder_of("clip").exists()
 
 
+def test_a_system_ranks_all_images_where_no_split_is_written(ada):
+    bring(ada, "embeddings", images=little.embeddings())
+    assert "Without a split all images are ranked that can be" in words(ada.get("/evaluation/systems/clip/"))
+    page = press(ada, "/evaluation/systems/clip/", "Rank")
+    assert said(page) == ["The ranking is being made."]
+    assert Job.objects.get().arguments["split"] == ""
+    assert jobs.run(Job.objects.get().pk) == Job.DONE
+    assert set(Run.objects.values_list("query_count", "split")) == {(3, "")}
+    shown = words(ada.get("/evaluation/systems/clip/"))
+    assert "clip-annotation captions for images all images one caption 3" in shown
+    for page in ("/evaluation/runs/", "/evaluation/runs/clip-search/"):
+        assert "all images" in words(ada.get(page))
+
+
 def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
     def npy(values) -> SimpleUploadedFile:
         np.save(tmp_path / "x.npy", values)
@@ -114,6 +128,13 @@ def test_runs_are_brought_in_both_directions_or_not_at_all(ada):
     bad = little.trec("a.jpg#2 a.jpg 1", "z.jpg#2 a.jpg 1")
     page = bring(ada, "runs", annotation=good, search=bad)
     assert wrong(page).startswith("run.trec: names 'z.jpg#2' as a query")
+    assert not Run.objects.exists() and not System.objects.exists()
+    good.seek(0)
+    two = SimpleUploadedFile("two.trec", b"a.jpg Q0 a.jpg#2 1 2 one\na.jpg Q0 b.jpg#2 2 1 two\n")
+    page = bring(ada, "runs", annotation=two, search=good)
+    assert wrong(page).startswith(
+        "annotation/two.trec, line 2: has the tag 'two', and line 1 has 'one'; expected one run"
+    )
     assert not Run.objects.exists() and not System.objects.exists()
     good.seek(0)
     page = bring(ada, "runs", annotation=good, search=little.trec("a.jpg#2 a.jpg 1"))

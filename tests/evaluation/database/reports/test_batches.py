@@ -34,6 +34,15 @@ def test_a_batch_and_its_judges_stand_in_the_report(data_dir: Path, tmp_path: Pa
         *(now.numbers["asked"], now.judged, now.answers, sum(one.answers > 0 for one in now.people.values())),
     )
     assert numbers["askable"] is None
+    assert numbers["filling"] == {
+        "pages": batch.numbers["task_count"],
+        **{key: batch.numbers[key] for key in ("blocks", "short_blocks", "fillers", "missing")},
+    }
+    (section,) = (one for one in found["sections"] if one["title"].startswith("Batch first"))
+    lacking = batch.numbers["missing"]
+    assert lacking and any(
+        remark.startswith(f"Pages lack {lacking:,} captions") for remark in section["remarks"]
+    )
     assert numbers["loss"]["relevant"] == now.loss.relevant if now.loss else numbers["loss"] is None
     judging = found["findings"]["judging"]
     assert sum(one["pairs"] for one in judging["per_pair"]) == judging["pairs"]

@@ -1,0 +1,110 @@
+"""How far a command is: lines for logs where standard error is no terminal, a bar where it is one."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable
+from contextlib import redirect_stderr
+from io import StringIO
+
+import pytest
+
+from annotation.management import base
+from evaluation.management.training import Bars
+
+CLOCK = r"\d+:\d\d:\d\d"
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line every hundredth of a second."""
+    monkeypatch.setattr(base, "EVERY", 0.01)
+
+
+def until(there: Callable[[], object]) -> None:
+    ends = time.monotonic() + 60
+    while not there():
+        assert time.monotonic() < ends
+        time.sleep(0.005)
+
+
+def until_told(log: StringIO, line: str) -> None:
+    until(lambda: line in log.getvalue())
+
+
+def writers() -> list[threading.Thread]:
+    return [one for one in threading.enumerate() if one.name == "progress"]
+
+
+@pytest.mark.usefixtures("often")
+def test_a_phase_that_says_nothing_is_told_of_again_and_again() -> None:
+    with redirect_stderr(StringIO()) as log:
+        with Bars() as bars:
+            bars("text kernel", 0, 1)
+            until(lambda: len(re.findall(rf"text kernel: 0 of 1 \({CLOCK}\)\n", log.getvalue())) >= 3)
+            bars("trying regularisers", 2_000, 4_000)
+            second = rf"trying regularisers: 2,000 of 4,000 \({CLOCK}; {CLOCK} in all\)\n"
+            until(lambda: re.search(second, log.getvalue()))
+        assert not writers()
+
+
+def test_what_is_done_sooner_says_nothing() -> None:
+    with redirect_stderr(StringIO()) as log:
+        with base.progress_bar(what="images", total=3) as bar:
+            base.move_bar(bar, 2, 4)
+            assert (bar.n, bar.total) == (2, 4)
+        assert list(base.progress(iter("abc"), what="letters")) == ["a", "b", "c"]
+        assert log.getvalue() == "" and not writers()
+
+
+@pytest.mark.usefixtures("often")
+def test_things_are_counted_as_they_are_taken() -> None:
+    with redirect_stderr(StringIO()) as log:
+        for thing in base.progress([0, 1], what="things"):
+            until_told(log, f"things: {thing} of 2 (")
+        for thing in base.progress((n for n in (0, 1)), what="others"):
+            until_told(log, f"others: {thing} (")
+        assert not writers()
+
+
+@pytest.mark.usefixtures("often")
+def test_a_command_that_fails_writes_no_more() -> None:
+    with redirect_stderr(StringIO()), pytest.raises(RuntimeError), Bars() as bars:
+        bars("text kernel", 0, 1)
+        assert writers()
+        raise RuntimeError("the power went")
+    assert not writers()
+
+
+@pytest.mark.usefixtures("often")
+def test_a_log_that_nobody_reads_any_more_stops_nothing() -> None:
+    with redirect_stderr(StringIO()) as log, base.progress_bar(what="images", total=3) as bar:
+        log.close()
+        until(lambda: not writers())
+        bar.update()
+        assert bar.n == 1
+
+
+def test_on_a_terminal_there_is_a_bar_and_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "DELAY", 0)
+    reader, writer = pty.openpty()
+    fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    with os.fdopen(writer, "w") as terminal, os.fdopen(reader, "rb"):
+        with redirect_stderr(terminal):
+            assert sys.stderr.isatty()
+            with Bars() as bars:
+                bars("text kernel", 0, 2)
+                assert not writers()
+                bars("text kernel", 2, 2)
+        shown = ""
+        while "text kernel: 100%" not in shown:  # what a terminal is sent comes in parts
+            shown += os.read(reader, 10_000).decode()
+    assert "\r" in shown
