@@ -24,7 +24,8 @@ ONE_CAPTION = "one caption"
 class Ranked:
     """One direction of a ranking: the run's name, how many asked and were ranked, the file or "".
 
-    `stored`: it stands in the database; `unchanged`: it stood there already.
+    `stored`: it stands in the database; `unchanged`: it stood there already. `remarks` say what is to be
+    known of the embeddings ranked by (see `ScoreMatrix.remarks`).
     """
 
     run: str
@@ -34,6 +35,7 @@ class Ranked:
     file: str
     stored: bool
     unchanged: bool
+    remarks: tuple[str, ...] = ()
 
 
 def rank(
@@ -100,7 +102,7 @@ def rank(
         if database:
             its = replace(made, name=own, direction=direction, depth=_cut(depth, ranked))
             unchanged = store_run(its, best_of(matrix, direction, depth), corpus).unchanged
-        reports.append(Ranked(own, direction, asks, ranked, file, database, unchanged))
+        reports.append(Ranked(own, direction, asks, ranked, file, database, unchanged, matrix.remarks))
         progress(f"ranking, {direction}", 1, 1)
     return reports
 

@@ -61,6 +61,14 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
     assert not System.objects.exists() and not Run.objects.exists() and not folder_of("clip").exists()
 
 
+def test_vectors_of_zeros_are_said_where_a_system_is_brought_by_page(ada):
+    page = bring(ada, "embeddings", images=little.embeddings(images=np.zeros((3, 3))))
+    assert said(page) == [
+        "3 images have a vector of zeros, which scores 0 with everything ('a.jpg', 'b.jpg', 'c.jpg')",
+        "The system “clip” is here.",
+    ]
+
+
 def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
     def npy(values) -> SimpleUploadedFile:
         np.save(tmp_path / "x.npy", values)
