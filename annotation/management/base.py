@@ -19,6 +19,8 @@ from tqdm import tqdm
 from annotation.registry import UnknownName
 
 T = TypeVar("T")
+#: A bootstrap over fewer images says so beside its interval; as `evaluation.agreement.estimates.FEW`.
+FEW_IMAGES = 10
 
 
 def progress(things: Iterable[T], *, what: str, total: int | None = None) -> Iterable[T]:
@@ -29,6 +31,14 @@ def progress(things: Iterable[T], *, what: str, total: int | None = None) -> Ite
 def progress_bar(*, what: str, total: int) -> tqdm[Any]:
     """A bar to `update()` by hand, under the same conditions as `progress`."""
     return tqdm(desc=what, total=total, delay=2, file=sys.stderr, disable=None, unit_scale=True)
+
+
+def few_images(images: int) -> str:
+    """What is to be said of a bootstrap interval over so many images; nothing of `FEW_IMAGES` or more."""
+    if images >= FEW_IMAGES:
+        return ""
+    drawn = f"{images} image{'' if images == 1 else 's'}"
+    return f"a bootstrap of {drawn}, fewer than {FEW_IMAGES}: may be too narrow"
 
 
 class ReportCommand(BaseCommand):
