@@ -6,6 +6,7 @@ Which images: those of a split; those a file names, one a line; or a fold, as "2
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,6 +89,12 @@ class Examples:
                     expected="an image's name in each line",
                 )
         return sorted(set(found))
+
+
+def captions_of(corpus: str) -> Iterator[str]:
+    """Every caption of the published corpus `corpus`, whether its image can be used or not."""
+    for record in stream_records(corpus=corpus_named(corpus)):
+        yield from (caption.text for caption in record.captions)
 
 
 def examples_from(corpus: str, sources: Sources) -> Examples:
