@@ -1,7 +1,8 @@
 """What cross-validated systems reach: R@1, 5, 10 and median rank both ways, intervals, and tests.
 
-Every image is a query once, so the ranks of all folds are pooled. Intervals are of a bootstrap that draws
-images. Tests are McNemar's exact one on R@10; values of p are adjusted by Holm over all that are made.
+Every image is a query once, so the ranks of all folds are pooled. Intervals of shares are Wilson's, those of
+medians of a bootstrap that draws images. Tests are McNemar's exact one on R@10; values of p are adjusted by
+Holm over all that are made.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from evaluation.agreement.estimates import Bootstrap
 from evaluation.significance.mcnemar import mcnemar
-from evaluation.significance.resampling import Interval, bootstrap_figure
+from evaluation.significance.resampling import Interval, figure_interval
 from evaluation.significance.tables import holm, mark
 from models_core.recipes.crossing import Crossed
 from models_core.retrieval.selection import CUTOFFS, DIRECTIONS
@@ -57,8 +58,8 @@ def figures_of(crossed: Crossed, *, resamples: int = 1000, seed: int = 0) -> Fig
     found: dict[str, dict[str, Interval]] = {}
     for direction in DIRECTIONS:
         ranks = crossed.ranks[direction]
-        found[direction] = {f"R@{k}": bootstrap_figure(ranks <= k, draw) for k in CUTOFFS}
-        found[direction][MEDIAN] = bootstrap_figure(ranks, draw, statistic="median")
+        found[direction] = {f"R@{k}": figure_interval(ranks <= k, draw, share=True) for k in CUTOFFS}
+        found[direction][MEDIAN] = figure_interval(ranks, draw, statistic="median")
     return Figures(crossed.recipe.name, crossed.recipe.printed, found)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,8 @@ Indices = NDArray[np.intp]
 _ENTRIES = 2**22
 #: Tile of a product: large enough that the threads of BLAS seldom wait for each other (16 MiB of float32).
 _PRODUCT_ROWS, _PRODUCT_COLUMNS = 1024, 4096
+#: The squares of lengths between these neither under- nor overflow, nor do their sums.
+_SHORT, _LONG = 1e-140, 1e140
 
 
 class NotANumber(ValueError):
@@ -31,6 +33,13 @@ class NotANumber(ValueError):
     def __init__(self, what: str, row: int, column: int) -> None:
         self.row, self.column = row, column
         super().__init__(f"{what}, row {row}, column {column} (counted from 0); every score must be a number")
+
+
+class Odd(NamedTuple):
+    """Numbers of the vectors that are zeros, and of those that are too long: their scores overflow."""
+
+    zeros: Indices
+    overflowing: Indices
 
 
 class Scores(ABC):
@@ -99,8 +108,9 @@ class Products(Scores):
     """Scores of embeddings: inner products, or cosines where `cosine`.
 
     `queries` has shape (queries, d), `items` (items, d); both may be mapped from files. Half
-    precision is multiplied in single. The cosine with a vector of zeros is 0. Raises NotANumber
-    where an embedding is not finite.
+    precision is multiplied in single; lengths are computed in double. The cosine with a vector of zeros
+    is 0. `odd` says which vectors, of queries and of items, are zeros, or too long to be multiplied.
+    Raises NotANumber where an embedding is not finite.
     """
 
     def __init__(self, queries: ArrayLike, items: ArrayLike, *, cosine: bool = False) -> None:
@@ -112,7 +122,9 @@ class Products(Scores):
             )
         self.cosine = cosine
         self.type = np.result_type(self.queries, self.items, np.float32)
-        self._lengths = [_lengths(side, self.type) if cosine else None for side in (self.queries, self.items)]
+        lengths = [_lengths(side) for side in (self.queries, self.items)]
+        self.odd = tuple(_odd(own, self.type, cosine=cosine) for own in lengths)
+        self._lengths = [_divisors(own) if cosine else None for own in lengths]
         # The grid runs down the columns, so one block of items serves many tiles.
         self._block: tuple[slice, Array] | None = None
 
@@ -153,13 +165,16 @@ class Products(Scores):
         # Not made anew: that would read all embeddings again to check them.
         other = copy(self)
         other.queries, other.items = self.items, self.queries
-        other._lengths, other._block = self._lengths[::-1], None
+        other._lengths, other._block, other.odd = self._lengths[::-1], None, self.odd[::-1]
         return other
 
     def _cut(self, side: int, span: slice) -> Array:
         cut = np.asarray((self.queries, self.items)[side][span], dtype=self.type)
         lengths = self._lengths[side]
-        return cut if lengths is None else np.asarray(cut / lengths[span, None])
+        if lengths is None:
+            return cut
+        # In double, as the length may be out of the range of the type; the quotient is not.
+        return np.divide(cut, lengths[span, None]).astype(self.type, copy=False)
 
 
 def grid(scores: Scores) -> Iterator[tuple[slice, slice]]:
@@ -179,14 +194,34 @@ def checked(tile: Array, rows: slice, columns: slice) -> Array:
     return tile
 
 
-def _lengths(vectors: Array, kind: np.dtype[Any]) -> Array:
-    """Euclidean lengths, shape (vectors,); 1 for a vector of zeros, which divided by it stays zero."""
-    found = np.empty(len(vectors), dtype=kind)
+def _lengths(vectors: Array) -> NDArray[np.float64]:
+    """Euclidean lengths in double precision, shape (vectors,); infinite where that has no such number."""
+    found = np.empty(len(vectors), dtype=np.float64)
     step = max(1, _ENTRIES // max(1, vectors.shape[1]))
     for start in range(0, len(vectors), step):
-        part = np.asarray(vectors[start : start + step], dtype=kind)
-        found[start : start + step] = np.sqrt(np.einsum("ij,ij->i", part, part))
-    return np.where(found > 0, found, found.dtype.type(1))
+        part = np.asarray(vectors[start : start + step], dtype=np.float64)
+        with np.errstate(over="ignore"):
+            own = np.sqrt(np.einsum("ij,ij->i", part, part))
+            # Squares may have left the range of doubles: those of numbers of which the largest is 1 do not.
+            for row in np.flatnonzero((own < _SHORT) | (own > _LONG)):
+                largest = np.abs(part[row]).max(initial=0.0)
+                if largest:
+                    own[row] = largest * np.sqrt(np.square(part[row] / largest).sum())
+        found[start : start + step] = own
+    return found
+
+
+def _divisors(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What to divide vectors by; 1 for one of zeros, which stays zero."""
+    return np.where(lengths > 0, lengths, 1.0)
+
+
+def _odd(lengths: NDArray[np.float64], kind: np.dtype[Any], *, cosine: bool) -> Odd:
+    """Which of these vectors are zeros, and which too long: to be divided, or multiplied by their like."""
+    with np.errstate(over="ignore"):
+        reached = lengths if cosine else lengths**2
+    limit = np.finfo(np.float64 if cosine else kind).max
+    return Odd(np.flatnonzero(lengths == 0), np.flatnonzero(reached > limit))
 
 
 def check_finite(vectors: Array, name: str) -> None:

@@ -24,6 +24,8 @@ from tqdm import tqdm
 from annotation.registry import UnknownName
 
 T = TypeVar("T")
+#: A bootstrap over fewer images says so beside its interval; as `evaluation.agreement.estimates.FEW`.
+FEW_IMAGES = 10
 
 #: Seconds before a bar is shown on a terminal, and between two lines elsewhere.
 DELAY, EVERY = 2, 30.0
@@ -111,6 +113,14 @@ def move_bar(bar: Bar, done: int, total: int) -> None:
     """`done` of `total` are done, the number of which may be news."""
     bar.total = total
     bar.update(done - int(bar.n))
+
+
+def few_images(images: int) -> str:
+    """What is to be said of a bootstrap interval over so many images; nothing of `FEW_IMAGES` or more."""
+    if images >= FEW_IMAGES:
+        return ""
+    drawn = f"{images} image{'' if images == 1 else 's'}"
+    return f"a bootstrap of {drawn}, fewer than {FEW_IMAGES}: may be too narrow"
 
 
 class ReportCommand(BaseCommand):

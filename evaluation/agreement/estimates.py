@@ -5,9 +5,11 @@ coincidences, three counts). So the sums are taken once for each cluster, a resa
 cluster multiplicities, and all resamples are one matrix product: nothing is computed twice.
 
 Convention. Items about one image are not independent, therefore whole images are drawn, with
-replacement, as many as there are; the interval is between the percentiles of the resampled
-values. Resamples on which the figure is undefined are left out and counted.
-Source: Efron and Tibshirani 1993, chapters 8 and 13.
+replacement, as many as there are; the interval is between percentiles of the resampled values. Those of
+few clusters lie further out (`tails`), since resamples of few vary less than samples do. Resamples on which
+the figure is undefined are left out and counted. An interval of fewer than FEW clusters says so, and so
+does one of resamples that are all alike. Shares of hits have an interval of their own: see `shares`.
+Sources: Efron and Tibshirani 1993, chapters 8 and 13; Hesterberg 2015 (percentiles for few).
 """
 
 from __future__ import annotations
@@ -17,12 +19,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, stdtrit
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 #: Resamples that may be asked for: bounds to three digits, and not days of work.
 MOST_RESAMPLES = 100_000
+#: A bootstrap of fewer clusters says so beside the figure.
+FEW = 10
+#: The kind of these intervals, where it is named.
+BOOTSTRAP = "bootstrap"
+#: Said of an interval whose resamples do not differ.
+ALIKE = "every resample gives the same"
 #: Entries of the largest array of one block of resamples: 128 MiB.
 _BLOCK = 2**24
 #: Entries of the largest table of values by values, over all clusters: 1 GiB.
@@ -37,8 +46,9 @@ class AgreementError(ValueError):
 class Estimate:
     """One figure. `value` is None where it is undefined, and `reason` then says why.
 
-    `low` and `high` bound the interval of level `level`, where one was asked for and could be had;
-    `resamples` counts the resamples, `undefined` those of them without a value.
+    `low` and `high` bound the interval of level `level`, where one was asked for and could be had; `interval`
+    is its kind ("bootstrap", "Wilson"), `clusters` is how many it rests on, and `reason` says what is to be
+    known of it. `resamples` counts the resamples, `undefined` those of them without a value.
     """
 
     value: float | None
@@ -49,6 +59,8 @@ class Estimate:
     level: float | None = None
     resamples: int = 0
     undefined: int = 0
+    interval: str = ""
+    clusters: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +93,33 @@ def clusters_of(bootstrap: Bootstrap | None, items: int) -> tuple[Integers, int]
     numbers: dict[Hashable, int] = {}
     found = [numbers.setdefault(cluster, len(numbers)) for cluster in bootstrap.clusters]
     return np.array(found, dtype=np.int64), len(numbers)
+
+
+def few(clusters: int) -> str:
+    """What is to be said of a bootstrap of so many clusters: nothing, unless they are few."""
+    if clusters >= FEW:
+        return ""
+    images = f"{clusters} image{'' if clusters == 1 else 's'}"
+    return f"a bootstrap of {images}, fewer than {FEW}: may be too narrow"
+
+
+def remarks(drawn: Floats, clusters: int) -> str:
+    """What is to be known of a bootstrap interval: few clusters, resamples that are all alike."""
+    alike = ALIKE if (drawn == drawn[0]).all() else ""
+    return "; ".join(filter(None, [few(clusters), alike]))
+
+
+def tails(level: float, clusters: int) -> tuple[float, float]:
+    """The two quantiles of resamples that bound an interval of `level`, from so many clusters.
+
+    Resamples of n clusters vary (n - 1) / n as much as samples, and the tails of so few are Student's:
+    the normal quantile is widened by both. Source: Hesterberg 2015.
+    """
+    if clusters < 2:
+        return 0.0, 1.0
+    out = float(stdtrit(clusters - 1, (1 + level) / 2)) * (clusters / (clusters - 1)) ** 0.5
+    tail = float(ndtr(-out))
+    return tail, 1 - tail
 
 
 def check_table(clusters: int, kinds: int) -> None:
@@ -121,31 +160,38 @@ def estimates(
     return [
         Estimate(None, items, reason(totals[figure]))
         if np.isnan(values[figure])
+        else Estimate(float(values[figure]), items)
+        if drawn is None or bootstrap is None
         else _with_interval(
-            float(values[figure]), items, None if drawn is None else drawn[:, figure], bootstrap
+            float(values[figure]),
+            items,
+            drawn[:, figure],
+            bootstrap.level,
+            # A cluster of which nothing enters the figure tells nothing about it.
+            clusters=int((sums[:, figure] != 0).any(axis=1).sum()),
         )
         for figure in range(len(values))
     ]
 
 
-def _with_interval(value: float, items: int, drawn: Floats | None, bootstrap: Bootstrap | None) -> Estimate:
-    if drawn is None or bootstrap is None:
-        return Estimate(value, items)
+def _with_interval(value: float, items: int, drawn: Floats, level: float, *, clusters: int) -> Estimate:
     defined = drawn[~np.isnan(drawn)]
     missing = len(drawn) - len(defined)
     if not len(defined):
         why = f"no interval: undefined on all {len(drawn)} resamples"
-        return Estimate(value, items, why, level=bootstrap.level, resamples=len(drawn), undefined=missing)
-    tail = (1 - bootstrap.level) / 2
-    low, high = np.quantile(defined, [tail, 1 - tail])
+        return Estimate(value, items, why, level=level, resamples=len(drawn), undefined=missing)
+    low, high = np.quantile(defined, tails(level, clusters))
     return Estimate(
         value,
         items,
+        remarks(defined, clusters),
         low=float(low),
         high=float(high),
-        level=bootstrap.level,
+        level=level,
         resamples=len(drawn),
         undefined=missing,
+        interval=BOOTSTRAP,
+        clusters=clusters,
     )
 
 

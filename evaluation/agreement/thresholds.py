@@ -3,20 +3,22 @@
 Convention. A score is a yes where it is at least the threshold (`strict`: above it). NaN is "not
 judged" and is left out of the comparison, both ways; a protocol that counts unjudged pairs as
 irrelevant puts 0 there first, and should say so. Precision without a yes from the predictor,
-recall without a yes in truth, and F1 without either are undefined.
+recall without a yes in truth, and F1 without either are undefined. These three are shares of hits, and have
+the intervals of shares: see `shares`.
 
 Source: Hodosh et al. 2013, Tables 8, 9, 10 (kappa over thresholds; precision and recall).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evaluation.agreement.estimates import Bootstrap, Estimate, Floats, clusters_of, estimate, estimates
+from evaluation.agreement.estimates import Bootstrap, Estimate, Floats, clusters_of, estimates
+from evaluation.agreement.shares import Counts, share_estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,27 +102,30 @@ def retrieval(
     strict: bool = False,
     bootstrap: Bootstrap | None = None,
 ) -> Retrieval:
-    """How well `predicted` cut at `at` finds what `truth` cut at `truth_at` holds, NaN left out."""
+    """How well `predicted` cut at `at` finds what `truth` cut at `truth_at` holds, NaN left out.
+
+    Of `bootstrap` the clusters and the level are read: intervals are those of shares.
+    """
     a, b, clusters, number = _judged(predicted, truth, bootstrap)
     found, wanted = binarised(a, at, strict=strict), binarised(b, truth_at, strict=strict)
-    sums = np.zeros((number, 3))
-    np.add.at(sums, clusters, np.column_stack([found & wanted, found, wanted]))
-
-    def measured(below: Sequence[int], why: str) -> Estimate:
-        """Twice the hits (once, for one divisor) over the sum of the columns `below`."""
-
-        def value(sums: Floats) -> Floats:
-            divisor = sums[:, below].sum(axis=1)
-            hits = len(below) * sums[:, 0]
-            return np.divide(hits, divisor, out=np.full(len(sums), np.nan), where=divisor != 0)
-
-        return estimate(sums, value, lambda _: why, items=len(a), bootstrap=bootstrap)
-
+    hits, predicted_yes, true_yes = (
+        np.bincount(clusters, weights=yes, minlength=number) for yes in (found & wanted, found, wanted)
+    )
     nothing_found, nothing_there = f"nothing is predicted at {at:g}", f"nothing is true at {truth_at:g}"
+    level = None if bootstrap is None else bootstrap.level
+
+    def share(items: Counts, why: str, moved: Callable[[float], float] = lambda share: share) -> Estimate:
+        return share_estimate(hits, items, why, of=len(a), level=level, moved=moved)
+
     return Retrieval(
-        precision=measured([1], nothing_found),
-        recall=measured([2], nothing_there),
-        f1=measured([1, 2], f"{nothing_found} and {nothing_there}"),
+        precision=share(predicted_yes, nothing_found),
+        recall=share(true_yes, nothing_there),
+        # F1 rises with the share of hits among all that either says yes to (Jaccard's index J).
+        f1=share(
+            predicted_yes + true_yes - hits,
+            f"{nothing_found} and {nothing_there}",
+            lambda both: 2 * both / (1 + both),
+        ),
     )
 
 

@@ -17,9 +17,9 @@ KIND = "agreement"
 
 def plot(swept: Swept, number: int) -> Plot:
     """The sweep as a figure; `number` tells those of a report apart, from 1."""
-    head = [f"{swept.first} at least", f"{swept.second} at least", "kappa", "low", "high"]
+    head = [f"{swept.first} at least", f"{swept.second} at least", "kappa", "low", "high", "remark"]
     rows: list[list[Cell]] = [
-        [row, column, cell.value, cell.low, cell.high]
+        [row, column, cell.value, cell.low, cell.high, cell.reason]
         for row, line in zip(swept.rows, swept.kappa, strict=True)
         for column, cell in zip(swept.columns, line, strict=True)
     ]
@@ -44,7 +44,8 @@ def sentence(swept: Swept) -> str:
         return f"At no threshold is kappa of {swept.first} with {swept.second} defined."
     cell, row, column = max(found, key=lambda one: one[0].value or 0.0)
     between = (
-        f" ({100 * cell.level:g} %: {cell.low:.2f} to {cell.high:.2f})"
+        f" ({100 * cell.level:g} %: {cell.low:.2f} to {cell.high:.2f}"
+        f"{f'; {cell.reason}' if cell.reason else ''})"
         if cell.level is not None and cell.low is not None and cell.high is not None
         else ""
     )

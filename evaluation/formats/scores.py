@@ -19,7 +19,7 @@ import numpy as np
 from annotation.formats.base import FormatError
 from annotation.formats.text import lines, shown
 from evaluation.formats.arrays import Array, Arrays, open_arrays
-from models_core.tiles import Dense, NotANumber, Scores
+from models_core.tiles import Dense, NotANumber, Products, Scores
 
 SCORES = "scores"
 
@@ -39,6 +39,23 @@ class ScoreMatrix:
         columns = _numbers(self.captions, captions, "caption", self.file)
         return ScoreMatrix(self.file, tuple(images), tuple(captions), self.scores.select(rows, columns))
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is to be known of the embeddings that these scores are of: zeros, and overflowing ones."""
+        if not isinstance(self.scores, Products):
+            return ()
+        sides = list(zip(("image", "caption"), (self.images, self.captions), self.scores.odd, strict=True))
+        zeros = [(word, [ids[n] for n in odd.zeros]) for word, ids, odd in sides]
+        long = [(word, [ids[n] for n in odd.overflowing]) for word, ids, odd in sides]
+        return (
+            *(_counted(word, ids, "of zeros, which scores 0 with everything") for word, ids in zeros if ids),
+            *(
+                _counted(word, ids, "that is too long for the precision of scores")
+                for word, ids in long
+                if ids
+            ),
+        )
+
     @contextmanager
     def naming(self, *, turned: bool = False) -> Iterator[None]:
         """While its scores are read (`turned`: with captions as rows), NaN is reported with ids."""
@@ -51,6 +68,12 @@ class ScoreMatrix:
                 file=self.file,
                 expected="numbers only",
             ) from error
+
+
+def _counted(word: str, ids: Sequence[str], what: str) -> str:
+    """How many images or captions have such a vector, with the first three."""
+    first = ", ".join(map(shown, ids[:3])) + (", ..." if len(ids) > 3 else "")
+    return f"{len(ids)} {word}{'s have' if len(ids) > 1 else ' has'} a vector {what} ({first})"
 
 
 def read_scores(path: Path) -> ScoreMatrix:

@@ -93,6 +93,11 @@ def add_items(parser: CommandParser) -> None:
     )
 
 
+def dropped_text(dropped: int, lines: int) -> str:
+    """What was taken out of a background text."""
+    return f"dropped {dropped:,} of {lines:,} lines, captions of the corpus"
+
+
 def sources_of(options: dict[str, Any]) -> Sources:
     """The files that were named, as whole paths: a system remembers them."""
     features, ids, lemmas, wordnet = (

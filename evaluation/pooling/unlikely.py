@@ -4,26 +4,24 @@ A pair whose caption shares too few content words with the captions written for 
 under a threshold) is not asked about. Pages are filled up with some of these pairs all the same, and
 their judgments say how many relevant pairs the filter loses.
 
-Intervals. Wilson's score interval takes pairs as independent, and says something where no relevant
-pair was seen; the bootstrap draws whole images, since pairs of one image are not. Both are of the
-pairs that were drawn as fillers: these are drawn among the images that are asked about, at random
-within an image, and not evenly over all filtered pairs.
+The interval is that of shares (`agreement.shares`): Wilson's, of as many fillers as those judged are worth,
+since pairs of one image are alike. It says something where no relevant pair was seen. It is of the pairs that
+were drawn as fillers: these are drawn among the images that are asked about, at random within an image, and
+not evenly over all filtered pairs.
 
 Source: Hodosh et al. 2013, section 4.3.2 (threshold 0.25; 98.3 % of 10,374 filtered pairs found
-irrelevant by all judges, 99.8 % by the majority); Wilson 1927.
+irrelevant by all judges, 99.8 % by the majority).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.agreement.estimates import Bootstrap, Estimate, estimate
+from evaluation.agreement.shares import effective_number, share_interval
 from evaluation.metrics.overlap import Overlap, content_words
 from evaluation.pooling.pools import Integers, Space
 
@@ -52,11 +50,11 @@ def bleu_pre(
 class FilterLoss:
     """What the judgments of fillers say about all pairs that were filtered out.
 
-    `relevant` and `some_yes` of the `judged` fillers were relevant, or ticked by anybody. `low` and
-    `high` bound the share of relevant ones (Wilson); `by_image` is the same share with the interval of the
-    bootstrap over images. `expected`, `at_least` and `at_most` are relevant pairs among all
-    `filtered`, as far as fillers stand for them; `lost` is their share of all relevant pairs, those
-    `found` by asking included.
+    `relevant` and `some_yes` of the `judged` fillers were relevant, or ticked by anybody. They are of so many
+    `images`, and tell as much as `effective` independent pairs. `low` and `high` bound the share of relevant
+    ones. `expected`, `at_least` and `at_most` are
+    relevant pairs among all `filtered`, as far as fillers stand for them; `lost` is their share of all
+    relevant pairs, those `found` by asking included.
     """
 
     judged: int
@@ -65,7 +63,8 @@ class FilterLoss:
     level: float
     low: float
     high: float
-    by_image: Estimate
+    images: int
+    effective: float
     filtered: int
     expected: float
     at_least: float
@@ -73,20 +72,6 @@ class FilterLoss:
     found: int
     lost: float | None
     lost_at_most: float | None
-
-
-def wilson(hits: int, of: int, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of a share; (0, 1) of nothing. Raises ValueError for what is no share."""
-    if not 0 <= hits <= of or not 0 < level < 1:
-        raise ValueError(f"{hits} of {of} at level {level}: expected a share, and a level between 0 and 1")
-    if of == 0:
-        return 0.0, 1.0
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    share, extra = hits / of, z * z / of
-    middle = (share + extra / 2) / (1 + extra)
-    half = z * sqrt(share * (1 - share) / of + extra / of / 4) / (1 + extra)
-    # At the ends the bound is exact; rounding must not put it beside the share.
-    return (0.0 if hits == 0 else middle - half), (1.0 if hits == of else middle + half)
 
 
 def filter_loss(
@@ -97,8 +82,6 @@ def filter_loss(
     filtered: int,
     found: int,
     level: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
 ) -> FilterLoss | None:
     """What the filter loses, from judged fillers; None where none was judged.
 
@@ -108,17 +91,10 @@ def filter_loss(
     number, hits = len(images), int(relevant.sum())
     if not number:
         return None
-    clusters, cluster = np.unique(images, return_inverse=True)
-    sums = np.zeros((len(clusters), 2))
-    np.add.at(sums, cluster, np.stack([relevant, np.ones(number)], axis=1))
-    by_image = estimate(
-        sums,
-        lambda totals: totals[:, 0] / np.maximum(totals[:, 1], 1),
-        lambda _: "",
-        items=number,
-        bootstrap=Bootstrap(images.tolist(), resamples=resamples, level=level, seed=seed),
-    )
-    low, high = wilson(hits, number, level)
+    _, cluster = np.unique(images, return_inverse=True)
+    own_hits = np.bincount(cluster, weights=relevant)
+    own = np.bincount(cluster)
+    low, high = share_interval(own_hits, own, level)
     expected, at_most = hits / number * filtered, high * filtered
 
     def lost(missed: float) -> float | None:
@@ -131,7 +107,8 @@ def filter_loss(
         level=level,
         low=low,
         high=high,
-        by_image=by_image,
+        images=len(own),
+        effective=effective_number(own_hits, own, level),
         filtered=filtered,
         expected=expected,
         at_least=low * filtered,

@@ -1,8 +1,9 @@
 """The figures of systems in one direction: intervals, what is emphasised, curves, ranks.
 
-Figures are those of `evaluation.scoring`, and tests those of its `compare`. Intervals are of a bootstrap
-that draws images. Emphasised is the best figure of a measure, and, less, each that the paired bootstrap
-does not tell from it: the interval of their difference holds 0, not adjusted for how many are compared.
+Figures are those of `evaluation.scoring`, and tests those of its `compare`. Intervals of shares of hits are
+Wilson's, others of a bootstrap that draws images. Emphasised is the best figure of a measure, and, less,
+each that the paired bootstrap does not tell from it: the interval of their difference holds 0, not adjusted
+for how many are compared.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from evaluation.agreement.estimates import Bootstrap
 from evaluation.metrics.scoring import Score
 from evaluation.metrics.table import METRICS
-from evaluation.significance.resampling import Statistic, bootstrap_difference, bootstrap_figure
+from evaluation.significance.resampling import Interval, Statistic, bootstrap_difference, figure_interval
 from evaluation.tables import Weight, known
 
 ANNOTATION, SEARCH = "annotation", "search"
@@ -27,9 +28,10 @@ BINS = (1, 5, 10, 20, 50, 100, 500)
 class Figure:
     """A system's figure on one measure; None where it does not exist.
 
-    `low` and `high` bound its interval. `at_best` counts unjudged items within the cut as relevant
-    (no upper bound: see `tables.bounds`); `judged` is the share of the top `judged_at` that somebody judged.
-    `queries` have a value.
+    `low` and `high` bound its interval, which is of the kind `interval` ("bootstrap", "Wilson") and rests on
+    so many `images`; `remark` says what is to be known of it. `at_best` counts unjudged items within the cut
+    as relevant (no upper bound: see `tables.bounds`); `judged` is the share of the top `judged_at` that
+    somebody judged. `queries` have a value.
     """
 
     value: float | None
@@ -41,6 +43,9 @@ class Figure:
     judged: float | None
     mark: str = ""
     weight: Weight = ""
+    interval: str = ""
+    images: int = 0
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,22 +203,27 @@ def binned(ranks: Sequence[float]) -> list[int]:
 
 
 def _figure(score: Score, judged: tuple[int, float], draws: Bootstrap, mark: str, weight: Weight) -> Figure:
-    low = high = None
+    measure = METRICS.find(score.measure).measure
+    found: Interval | None = None
     try:
-        found = bootstrap_figure(score.per_query, draws, statistic=_statistic(score))
-        low, high = known(found.low), known(found.high)
+        found = figure_interval(
+            score.per_query, draws, statistic=_statistic(score), share=measure.unit == "share"
+        )
     except ValueError:  # no query has a value, or the mean is not finite: there is no interval
         pass
     return Figure(
         value=known(score.value),
-        low=low,
-        high=high,
+        low=known(found.low) if found else None,
+        high=known(found.high) if found else None,
         at_best=known(score.optimistic),
         queries=score.queries,
         judged_at=judged[0],
         judged=known(judged[1]),
         mark=mark,
         weight=weight,
+        interval=found.kind if found else "",
+        images=found.clusters if found else 0,
+        remark=found.remark if found else "",
     )
 
 

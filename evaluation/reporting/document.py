@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from evaluation.agreement.estimates import FEW
 from evaluation.figures import agreement, curves, judgments, ranks, systems
 from evaluation.figures.base import Plot
 from evaluation.reporting import tables
@@ -151,7 +152,7 @@ def _of_direction(report: Report, one: Direction) -> Section:
         tables.tests(one),
     ]
     remarks = _lead(one)
-    remarks += one.remarks
+    remarks += [*one.remarks, *_few(one)]
     undefined = [name for name in one.measures if all(s.figures[name].value is None for s in one.systems)]
     if undefined:
         remarks.append(f"Without a value for any system: {', '.join(undefined)}.")
@@ -163,6 +164,17 @@ def _of_direction(report: Report, one: Direction) -> Section:
         [table for table in shown if table is not None],
         [plot for plot in plots if plot is not None],
     )
+
+
+def _few(one: Direction) -> list[str]:
+    """That the bootstrap, of intervals and of what is emphasised, rests on few images."""
+    images = [
+        figure.images for system in one.systems for figure in system.figures.values() if figure.interval
+    ]
+    if not images or min(images) >= FEW:
+        return []
+    said = f"The bootstrap, of intervals and of what is emphasised, draws as few images as {min(images)}"
+    return [f"{said}: fewer than {FEW}, so its intervals may be too narrow."]
 
 
 def _lead(one: Direction) -> list[str]:
@@ -240,9 +252,10 @@ def _of_batch(batch: BatchNumbers) -> Section:
         loss = batch.loss
         remarks.append(
             f"The filter: {loss['relevant']:,} of {loss['judged']:,} judged fillers are relevant "
-            f"({loss['relevant'] / loss['judged']:.2%}; Wilson, {loss['level']:.0%}: {loss['low']:.2%} to "
-            f"{loss['high']:.2%}), so of {loss['filtered']:,} filtered pairs about {loss['expected']:,.0f} "
-            f"are lost ({loss['at_least']:,.0f} to {loss['at_most']:,.0f})."
+            f"({loss['relevant'] / loss['judged']:.2%}; {loss['level']:.0%} by Wilson, clustered by "
+            f"{loss['images']:,} images: {loss['low']:.2%} to {loss['high']:.2%}), so of "
+            f"{loss['filtered']:,} filtered pairs about {loss['expected']:,.0f} are lost "
+            f"({loss['at_least']:,.0f} to {loss['at_most']:,.0f})."
         )
     elif batch.threshold is not None:
         remarks.append("No filler was judged, so what the filter loses is not known.")

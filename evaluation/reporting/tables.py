@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evaluation.agreement.estimates import Estimate
+from evaluation.agreement.estimates import ALIKE, BOOTSTRAP, FEW, Estimate, few
+from evaluation.agreement.shares import WILSON
 from evaluation.metrics.table import METRICS
 from evaluation.reporting.directions import Direction, Figure
 from evaluation.reporting.judging import Judging
@@ -86,9 +87,37 @@ def intervals(direction: Direction, *, level: float, resamples: int) -> Titled:
     return Titled(
         key=f"intervals-{direction.direction}",
         title=f"Intervals, {direction.direction}",
-        note=f"{level:.0%} of {resamples:,} bootstrap resamples of the images. Shares in per cent.",
+        note=" ".join([_kinds(direction, level, resamples), "Shares in per cent.", *few_images(direction)]),
         table=Table(["system", *direction.measures], rows),
     )
+
+
+def few_images(direction: Direction) -> list[str]:
+    """What is to be said of intervals of few images; nothing where there is none."""
+    if not any(one.remark for system in direction.systems for one in system.figures.values()):
+        return []
+    said = f"In round brackets: the images, where a bootstrap draws fewer than {FEW} and may be too narrow"
+    return [f"{said}; all alike, where every resample gave the same."]
+
+
+def _kinds(direction: Direction, level: float, resamples: int) -> str:
+    """Which measures have which kind of interval."""
+    drawn = {
+        kind: [
+            name
+            for name in direction.measures
+            if any(system.figures[name].interval == kind for system in direction.systems)
+        ]
+        for kind in (WILSON, BOOTSTRAP)
+    }
+    said = []
+    if drawn[WILSON]:
+        said.append(f"{level:.0%} by Wilson, of as many queries as those of an image are worth: ")
+        said[-1] += f"{', '.join(drawn[WILSON])}."
+    if drawn[BOOTSTRAP]:
+        said.append(f"{level:.0%} of {resamples:,} bootstrap resamples of the images: ")
+        said[-1] += f"{', '.join(drawn[BOOTSTRAP])}."
+    return " ".join(said)
 
 
 def bounds(direction: Direction) -> Titled | None:
@@ -155,11 +184,13 @@ def tidy(direction: Direction) -> Table:
     """Every figure of a direction, a line each, unrounded; shares from 0 to 1."""
     head = ["direction", "run", "system", "measure", "value", "low", "high", "at best", "queries"]
     head += ["judged at", "judged", "missing", "candidates", "mark", "emphasis"]
+    head += ["interval", "images", "remark"]
     rows: list[list[Cell]] = [
         [
             *(direction.direction, system.run, system.system, name),
             *(one.value, one.low, one.high, one.at_best, one.queries, one.judged_at, one.judged),
             *(system.missing, system.candidates, one.mark, one.weight),
+            *(one.interval, one.images, one.remark),
         ]
         for system in direction.systems
         for name, one in system.figures.items()
@@ -202,7 +233,7 @@ def coefficients(judging: Judging, *, level: float) -> Titled:
     return Titled(
         key="coefficients",
         title="Agreement of the judges",
-        note=f"Low and high: {level:.0%} of bootstrap resamples of the images.",
+        note=f"Low and high: {level:.0%} of bootstrap resamples of the images. Remarks are on the interval.",
         table=_without_empty(Table(head, rows)),
         raw=Table(head, rows),
     )
@@ -219,14 +250,16 @@ def figure_text(name: str, one: Figure) -> str:
     value, low, high = (_shown(name, number) for number in (one.value, one.low, one.high))
     if value is None or low is None or high is None:
         return f"{value:.1f}{sign}" if value is not None else "no value"
-    return f"{value:.1f}{sign} ({low:.1f} to {high:.1f})"
+    return f"{value:.1f}{sign} ({low:.1f} to {high:.1f}{f'; {one.remark}' if one.remark else ''})"
 
 
 def interval_text(one: Estimate) -> str:
     """A figure with its interval, for a sentence."""
     if one.value is None:
         return f"undefined ({one.reason})"
-    return f"{one.value:.2f}" + (f" [{one.low:.2f}, {one.high:.2f}]" if one.low is not None else "")
+    if one.low is None or one.high is None:
+        return f"{one.value:.2f}"
+    return f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]" + (f" ({one.reason})" if one.reason else "")
 
 
 def _without_empty(table: Table) -> Table:
@@ -243,7 +276,16 @@ def _interval(name: str, one: Figure) -> str:
     value, low, high = (_shown(name, number) for number in (one.value, one.low, one.high))
     if value is None:
         return "-"
-    return f"{value:.1f}" + (f" [{low:.1f}, {high:.1f}]" if low is not None and high is not None else "")
+    if low is None or high is None:
+        return f"{value:.1f}"
+    return bracketed(value, low, high, images=one.images, remark=one.remark)
+
+
+def bracketed(value: float, low: float, high: float, *, images: int, remark: str) -> str:
+    """A figure with its interval in a cell, and what a remark says of it in short."""
+    short = [f"{images} image{'' if images == 1 else 's'}"] if images < FEW and few(images) in remark else []
+    short += ["all alike"] if ALIKE in remark else []
+    return f"{value:.1f} [{low:.1f}, {high:.1f}]" + (f" ({', '.join(short)})" if short else "")
 
 
 def _shown(name: str, value: float | None) -> float | None:

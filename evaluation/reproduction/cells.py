@@ -32,7 +32,8 @@ class Cell:
     """One printed figure. `ours` is None where it cannot be had, and `why` then says why.
 
     `family` gathers the cells that one convention moves together; `note` is a remark on a cell
-    that has a figure.
+    that has a figure. `again` names the cell that counts for this printed figure, where it is printed
+    a second time or has several figures of ours beside it: this one is then shown, and not counted.
     """
 
     table: str
@@ -44,6 +45,7 @@ class Cell:
     family: str
     why: str = ""
     note: str = ""
+    again: str = ""
 
     @property
     def strain(self) -> float | None:
@@ -70,6 +72,8 @@ class Cell:
             found["why"] = self.why
         if self.note:
             found["note"] = self.note
+        if self.again:
+            found["again"] = self.again
         return found
 
 

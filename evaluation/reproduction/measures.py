@@ -27,10 +27,11 @@ def cell_of(
     family: str,
     *,
     note: str = "",
+    again: str = "",
 ) -> Cell:
     """A cell from an estimate, in per cent where the unit says so."""
     ours = None if found.value is None else found.value * (100 if unit == PERCENT else 1)
-    return Cell(table, row, column, value, ours, unit, family, why=found.reason, note=note)
+    return Cell(table, row, column, value, ours, unit, family, why=found.reason, note=note, again=again)
 
 
 def expert_row(threshold: float) -> str:

@@ -73,8 +73,13 @@ class Report:
     alternatives: tuple[Alternative, ...]
 
     @property
+    def counted(self) -> tuple[Cell, ...]:
+        """The cells of which each stands for a printed figure of its own."""
+        return tuple(cell for cell in self.cells if not cell.again)
+
+    @property
     def tally(self) -> Tally:
-        return tally(self.cells)
+        return tally(self.counted)
 
     def as_json(self) -> dict[str, Any]:
         counted = self.tally
@@ -84,7 +89,8 @@ class Report:
                 "cells": counted.cells,
                 "within": counted.within,
                 "share": counted.share,
-                "not_to_be_had": len(self.cells) - counted.cells,
+                "not_to_be_had": sum(cell.ours is None for cell in self.cells),
+                "again": len(self.cells) - len(self.counted),
             },
             "conventions": self.conventions.as_json(),
             "alternatives": [

@@ -24,6 +24,8 @@ from evaluation.reproduction.measures import (
 from models_core.text.stopwords import STOP_WORDS
 
 FEWEST = 5
+#: The level of the printed alpha, surely: grades from 1 to 4, of which means are taken.
+MEANT = "interval"
 
 
 def vocabulary(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
@@ -49,7 +51,10 @@ def vocabulary(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
 
 
 def alpha(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
-    """Krippendorff's alpha of the experts; print names no level, so each stands beside the one figure."""
+    """Krippendorff's alpha of the experts; print names no level, so each stands beside the one figure.
+
+    It counts once, at the level that must be meant.
+    """
     ratings = as_ratings([pair.grades for pair in evidence.experts.pairs])
     for level in LEVELS:
         yield cell_of(
@@ -61,6 +66,7 @@ def alpha(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
             KAPPA,
             "Section 4.2.1",
             note="the paper prints one alpha and names no level",
+            again="" if level == MEANT else f"Section 4.2.1, {MEANT}",
         )
 
 
@@ -75,7 +81,7 @@ def nonzero(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
 
 
 def best_kappas(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
-    """Section 4.2.2: the best agreement of each measure, as the text has it."""
+    """Section 4.2.2: the best agreement of each measure, as the text has it; most stand in Tables 8 and 9."""
     for best in printed.BEST_KAPPAS:
         scores = bleu_and_rouge(evidence, best.references, conventions)[best.measure == "ROUGE"]
         cut = top(best.threshold, conventions) if best.threshold == 1 else best.threshold
@@ -88,7 +94,17 @@ def best_kappas(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
             best.kappa,
             KAPPA,
             "Section 4.2.2, best kappas",
+            again=_in_tables(best),
         )
+
+
+def _in_tables(best: printed.BestKappa) -> str:
+    """The table that prints the same figure, if one does."""
+    for block in printed.BLOCKS:
+        heads = block.rouge if best.measure == "ROUGE" else block.bleu
+        if block.references == best.references and best.threshold in heads:
+            return block.table
+    return ""
 
 
 def filters(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
@@ -142,19 +158,30 @@ def crowd(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
 
 
 def crowd_against_experts(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
-    """Section 4.3.2: what the text says of lay judges at 0.66."""
+    """Section 4.3.2: what the text says of lay judges at 0.66, all of which stands in Table 10."""
     family, table = "Section 4.3.2, crowd against experts", "Section 4.3.2"
     lay = lay_scores(evidence, conventions.unjudged_in_kappa)
     kappas = against_experts(evidence, lay, [printed.LAY_RELEVANT], conventions)
     found = kappas[printed.EXPERT.index(3.3)][0]
-    yield cell_of(found, table, "expert >= 3.33", "lay >= 0.66", printed.BEST_LAY_KAPPA, KAPPA, family)
+    yield cell_of(
+        found,
+        table,
+        "expert >= 3.33",
+        "lay >= 0.66",
+        printed.BEST_LAY_KAPPA,
+        KAPPA,
+        family,
+        again="Table 10(a)",
+    )
     perfect, almost, good = (lay_against_experts(evidence, at, conventions) for at in (4.0, 3.6, 2.6))
     for row, column, found, value in (
         ("expert = 4", "recall", perfect.recall, printed.RECALL_PERFECT),
         ("expert >= 3.66", "recall", almost.recall, printed.RECALL_ALMOST),
         ("expert >= 2.66", "precision", good.precision, printed.PRECISION_GOOD),
     ):
-        yield cell_of(found, table, row, f"lay >= 0.66, {column}", value, PERCENT, family)
+        yield cell_of(
+            found, table, row, f"lay >= 0.66, {column}", value, PERCENT, family, again="Table 10(b)"
+        )
 
 
 def relevant_pairs(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:

@@ -218,5 +218,4 @@ def _loss(
         some_yes[is_filler],
         filtered=int(batch.numbers["filtered"]),
         found=int(relevant[~is_filler].sum()),
-        seed=batch.seed,
     )

@@ -33,7 +33,10 @@ FORMATS = (EMBEDDINGS, SCORES)
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """A system that stands. `unchanged`: it stood already, of the same files. Scores have 0 `dimensions`."""
+    """A system that stands. `unchanged`: it stood already, of the same files. Scores have 0 `dimensions`.
+
+    `remarks` say what is to be known of its embeddings (see `ScoreMatrix.remarks`).
+    """
 
     system: str
     corpus: str
@@ -44,6 +47,7 @@ class Brought:
     unchanged: bool
     folder: str
     sha256: str
+    remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class _Read:
     images: tuple[str, ...]
     captions: tuple[str, ...]
     dimensions: int
+    remarks: tuple[str, ...] = ()
 
 
 def bring(
@@ -122,14 +127,15 @@ def bring(
             unchanged,
             str(folder),
             storage.read_manifest(folder)["sha256"],
+            found.remarks,
         )
 
 
 def _embeddings(path: Path, captions: Path | None, cosine: bool) -> _Read:
     images, texts = read_sides(path, captions)
-    scores_of(images, texts, cosine=cosine)  # says where the spaces differ
+    matrix = scores_of(images, texts, cosine=cosine)  # says where the spaces differ
     arrays = {"images": images.vectors, "captions": texts.vectors}
-    return _Read(arrays, images.ids, texts.ids, images.vectors.shape[1])
+    return _Read(arrays, images.ids, texts.ids, images.vectors.shape[1], matrix.remarks)
 
 
 def _scores(path: Path) -> _Read:

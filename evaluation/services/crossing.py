@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evaluation.services.systems import Sources, aids_of, examples_from, kept
+from evaluation.services.systems import Sources, aids_of, background_of, examples_from, kept
 from models_core.device import CPU, torch_on
 from models_core.recipes.crossing import FOLDS, Crossed, cross_validate
 from models_core.recipes.files import recipe_of
@@ -49,7 +49,7 @@ def cross_validated(
     chosen, same = _once([recipe_of(name) for name in recipes], linear=bool(sources.features))
     found = examples_from(corpus, sources)
     store = kept(progress)
-    aids = aids_of(chosen, sources, store)
+    aids = aids_of(sources, background_of(chosen, sources, corpus), store)
     for recipe in chosen:
         check_aids(recipe, aids)  # before hours of work, not after
     material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed)
@@ -82,6 +82,8 @@ def cross_validated(
             "features": sources.features,
             "lemmas": sources.lemmas,
             "background": [] if not aids.called else [aids.called],
+            "background_lines": aids.lines,
+            "background_dropped": aids.dropped,
             "same": same,
         },
     )

@@ -5,6 +5,7 @@ Which images: those of a split; those a file names, one a line; or a fold, as "2
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,6 +68,12 @@ class Examples:
     def to_rank(self, what: str, *, seed: int = 0) -> list[int]:
         """As `chosen`; all places where `what` is empty."""
         return self.chosen(what, seed=seed) if what else list(range(len(self.examples)))
+
+
+def captions_of(corpus: str) -> Iterator[str]:
+    """Every caption of the published corpus `corpus`, whether its image can be used or not."""
+    for record in stream_records(corpus=corpus_named(corpus)):
+        yield from (caption.text for caption in record.captions)
 
 
 def examples_from(corpus: str, sources: Sources) -> Examples:

@@ -26,7 +26,8 @@ ALL = "all images"
 class Ranked:
     """One direction of a ranking: the run's name, how many asked and were ranked, the file or "".
 
-    `stored`: it stands in the database; `unchanged`: it stood there already.
+    `stored`: it stands in the database; `unchanged`: it stood there already. `remarks` say what is to be
+    known of the embeddings ranked by (see `ScoreMatrix.remarks`).
     """
 
     run: str
@@ -36,6 +37,7 @@ class Ranked:
     file: str
     stored: bool
     unchanged: bool
+    remarks: tuple[str, ...] = ()
 
 
 def rank(
@@ -105,7 +107,7 @@ def rank(
         if database:
             its = replace(made, name=own, direction=direction, depth=_cut(depth, ranked))
             unchanged = store_run(its, best_of(matrix, direction, depth), corpus).unchanged
-        reports.append(Ranked(own, direction, asks, ranked, file, database, unchanged))
+        reports.append(Ranked(own, direction, asks, ranked, file, database, unchanged, matrix.remarks))
         progress(f"ranking, {direction}", 1, 1)
     return reports
 

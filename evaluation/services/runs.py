@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +52,10 @@ Ordered = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What an import found. `unchanged`: the run stood already, with the same rankings."""
+    """What an import found. `unchanged`: the run stood already, with the same rankings.
+
+    `remarks` say what is to be known of its embeddings (see `ScoreMatrix.remarks`).
+    """
 
     run: str
     corpus: str
@@ -65,6 +68,7 @@ class RunReport:
     depth: int
     digest: str
     seconds: float
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,7 @@ def import_run(
     if depth < 0:
         raise ImportRefused(f"depth {depth}: expected 1 or more, or 0 for whole rankings")
     names = names_of(corpus)
+    remarks: tuple[str, ...] = ()
     if format == "trec":
         read = read_run(path)
         system, depth = system or read.tag, 0
@@ -134,6 +139,7 @@ def import_run(
         rankings = best_of(read_scores(path), direction, depth)
     else:
         matrix = scores_of(*read_sides(path, captions), cosine=cosine)
+        remarks = matrix.remarks
         rankings = best_of(matrix, direction, depth)
     report = _store(
         Made(name, direction, system, format, source, digest_of_files(files), depth),
@@ -143,7 +149,7 @@ def import_run(
         began,
     )
     registry.link_run(name, system, wanted)
-    return report
+    return replace(report, remarks=remarks)
 
 
 def store_run(made: Made, rankings: Iterable[Named], corpus: str, *, progress: Progress = iter) -> RunReport:

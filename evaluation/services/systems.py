@@ -19,14 +19,14 @@ from safetensors.numpy import save_file
 
 from annotation.formats.text import lines
 from evaluation.services import registry
-from evaluation.services.examples import Examples, examples_from, examples_of
+from evaluation.services.examples import Examples, captions_of, examples_from, examples_of
 from evaluation.services.kept import clear_leftovers, folder_of, kept
 from evaluation.services.sources import Sources
 from evaluation.services.writing import ImportRefused, alone, check_file, check_name
 from evaluation.subsets import FOLD
 from models_core import storage
 from models_core.device import CPU, torch_on
-from models_core.recipes.background import read_sentences
+from models_core.recipes.background import read_sentences, without_captions
 from models_core.recipes.files import recipe_of
 from models_core.recipes.kept import Kept, Progress, digest_of, no_progress
 from models_core.recipes.material import count_words, prepare
@@ -49,7 +49,10 @@ class Extracted:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A system that stands. `unchanged`: it stood already. `left_out` images have no picture or features."""
+    """A system that stands. `unchanged`: it stood already. `left_out` images have no picture or features.
+
+    Of `background_lines` of its background text, `background_dropped` were captions of the corpus.
+    """
 
     system: str
     recipe: str
@@ -60,6 +63,8 @@ class Trained:
     held_out: int
     left_out: int
     sha256: str
+    background_lines: int
+    background_dropped: int
 
 
 def system_named(name: str) -> System:
@@ -136,6 +141,8 @@ def train_system(
         "seed": seed,
         **_facts_of(sources),
     }
+    background = background_of([chosen], sources, corpus)
+    facts |= background.facts
     folder = folder_of(name)
     kernels = folder.parent / f".training-{name}"
     with alone(f"system.{name}", "system", name):
@@ -150,7 +157,7 @@ def train_system(
         else:
             clear_leftovers(name)
             store = kept(progress)
-            aids = aids_of([chosen], sources, store)
+            aids = aids_of(sources, background, store)
             check_aids(chosen, aids)  # before the pictures are looked at
             places = [*training, *held]
             material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed).take(places)
@@ -179,17 +186,55 @@ def train_system(
         len(held),
         len(found.absent),
         storage.read_manifest(folder)["sha256"],
+        background.lines,
+        background.dropped,
     )
 
 
-def aids_of(recipes: Sequence[Recipe], sources: Sources, store: Kept) -> Aids:
-    """What these recipes need of `sources`; the background text is read where one of them asks for it."""
-    wordnet = Path(sources.wordnet) if sources.wordnet else None
+@dataclass(frozen=True, slots=True)
+class Background:
+    """A background text without the captions of the corpus: of its `lines`, `dropped` were such."""
+
+    sentences: list[str]
+    lines: int
+    dropped: int
+
+    @property
+    def facts(self) -> dict[str, int]:
+        """What a system's manifest says of it: nothing where no text was read."""
+        return {"background_lines": self.lines, "background_dropped": self.dropped} if self.lines else {}
+
+
+def background_of(recipes: Sequence[Recipe], sources: Sources, corpus: str) -> Background:
+    """The background text, where one of the recipes asks for it, without the captions of `corpus`.
+
+    Raises ValueError where nothing else is in it.
+    """
     if not sources.background or not any(recipe.text.of_background for recipe in recipes):
+        return Background([], 0, 0)
+    found = [line.strip() for file in sources.background for _, line in lines(Path(file)) if line.strip()]
+    sentences = without_captions(found, captions_of(corpus))
+    if found and not sentences:
+        raise ValueError(
+            f"the background text is {len(found)} captions of corpus {corpus!r} and nothing else; "
+            "give a text that is not of the corpus"
+        )
+    return Background(sentences, len(found), len(found) - len(sentences))
+
+
+def aids_of(sources: Sources, background: Background, store: Kept) -> Aids:
+    """What recipes need of `sources`; the background text as lemmas, where there is one."""
+    wordnet = Path(sources.wordnet) if sources.wordnet else None
+    if not background.sentences:
         return Aids(wordnet=wordnet)
-    sentences = [line.strip() for file in sources.background for _, line in lines(Path(file)) if line.strip()]
     called = " and ".join(Path(file).name for file in sources.background)
-    return Aids(read_sentences(sentences, kept=store), called, wordnet)
+    return Aids(
+        read_sentences(background.sentences, kept=store),
+        called,
+        wordnet,
+        background.lines,
+        background.dropped,
+    )
 
 
 def _by_fold(found: Examples, fold: str, seed: int) -> tuple[list[int], list[int]]:

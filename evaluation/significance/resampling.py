@@ -1,9 +1,10 @@
-"""The paired bootstrap: how far the difference of two systems would move with other images.
+"""Intervals of figures, and of the difference of two systems: how far they would move with other images.
 
 Captions of one image are not independent, so whole images are drawn, with replacement, as many as
-there are. The interval is between the percentiles of the resampled differences. p is twice the
-smaller share of resamples on either side of no difference, (c + 1) / (resamples + 1) each, 1 at most.
-Source: Efron and Tibshirani 1993, chapters 8, 13 and 16.
+there are. The interval is between percentiles of what the resamples give, which lie further out where images
+are few (`estimates.tails`). p is twice the smaller share of resamples on either side of no difference,
+(c + 1) / (resamples + 1) each, 1 at most. A mean of hits and misses is a share, and its interval is that of
+shares (`agreement.shares`), without resamples. Source: Efron and Tibshirani 1993, chapters 8, 13 and 16.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evaluation.agreement.estimates import Bootstrap, clusters_of
+from evaluation.agreement.estimates import BOOTSTRAP, Bootstrap, clusters_of, remarks, tails
+from evaluation.agreement.shares import WILSON, share_interval
 from evaluation.significance.pairing import apart, paired
 
 Floats = NDArray[np.float64]
@@ -27,7 +29,10 @@ _BLOCK = 2**22
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """First less second, with its interval of level `level`, and p against no difference."""
+    """First less second, with its interval of level `level`, and p against no difference.
+
+    The interval rests on so many `clusters`; `remark` says what is to be known of it.
+    """
 
     value: float
     low: float
@@ -35,30 +40,58 @@ class Difference:
     level: float
     p: float
     resamples: int
+    clusters: int
+    remark: str
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A system's mean or median, with its interval of level `level`."""
+    """A system's mean or median, with its interval of level `level`.
+
+    `kind` is that of the interval ("bootstrap", "Wilson": of a share, without resamples). It rests on so many
+    `clusters`; `remark` says what is to be known of it.
+    """
 
     value: float
     low: float
     high: float
     level: float
     resamples: int
+    kind: str
+    clusters: int
+    remark: str
 
 
-def bootstrap_figure(values: ArrayLike, bootstrap: Bootstrap, *, statistic: Statistic = "mean") -> Interval:
-    """Resample one system's mean or median; raises as `bootstrap_difference` does."""
+def figure_interval(
+    values: ArrayLike, bootstrap: Bootstrap, *, statistic: Statistic = "mean", share: bool = False
+) -> Interval:
+    """The interval of one system's mean or median; raises as `bootstrap_difference` does.
+
+    `share`: the mean is a share, so that values of 0 and 1 alone are misses and hits. It then is Wilson's.
+    """
     (own,) = paired(values)
     owners, clusters = _owners(values, bootstrap)
     if statistic == "mean" and np.isinf(own).any():
         raise ValueError("a value is infinite (not retrieved): it has no mean; ask for the median")
+    if share and statistic == "mean" and ((own == 0) | (own == 1)).all():
+        hits = np.bincount(owners, weights=own, minlength=clusters)
+        items = np.bincount(owners, minlength=clusters)
+        low, high = share_interval(hits, items, bootstrap.level)
+        return Interval(float(own.mean()), low, high, bootstrap.level, 0, WILSON, clusters, "")
     take = (_means if statistic == "mean" else _medians)(own, owners, clusters)
     drawn = _draws(bootstrap, clusters, len(own) if statistic == "median" else clusters)
     moved = np.concatenate([take(part) for part in drawn])
-    low, high = _between(moved, bootstrap.level)
-    return Interval(float(take(np.ones((1, clusters)))[0]), low, high, bootstrap.level, len(moved))
+    low, high = _between(moved, bootstrap.level, clusters)
+    return Interval(
+        float(take(np.ones((1, clusters)))[0]),
+        low,
+        high,
+        bootstrap.level,
+        len(moved),
+        BOOTSTRAP,
+        clusters,
+        remarks(moved, clusters),
+    )
 
 
 def bootstrap_difference(
@@ -82,18 +115,18 @@ def bootstrap_difference(
     moved = np.concatenate(parts)
     whole = np.ones((1, clusters))
     seen = apart(measured[0](whole), measured[1](whole))[0]
-    low, high = _between(moved, bootstrap.level)
+    low, high = _between(moved, bootstrap.level, clusters)
     side = min(int((moved <= 0).sum()), int((moved >= 0).sum()))
     p = min(1.0, 2 * (side + 1) / (len(moved) + 1))
-    return Difference(float(seen), low, high, bootstrap.level, p, len(moved))
+    remark = remarks(moved, clusters)
+    return Difference(float(seen), low, high, bootstrap.level, p, len(moved), clusters, remark)
 
 
-def _between(moved: Floats, level: float) -> tuple[float, float]:
-    """The percentiles that leave out half of 1 - level on either side."""
-    tail = (1 - level) / 2
+def _between(moved: Floats, level: float, clusters: int) -> tuple[float, float]:
+    """The percentiles that bound an interval of `level`."""
     # Between a number and infinity there is nothing to interpolate.
     way: Literal["linear", "nearest"] = "linear" if np.isfinite(moved).all() else "nearest"
-    low, high = np.quantile(moved, [tail, 1 - tail], method=way)
+    low, high = np.quantile(moved, tails(level, clusters), method=way)
     return float(low), float(high)
 
 

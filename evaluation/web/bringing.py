@@ -91,7 +91,7 @@ def _embeddings(request: HttpRequest, folder: Path) -> str:
     if images is None:
         raise NotOffered(_("No file was sent: choose one."))
     captions = _kept(request, folder, "captions")
-    return keep(
+    kept = keep(
         name=asked(request.POST, "name"),
         corpus=asked(request.POST, "corpus"),
         path=images,
@@ -99,7 +99,10 @@ def _embeddings(request: HttpRequest, folder: Path) -> str:
         captions=captions,
         cosine=request.POST.get("products") != "1",
         wanted=registry.Wanted(account=account_of(request).pk),
-    ).system
+    )
+    for remark in kept.remarks:
+        messages.warning(request, remark)
+    return kept.system
 
 
 def _scores(request: HttpRequest, folder: Path) -> str:

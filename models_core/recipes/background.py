@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 
 from models_core.recipes.kept import Arrays, Kept, digest_of, packed, unpacked
 from models_core.text.lemmas import Lemmatiser
+from models_core.text.tokens import tokenise
 
 _TOGETHER = 200  # sentences between two words of progress
+
+
+def without_captions(sentences: Sequence[str], captions: Iterable[str]) -> list[str]:
+    """The sentences that are none of the captions, in order.
+
+    Compared are words in lower case as `tokenise` cuts them, punctuation left out. A sentence without
+    words stays.
+    """
+    said = [_words(sentence) for sentence in sentences]
+    asked = {words for words in said if words}
+    known = {words for caption in captions if (words := _words(caption)) in asked}
+    return [sentence for sentence, words in zip(sentences, said, strict=True) if words not in known]
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(token for token in tokenise(text.lower()) if any(map(str.isalnum, token)))
 
 
 def read_sentences(sentences: Sequence[str], *, kept: Kept) -> list[tuple[str, ...]]:

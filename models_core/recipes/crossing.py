@@ -3,7 +3,7 @@
 Images are dealt into folds by a seed. For each fold the next one is held out to select settings and the
 others train; nearest neighbours, which select nothing, train on both. Each test image has one caption,
 and is ranked among its fold's. Codebooks and the background text are the same for all folds: neither
-has seen a caption of the corpus.
+has seen a caption of the corpus (see `background.without_captions`).
 """
 
 from __future__ import annotations

@@ -38,13 +38,15 @@ from models_core.text.wordnet import DEBIAN_FOLDER, WordNet
 class Aids:
     """What some recipes need besides the corpus.
 
-    `background` is a text as sentences of lemmas, `called` its name; `wordnet` the folder of the noun
-    files, Debian's where None.
+    `background` is a text as sentences of lemmas, `called` its name; of its `lines`, `dropped` were
+    left out as captions of the corpus. `wordnet` is the folder of the noun files, Debian's where None.
     """
 
     background: Sequence[Sequence[str]] = ()
     called: str = ""
     wordnet: Path | None = None
+    lines: int = 0
+    dropped: int = 0
 
 
 class TextKernel(Protocol):

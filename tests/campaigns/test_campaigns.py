@@ -167,6 +167,18 @@ def test_a_crowd_that_could_not_settle_an_image_is_refused():
 
 
 @pytest.mark.parametrize(
+    ("images", "said"), [(2, " (a bootstrap of 2 images, fewer than 10: may be"), (10, "")]
+)
+def test_the_cost_study_says_where_its_intervals_are_of_few_images(images, said):
+    out = StringIO()
+    small = ["--seeds", "1", "--rates", "0", "--resamples", "5"]
+    call_command("study_cost", "--images", str(images), *small, stdout=out)
+    head = out.getvalue().splitlines()[0]
+    assert head.startswith(f"{images} images, 1 seeds, 95 % bootstrap intervals over images{said}")
+    assert head.endswith(said[-6:] + " too narrow)" if said else "images")
+
+
+@pytest.mark.parametrize(
     ("command", "message"),
     [
         (["simulate_crowd", "none"], "open_campaign none --corpus"),

@@ -338,7 +338,6 @@ class Recount:
             np.array([any(self.given[pair].values()) for pair in fillers]),
             filtered=len(world.pooled(self.batch.depth)[1]),
             found=len(self.relevant() - self.fillers),
-            seed=self.batch.seed,
         )
 
     def unused(self) -> dict[str, str]:

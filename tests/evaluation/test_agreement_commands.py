@@ -45,6 +45,13 @@ def test_agreement_within_a_file(judgments: Path) -> None:
     assert report["answers_per_pair"] == [2, 2]
 
 
+def test_agreement_over_few_images_says_so_in_every_layout(judgments: Path) -> None:
+    few = "a bootstrap of 2 images, fewer than 10: may be too narrow"
+    for layout in ("--json", "--csv", "--latex", "--resamples=50"):
+        shown = said("agreement", judgments, layout)
+        assert shown.count(few) == 6, layout  # four levels of alpha, Fleiss' and Cohen's kappa
+
+
 def test_agreement_says_why_a_figure_is_undefined(tmp_path: Path) -> None:
     file = tmp_path / "judgments.csv"
     file.write_text("query,document,grade\na,1,2\na,1,2\nb,1,2\nb,1,2\n")

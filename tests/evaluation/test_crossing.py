@@ -5,11 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
+from statsmodels.stats.proportion import proportion_confint
 
 from evaluation.agreement.estimates import Bootstrap
 from evaluation.crossing import MEDIAN, compared, figures_of, pairs_of
 from evaluation.significance.mcnemar import mcnemar
-from evaluation.significance.resampling import bootstrap_figure
+from evaluation.significance.resampling import figure_interval
 from models_core.recipes.crossing import Crossed
 from models_core.recipes.recipe import Recipe
 
@@ -32,18 +33,55 @@ def test_figures_are_shares_and_medians_of_all_queries():
 
 def test_the_interval_of_a_share_is_that_of_a_binomial():
     values = np.repeat([1.0, 0.0], [300, 700])
-    found = bootstrap_figure(values, Bootstrap(range(1000), 2000))
-    half = 1.96 * np.sqrt(0.3 * 0.7 / 1000)
+    found = figure_interval(values, Bootstrap(range(1000), 2000), share=True)
     assert found.value == 0.3
-    assert found.low == pytest.approx(0.3 - half, abs=0.004)
-    assert found.high == pytest.approx(0.3 + half, abs=0.004)
+    assert (found.low, found.high) == pytest.approx(proportion_confint(300, 1000, method="wilson"))
+    assert (found.kind, found.clusters, found.resamples, found.remark) == ("Wilson", 1000, 0, "")
+    # Where there are many, the bootstrap comes to the same.
+    drawn = figure_interval(values, Bootstrap(range(1000), 2000))
+    assert (drawn.low, drawn.high) == pytest.approx((found.low, found.high), abs=0.004)
+    assert drawn.kind == "bootstrap"
+
+
+@pytest.mark.parametrize("hit", [0.0, 1.0])
+def test_a_share_of_nothing_or_all_has_an_interval_that_is_no_point(hit):
+    found = figure_interval(np.full(30, hit), Bootstrap(range(30)), share=True)
+    assert (found.low, found.high) == pytest.approx(proportion_confint(30 * hit, 30, method="wilson"))
+    assert found.high - found.low > 0.1
+
+
+def test_values_between_0_and_1_and_ranks_of_1_are_no_hits_and_misses():
+    between = figure_interval([0.5, 1, 0, 0.25] * 5, Bootstrap(range(20)), share=True)
+    assert between.kind == "bootstrap"
+    assert figure_interval([1.0] * 20, Bootstrap(range(20))).kind == "bootstrap"
+    assert (
+        figure_interval([1.0] * 20, Bootstrap(range(20)), statistic="median", share=True).kind == "bootstrap"
+    )
+
+
+@pytest.mark.parametrize(
+    ("images", "said"), [(9, "a bootstrap of 9 images, fewer than 10"), (10, ""), (1, "of 1 image,")]
+)
+def test_a_bootstrap_of_few_images_says_so(images, said):
+    values = np.random.default_rng(0).random(40)
+    found = figure_interval(values, Bootstrap([n % images for n in range(40)]))
+    assert found.clusters == images
+    assert found.remark.startswith(said) if images == 9 else said in found.remark
+    assert bool(found.remark) == bool(said)
+
+
+def test_resamples_that_are_all_alike_are_said():
+    assert figure_interval([3.0] * 12, Bootstrap(range(12)), statistic="median").remark == (
+        "every resample gives the same"
+    )
 
 
 def test_queries_of_one_image_are_drawn_together():
     values = np.repeat(np.tile([1.0, 0.0], 50), 5)
-    alone = bootstrap_figure(values, Bootstrap(range(500), 1000))
-    together = bootstrap_figure(values, Bootstrap(np.repeat(range(100), 5).tolist(), 1000))
-    assert together.high - together.low > 1.8 * (alone.high - alone.low)
+    for share in (False, True):
+        alone = figure_interval(values, Bootstrap(range(500), 1000), share=share)
+        together = figure_interval(values, Bootstrap(np.repeat(range(100), 5).tolist(), 1000), share=share)
+        assert together.high - together.low > 1.8 * (alone.high - alone.low)
 
 
 def test_pairs_are_tested_at_ten_and_adjusted_over_all():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -126,6 +127,54 @@ def test_embeddings_score_as_their_products_do(small_tiles, cosine, dtype):
     np.testing.assert_allclose(whole, expected, rtol=1e-5, atol=1e-5)
     rows, columns = (n.ravel() for n in np.indices(scores.shape))
     assert np.array_equal(scores.at(rows, columns), whole.ravel())
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sizes"),
+    [
+        (np.float16, (1e-7, 6e4)),
+        (np.float32, (1e-44, 1e-30, 1e-20, 1, 1e20, 3e38)),
+        (np.float64, (1e-320, 1e-200, 1e-160, 1, 1e160, 1.4e308)),
+    ],
+)
+def test_cosines_do_not_depend_on_lengths_that_single_precision_cannot_hold(dtype, sizes):
+    """Squares of 1e20 overflow in single precision, those of 1e-30 vanish: lengths are taken in double."""
+    direction = np.array([3, 4, 0, 0])
+    queries = np.array([size / 4 * direction for size in sizes]).astype(dtype)
+    scores = Products(queries, np.eye(4, dtype=dtype), cosine=True)
+    # From the numbers as the type holds them: the smallest have few digits.
+    expected = queries.astype(np.float64)
+    expected /= np.abs(expected).max(axis=1, keepdims=True)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(scores.tile(slice(None), slice(None)), expected, rtol=1e-6)
+    assert [len(one) for side in scores.odd for one in side] == [0, 0, 0, 0]
+    assert scores.tile(slice(None), slice(None)).dtype == np.result_type(dtype, np.float32)
+
+
+def test_lengths_of_many_dimensions_are_of_double_precision():
+    """One number and ten thousand that single precision adds to it in vain."""
+    vectors = np.full((1, 10_001), 1e-4, dtype=np.float32)
+    vectors[0, 0] = 1
+    (cosine,) = Products(vectors, np.eye(1, 10_001, dtype=np.float32), cosine=True).tile(
+        slice(None), slice(None)
+    )[0]
+    exact = 1 / math.sqrt(math.fsum(float(x) ** 2 for x in vectors[0]))
+    assert cosine == np.float32(exact)
+
+
+def test_vectors_of_zeros_and_overflowing_ones_are_numbered_on_either_side():
+    queries = np.array([[0, 0], [1e30, 0], [1, 0], [0, 0]], dtype=np.float32)
+    items = np.array([[0, 1], [0, 0], [3e19, 0]], dtype=np.float32)
+    products = Products(queries, items)
+    assert [[one.tolist() for one in side] for side in products.odd] == [[[0, 3], [1]], [[1], [2]]]
+    assert products.turned().odd == products.odd[::-1]
+    assert [one.tolist() for one in products.select(np.array([2, 3]), np.array([0])).odd[0]] == [[1], []]
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(products.tile(slice(None), slice(None)))
+    assert np.argwhere(~finite).tolist() == [[1, 2]]
+    assert [one.tolist() for one in Products(queries, items, cosine=True).odd[0]] == [[0, 3], []]
+    long = Products(np.full((2, 4), 1.7e308), np.eye(4), cosine=True)
+    assert [one.tolist() for one in long.odd[0]] == [[], [0, 1]]
 
 
 def test_an_item_ties_with_itself_and_its_copies_whatever_the_rounding():

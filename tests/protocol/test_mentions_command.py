@@ -32,6 +32,8 @@ def test_the_report_counts_spans_categories_and_errors(folder, capsys):
     assert report["precision"] == 5 / 6 and report["recall"] == 5 / 7
     assert report["f1"] == pytest.approx(10 / 13)
     assert report["interval"][0] <= report["f1"] <= report["interval"][1]
+    assert report["interval_remark"] == "a bootstrap of 2 images, fewer than 10: may be too narrow"
+    assert f"; {report['interval_remark']})" in evaluate(folder, capsys)
     assert report["category_agreement"] == 4 / 5
     assert report["errors"]["boundary"]["examples"] == [{"phrase": "a tall nun -> a tall", "times": 1}]
     assert report["errors"]["missed"] == {"count": 1, "examples": [{"phrase": "it", "times": 1}]}

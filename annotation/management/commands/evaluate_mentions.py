@@ -11,7 +11,7 @@ import numpy as np
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.formats import FORMATS, FormatError
-from annotation.management.base import ReportCommand, progress, table
+from annotation.management.base import ReportCommand, few_images, progress, table
 from annotation.protocol.mention_scores import MentionScores, score_mentions, span_f1
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.terms import CATEGORIES
@@ -61,6 +61,7 @@ class Command(ReportCommand):
             "recall": total.recall,
             "f1": total.f1,
             "interval": _interval(per_image, seed=options["seed"], resamples=options["resamples"]),
+            "interval_remark": few_images(len(per_image)),
             "category_agreement": total.category_agreement,
             "categories": _by_category(total),
             "errors": {kind: _commonest(phrases) for kind, phrases in total.errors.items()},
@@ -68,11 +69,13 @@ class Command(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         low, high = report["interval"]
+        remark = f"; {report['interval_remark']}" if report["interval_remark"] else ""
+        between = f"{LEVEL:.0%} bootstrap interval over images {low:.3f} to {high:.3f}{remark}"
         lines = [
             f"{report['images']} images, {report['captions']} captions, {report['gold']} marked mentions",
             f"found {report['found']}, matched {report['matched']}",
             f"precision {report['precision']:.3f}, recall {report['recall']:.3f}",
-            f"F1 {report['f1']:.3f} ({LEVEL:.0%} bootstrap interval over images {low:.3f} to {high:.3f})",
+            f"F1 {report['f1']:.3f} ({between})",
             f"same categories on matched mentions: {report['category_agreement']:.3f}",
             "",
             table(

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.campaigns import gold_layer
-from annotation.management.base import ReportCommand, progress_bar, table
+from annotation.management.base import ReportCommand, few_images, progress_bar, table
 from annotation.registry import UnknownName
 from annotation.sample.generate import generate
 from annotation.selectors.corpora import corpus_named
@@ -43,7 +43,12 @@ class Command(ReportCommand):
             rows = study(
                 images, rates=rates, seeds=options["seeds"], resamples=options["resamples"], step=bar.update
             )
-        return {"images": len(images), "seeds": options["seeds"], "rows": as_dicts(rows)}
+        return {
+            "images": len(images),
+            "seeds": options["seeds"],
+            "interval_remark": few_images(len(images)),
+            "rows": as_dicts(rows),
+        }
 
     def show(self, report: dict[str, Any]) -> str:
         cells = {(r["rate"], r["order"], r["measure"]): r for r in report["rows"]}
@@ -55,8 +60,10 @@ class Command(ReportCommand):
                 line.append(f"{cell['value']:.3f} [{cell['low']:.3f}, {cell['high']:.3f}]")
             lines.append(line)
         head = ["error", "order", *(m.replace("_", " ") for m in MEASURES)]
+        remark = f" ({report['interval_remark']})" if report["interval_remark"] else ""
         return (
-            f"{report['images']} images, {report['seeds']} seeds, 95 % bootstrap intervals over images\n"
+            f"{report['images']} images, {report['seeds']} seeds, "
+            f"95 % bootstrap intervals over images{remark}\n"
             f"{table(head, lines)}"
         )
 

@@ -54,8 +54,10 @@ class Command(ReportCommand):
     def show(self, report: dict[str, Any]) -> str:
         end = "is already there, nothing changed" if report["unchanged"] else "kept"
         wide = f", {report['dimensions']} dimensions" if report["dimensions"] else ""
+        remarks = "".join(f"{remark}\n" for remark in report["remarks"])
         return (
             f"{report['images']} images, {report['captions']} captions of corpus {report['corpus']!r}{wide}\n"
+            f"{remarks}"
             f"system {report['system']!r} ({report['format']}) {end}\n"
             f"{report['folder']}, SHA-256 {report['sha256']}"
         )

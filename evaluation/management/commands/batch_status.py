@@ -99,12 +99,11 @@ def _agreement(found: dict[str, Any]) -> str:
 
 
 def _loss(loss: dict[str, Any]) -> str:
-    by_image = loss["by_image"]
-    drawn = "" if by_image["low"] is None else f"; by images {by_image['low']:.2%} to {by_image['high']:.2%}"
     share = loss["relevant"] / loss["judged"]
     return (
         f"filter: {loss['relevant']} of {loss['judged']} judged fillers are relevant ({share:.2%}, Wilson "
-        f"{loss['low']:.2%} to {loss['high']:.2%}{drawn}), {loss['some_yes']} were ticked by somebody; "
+        f"{loss['low']:.2%} to {loss['high']:.2%}, clustered by {loss['images']} images), "
+        f"{loss['some_yes']} were ticked by somebody; "
         f"of {loss['filtered']} filtered pairs about {loss['expected']:.0f} are lost "
         f"({loss['at_least']:.0f} to {loss['at_most']:.0f})"
     )

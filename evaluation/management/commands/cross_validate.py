@@ -18,7 +18,8 @@ from django.core.management.base import CommandError, CommandParser
 from evaluation.agreement.estimates import MOST_RESAMPLES
 from evaluation.crossing import BASELINE, MEDIAN, TESTED, compared, figures_of, pairs_of
 from evaluation.management.base import TableCommand
-from evaluation.management.training import REFUSALS, Bars, add_device, add_sources, sources_of
+from evaluation.management.training import REFUSALS, Bars, add_device, add_sources, dropped_text, sources_of
+from evaluation.reporting.tables import bracketed
 from evaluation.services.crossing import cross_validated
 from evaluation.tables import Cell, Table, as_text
 from models_core.recipes.crossing import FOLDS
@@ -30,7 +31,7 @@ MEASURES = (*(f"R@{k}" for k in CUTOFFS), MEDIAN)
 
 class Command(TableCommand):
     help = (
-        "Train and test recipes in folds: figures with bootstrap intervals, and McNemar's tests at "
+        "Train and test recipes in folds: figures with intervals, and McNemar's tests at "
         f"R@{TESTED}, adjusted by Holm. Images without a picture (or features) are left out."
     )
     refusals = (*TableCommand.refusals, *REFUSALS)
@@ -104,10 +105,14 @@ def _remarks(report: dict[str, Any]) -> str:
         f"{report['seed']}), each a query once among the {report['pool']} of its fold; "
         f"{report['left_out']} images are left out."
     )
-    how = f"Image kernel: {report['image']}. In brackets: 95 % of bootstrap resamples of the images."
+    how = (
+        f"Image kernel: {report['image']}. In brackets: 95 %, of shares by Wilson, of median ranks between "
+        "bootstrap resamples of the images."
+    )
     lines = [whom, how]
     if report["background"]:
-        lines.append(f"BNC is a stand-in, not the BNC: {', '.join(report['background'])}.")
+        dropped = dropped_text(report["background_dropped"], report["background_lines"])
+        lines.append(f"BNC is a stand-in, not the BNC: {', '.join(report['background'])}; {dropped}.")
     if report["lemmas"]:
         lines.append(f"Lemmas: {Path(report['lemmas']).name}.")
     if report["same"]:
@@ -116,23 +121,32 @@ def _remarks(report: dict[str, Any]) -> str:
 
 
 def _figures(report: dict[str, Any], *, spread: bool = False) -> Table:
-    """Systems by measures and directions; with `spread` the ends of intervals have columns of their own."""
+    """Systems by measures and directions; with `spread` the ends of intervals have columns of their own.
+
+    What is to be known of a system's intervals is then a remark, and else stands beside each.
+    """
     head = ["system"]
     for direction in DIRECTIONS:
         for measure in MEASURES:
             head += [f"{direction} {measure}"]
             head += [f"{direction} {measure} low", f"{direction} {measure} high"] if spread else []
+    head += ["remark"] if spread else []
     rows: list[list[Cell]] = []
     for one in report["systems"]:
         row: list[Cell] = [one["system"]]
+        said: dict[str, None] = {}
         for direction in DIRECTIONS:
             for measure in MEASURES:
                 found = one["figures"][direction][measure]
                 value, low, high = (
                     found[key] * (1 if measure == MEDIAN else 100) for key in ("value", "low", "high")
                 )
-                row += [value, low, high] if spread else [f"{value:.1f} [{low:.1f}, {high:.1f}]"]
-        rows.append(row)
+                if spread:
+                    row += [value, low, high]
+                    said.setdefault(found["remark"], None)
+                else:
+                    row.append(bracketed(value, low, high, images=found["clusters"], remark=found["remark"]))
+        rows.append([*row, "; ".join(filter(None, said))] if spread else row)
     return Table(head, rows, places=dict.fromkeys(head[1:], 1))
 
 

@@ -78,8 +78,10 @@ class Command(ReportCommand):
     def show(self, report: dict[str, Any]) -> str:
         end = "is already there, nothing changed" if report["unchanged"] else "imported"
         kept = f", the best {report['depth']} kept" if report["depth"] else ""
+        remarks = "".join(f"{remark}\n" for remark in report["remarks"])
         return (
             f"{report['entries']} entries in {report['queries']} rankings ({report['direction']}{kept})\n"
+            f"{remarks}"
             f"run {report['run']!r} of corpus {report['corpus']!r} {end}\n"
             f"{report['seconds']:.1f} s, digest {report['digest']}"
         )

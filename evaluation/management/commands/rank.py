@@ -78,4 +78,6 @@ class Command(ReportCommand):
                 f"run {one['run']!r}: {one['queries']} queries, {one['items']} items each, "
                 f"{' and '.join(where)}"
             )
+        # Both directions are of the same vectors.
+        said += dict.fromkeys(remark for one in report["runs"] for remark in one["remarks"])
         return "\n".join(said)

@@ -21,7 +21,7 @@ from annotation.management.base import progress, table
 from evaluation.formats.base import JudgedPair
 from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
 from evaluation.management.base import TableCommand
-from evaluation.reproduction.cells import COUNT, KAPPA, Cell, Tally
+from evaluation.reproduction.cells import COUNT, KAPPA, Cell
 from evaluation.reproduction.conventions import Conventions
 from evaluation.reproduction.evidence import Evidence
 from evaluation.reproduction.report import Report, Steps, reproduce
@@ -61,7 +61,7 @@ class Command(TableCommand):
                 [
                     *(cell.table, cell.row, cell.column, cell.printed, cell.ours, cell.unit),
                     {True: "yes", False: "no", None: ""}[cell.within],
-                    "; ".join(filter(None, [cell.why, cell.note])),
+                    "; ".join(_said(cell)),
                 ]
                 for cell in self.found.cells
             ],
@@ -69,7 +69,7 @@ class Command(TableCommand):
 
     def text(self, report: dict[str, Any]) -> str:
         return "\n\n".join(
-            [_cells(self.found), _summary(self.found.tally), _not_within(self.found), _others(self.found)]
+            [_cells(self.found), _summary(self.found), _not_within(self.found), _others(self.found)]
         )
 
 
@@ -109,19 +109,26 @@ def _ours(cell: Cell) -> list[str]:
 
 def _remark(cell: Cell) -> str:
     outside = ["OUTSIDE"] if cell.within is False else []
-    return "; ".join([*outside, *filter(None, [cell.why, cell.note])])
+    return "; ".join([*outside, *_said(cell)])
 
 
-def _summary(counted: Tally) -> str:
+def _said(cell: Cell) -> list[str]:
+    again = f"not counted: the figure of {cell.again}" if cell.again else ""
+    return [text for text in (cell.why, cell.note, again) if text]
+
+
+def _summary(found: Report) -> str:
+    counted, again = found.tally, len(found.cells) - len(found.counted)
     return (
         f"{counted.within} of {counted.cells} cells are within tolerance ({counted.share:.1%}): 0.02 for "
-        "coefficients, two points for percentages, 2 % or 5 items for counts."
+        "coefficients, two points for percentages, 2 % or 5 items for counts. "
+        f"{again} more show a printed figure again, and are not counted."
     )
 
 
 def _not_within(found: Report) -> str:
     """The cells outside tolerance once more, and those that cannot be had."""
-    outside = [cell for cell in found.cells if cell.within is False]
+    outside = [cell for cell in found.counted if cell.within is False]
     missing = [cell for cell in found.cells if cell.ours is None]
     lines = [f"{len(outside)} cells outside:"]
     lines += [

@@ -15,7 +15,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.training import REFUSALS, Bars, add_device, add_sources, sources_of
+from evaluation.management.training import REFUSALS, Bars, add_device, add_sources, dropped_text, sources_of
 from evaluation.services.systems import train_system
 
 
@@ -64,10 +64,13 @@ class Command(ReportCommand):
             )
 
     def show(self, report: dict[str, Any]) -> str:
+        lines, dropped = report["background_lines"], report["background_dropped"]
+        background = f"background text: {dropped_text(dropped, lines)}\n" if lines else ""
         end = "is already there, nothing changed" if report["unchanged"] else "trained"
         return (
             f"{report['training']} training and {report['held_out']} held-out images of corpus "
             f"{report['corpus']!r}; {report['left_out']} of its images cannot be used\n"
+            f"{background}"
             f"system {report['system']!r} ({report['recipe']}) {end}\n"
             f"{report['folder']}, SHA-256 {report['sha256']}"
         )

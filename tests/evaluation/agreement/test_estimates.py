@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from annotation.management.base import few_images
 from evaluation.agreement import estimates as room
 from evaluation.agreement.coefficients import LEVELS, cohen, fleiss, krippendorff
-from evaluation.agreement.estimates import Bootstrap, Estimate
+from evaluation.agreement.estimates import Bootstrap, Estimate, few, tails
 from evaluation.agreement.thresholds import retrieval, sweep
 
 
@@ -33,6 +35,40 @@ def resampled_by_hand(figure, images: list[str], bootstrap: Bootstrap) -> list[f
     return found
 
 
+def tails_by_hand(level: float, clusters: int) -> list[float]:
+    """Where the normal distribution is as far out as Student's t of so many, times sqrt(n / (n - 1))."""
+    out = stats.t.ppf((1 + level) / 2, clusters - 1) * np.sqrt(clusters / (clusters - 1))
+    return [float(stats.norm.cdf(-out)), float(stats.norm.cdf(out))]
+
+
+@pytest.mark.parametrize("clusters", [2, 5, 10, 1000])
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
+def test_percentiles_lie_further_out_where_clusters_are_few(clusters: int, level: float) -> None:
+    assert tails(level, clusters) == pytest.approx(tails_by_hand(level, clusters), abs=1e-12)
+    assert tails(level, clusters)[0] < (1 - level) / 2 < 0.5
+    assert tails(level, 1) == (0, 1)
+
+
+def test_an_interval_of_few_clusters_says_so_and_one_of_ten_does_not() -> None:
+    ratings, _ = answers(8)
+    for images, said in ((9, "a bootstrap of 9 images, fewer than 10: may be too narrow"), (10, "")):
+        found = krippendorff(ratings, bootstrap=Bootstrap([str(item % images) for item in range(90)]))
+        assert (found.reason, found.clusters, found.interval) == (said, images, "bootstrap")
+
+
+@pytest.mark.parametrize("images", [1, 2, 9, 10])
+def test_both_sides_of_the_house_call_the_same_number_few(images: int) -> None:
+    assert few(images) == few_images(images)
+
+
+def test_clusters_of_which_nothing_enters_a_figure_do_not_count() -> None:
+    """Twelve images, of which four have a pair that both answered."""
+    first = [1, 2, 1, 2, *[np.nan] * 8]
+    found = cohen(first, [1, 2, 2, 2, *[1] * 8], bootstrap=Bootstrap(range(12)))
+    assert found.clusters == 4
+    assert found.reason.startswith("a bootstrap of 4 images")
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_an_interval_of_alpha_is_that_of_alphas_computed_anew(level: str) -> None:
     ratings, images = answers(1)
@@ -41,7 +77,9 @@ def test_an_interval_of_alpha_is_that_of_alphas_computed_anew(level: str) -> Non
         lambda chosen: krippendorff(ratings[:, chosen], level=level).value, images, bootstrap
     )
     found = krippendorff(ratings, level=level, bootstrap=bootstrap)
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(by_hand, [0.05, 0.95])), abs=1e-12)
+    assert (found.low, found.high) == pytest.approx(
+        tuple(np.quantile(by_hand, tails_by_hand(0.9, 30))), abs=1e-12
+    )
 
 
 def test_an_interval_of_kappa_is_that_of_kappas_computed_anew() -> None:
@@ -51,7 +89,9 @@ def test_an_interval_of_kappa_is_that_of_kappas_computed_anew() -> None:
         lambda chosen: cohen(ratings[0, chosen], ratings[1, chosen]).value, images, bootstrap
     )
     found = cohen(ratings[0], ratings[1], bootstrap=bootstrap)
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(by_hand, [0.025, 0.975])), abs=1e-12)
+    assert (found.low, found.high) == pytest.approx(
+        tuple(np.quantile(by_hand, tails_by_hand(0.95, 30))), abs=1e-12
+    )
 
 
 def test_each_cell_of_a_sweep_has_the_interval_it_would_have_alone() -> None:
@@ -99,6 +139,7 @@ def test_resamples_without_a_value_are_counted_and_left_out() -> None:
     assert found.value == found.low == found.high == 1
     assert found.resamples == 500
     assert 100 < found.undefined < 250
+    assert found.reason.endswith("fewer than 10: may be too narrow; every resample gives the same")
 
 
 def test_a_figure_that_no_resample_has_gets_no_interval() -> None:
@@ -113,7 +154,8 @@ def test_an_undefined_figure_has_no_interval() -> None:
     found = retrieval([0, 0], [1, 0], at=1, truth_at=1, bootstrap=Bootstrap("ab"))
     assert found.precision.low is None
     assert found.precision.reason == "nothing is predicted at 1"
-    assert found.recall.low == found.recall.high == 0
+    assert found.recall.value == found.recall.low == 0
+    assert found.recall.high == pytest.approx(stats.binomtest(0, 1).proportion_ci(0.95, "wilson").high)
 
 
 def test_bad_settings_are_named() -> None:

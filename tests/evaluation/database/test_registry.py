@@ -70,6 +70,17 @@ def test_brought_embeddings_rank_any_split_that_they_cover(corpus, vectors, spli
         assert scores.tolist() == pytest.approx([1.5 / 2.75**0.5, 0.5 / 2.75**0.5])
 
 
+def test_vectors_of_zeros_are_counted_where_they_are_kept_and_where_they_rank(corpus, vectors, split):
+    held = dict(np.load(vectors))
+    held["images"][0] = held["images"][1] = 0
+    np.savez(vectors, **held)
+    zeros = "images have a vector of zeros, which scores 0 with everything ('a.jpg', 'b.jpg')"
+    assert f"\n2 {zeros}\n" in said("add_system", "clip", vectors, "--corpus", "small")
+    assert keep(vectors)["remarks"] == [f"2 {zeros}"]
+    # Of the images ranked, one has such a vector; both directions say so, and the command once.
+    assert said("rank", "clip", "--split", split).count("1 image has a vector of zeros") == 1
+
+
 def test_inner_products_are_another_system(corpus, vectors, split):
     keep(vectors, "dot", "--inner-products")
     said("rank", "dot", "--split", split)

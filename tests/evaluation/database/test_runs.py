@@ -197,6 +197,52 @@ def test_embeddings_rank_as_their_products_do(
     assert all(str(file) in run.source for file in files if isinstance(file, Path))
 
 
+def test_vectors_of_zeros_are_counted_where_embeddings_are_imported(
+    corpus: str, tmp_path: Path, embedded: tuple[np.ndarray, np.ndarray]
+) -> None:
+    images, captions = (side.astype(np.float32) for side in embedded)
+    captions[[1, 3]] = 0
+    ask = [
+        *embedding_files(tmp_path, "npz", (images, captions)),
+        "--corpus",
+        corpus,
+        "--format",
+        "embeddings",
+    ]
+    named = f"({CAPTIONS[1]!r}, {CAPTIONS[3]!r})"
+    zeros = f"2 captions have a vector of zeros, which scores 0 with everything {named}"
+    assert f"\n{zeros}\n" in said("import_run", "e", *ask)
+    assert json.loads(said("import_run", "e", *ask, "--json"))["remarks"] == [zeros]
+    # What single precision cannot hold the length of still ranks by its direction.
+    images *= np.float32(1e25)
+    ask = [
+        *embedding_files(tmp_path, "npz", (images, captions)),
+        "--corpus",
+        corpus,
+        "--format",
+        "embeddings",
+    ]
+    said("import_run", "long", *ask)
+    (first, long) = (list(rankings_of(run_named(name))) for name in ("e", "long"))
+    for (_, items, scores), (_, others, theirs) in zip(first, long, strict=True):
+        assert items.tolist() == others.tolist()
+        assert theirs == pytest.approx(scores, abs=1e-6)
+    captions[0] *= np.float32(1e25)
+    ask = [
+        *embedding_files(tmp_path, "npz", (images, captions)),
+        "--corpus",
+        corpus,
+        "--format",
+        "embeddings",
+    ]
+    with (
+        pytest.raises(CommandError, match="expected finite numbers of single precision"),
+        np.errstate(all="ignore"),
+    ):
+        said("import_run", "over", *ask, "--inner-products")
+    assert not Run.objects.filter(name="over").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -125,6 +125,31 @@ def test_a_nan_among_scores_is_named_by_its_ids(tmp_path):
         from_tiles(found.scores, originals_of([0, 0, 1], 2), None)
 
 
+def test_vectors_of_zeros_and_overflowing_ones_are_counted_and_named(tmp_path):
+    images = np.ones((5, 3), dtype=np.float32)
+    images[[0, 1, 2, 4]] = 0
+    captions = np.ones((3, 3), dtype=np.float32)
+    captions[1] = 1e30
+    path = save(
+        tmp_path,
+        "safetensors",
+        {"images": images, "captions": captions},
+        image_ids=[f"i{n}" for n in range(5)],
+        caption_ids=CAPTIONS,
+    )
+    sides = read_embeddings(path, "images"), read_embeddings(path, "captions")
+    zeros = "4 images have a vector of zeros, which scores 0 with everything ('i0', 'i1', 'i2', ...)"
+    assert scores_of(*sides).remarks == (zeros,)
+    assert scores_of(*sides, cosine=False).remarks == (
+        zeros,
+        "1 caption has a vector that is too long for the precision of scores ('c1')",
+    )
+    assert scores_of(*sides).ordered(["i3"], ["c0"]).remarks == ()
+    assert (
+        read_scores(save(tmp_path, "npz", {"scores": SCORES}, images=IMAGES, captions=CAPTIONS)).remarks == ()
+    )
+
+
 def test_embeddings_with_ids_are_scored_without_reading_them_whole(tmp_path):
     dice = np.random.default_rng(0)
     images = dice.standard_normal((30, 16)).astype(np.float16)

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import stats
 
+from evaluation.agreement.shares import share_interval, wilson
 from evaluation.metrics.overlap import content_words
 from evaluation.pooling.pools import Space
-from evaluation.pooling.unlikely import bleu_pre, filter_loss, wilson
+from evaluation.pooling.unlikely import bleu_pre, filter_loss
 
 WORDS = "dogs running runs the a of beach men man walk walking sand red ball on it".split()
 
@@ -48,18 +48,6 @@ def test_an_image_without_captions_is_refused_where_it_is_asked_about() -> None:
         bleu_pre(["a dog", "dogs"], [["dog"], []], space, np.array([2]))
 
 
-@pytest.mark.parametrize(("hits", "of"), [(0, 40), (3, 40), (20, 40), (40, 40), (1, 1), (0, 10_374)])
-def test_wilson_is_scipys(hits: int, of: int) -> None:
-    theirs = stats.binomtest(hits, of).proportion_ci(0.95, method="wilson")
-    assert wilson(hits, of) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
-
-
-def test_wilson_says_nothing_of_nothing_and_refuses_what_is_no_share() -> None:
-    assert wilson(0, 0) == (0, 1)
-    with pytest.raises(ValueError, match="expected a share"):
-        wilson(3, 2)
-
-
 def test_the_loss_is_scaled_to_all_filtered_pairs() -> None:
     images = np.repeat(np.arange(50), 20)
     relevant = np.zeros(1000, dtype=bool)
@@ -72,9 +60,13 @@ def test_the_loss_is_scaled_to_all_filtered_pairs() -> None:
     assert found.expected == pytest.approx(240)
     assert found.lost == pytest.approx(240 / 1000)
     assert found.low * 80_000 == found.at_least < 240 < found.at_most
-    # Two of the three are of one image: whole images vary more than pairs.
-    assert found.by_image.value == pytest.approx(0.003)
-    assert found.by_image.low == 0 and found.by_image.high is not None
+    assert (found.low, found.high) == share_interval(
+        np.array([2.0] + [0] * 24 + [1] + [0] * 24), np.full(50, 20.0)
+    )
+    # Two of the three are of one image: images tell less than as many independent pairs.
+    assert found.images == 50
+    assert found.effective < 1000
+    assert found.low < wilson(3, 1000)[0] and wilson(3, 1000)[1] < found.high
     assert found.lost_at_most == pytest.approx(found.at_most / (found.at_most + 760))
 
 

@@ -11,7 +11,7 @@ def a_direction(
     """System -> R@10 and R-precision; of 100 queries."""
 
     def figure(value: float) -> Figure:
-        return Figure(value, value - 0.05, value + 0.05, None, 100, 10, 0.9)
+        return Figure(value, value - 0.05, value + 0.05, None, 100, 10, 0.9, interval="bootstrap", images=100)
 
     made = [
         SystemFigures(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +19,19 @@ from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.base import JudgedPair
 from evaluation.metrics.scoring import Score
 from evaluation.reporting import tables
-from evaluation.reporting.directions import BINS, binned, labels_of, weights_of
+from evaluation.reporting.directions import (
+    BINS,
+    Direction,
+    Measured,
+    binned,
+    direction_of,
+    labels_of,
+    weights_of,
+)
 from evaluation.reporting.document import Report, differences, sections_of
 from evaluation.reporting.judging import MOST_COLUMNS, MOST_ROWS, judging_of
 from evaluation.reporting.orders import orders_of
+from evaluation.tables import as_csv, as_latex, as_text
 from tests.evaluation.reporting.made import a_direction
 
 DRAWS = Bootstrap(range(40), 200)
@@ -119,7 +129,9 @@ def test_of_many_thresholds_the_best_is_shown() -> None:
             (MOST_ROWS, 1) if first is pairs else (1, MOST_COLUMNS)
         )
         assert max(cell.value or 0 for line in swept.kappa for cell in line) == 1
-        assert agreement.sentence(swept).startswith("Kappa is highest, 1.00 (90 %: 1.00 to 1.00), for b of ")
+        assert agreement.sentence(swept).startswith(
+            "Kappa is highest, 1.00 (90 %: 1.00 to 1.00; every resample gives the same), for b of "
+        )
         assert "of at least 0.34" in agreement.sentence(swept)
 
 
@@ -147,6 +159,68 @@ def test_judges_are_counted_though_some_pairs_name_nobody() -> None:
         inputs = {"settings": {"level": 0.95}}
         (section,) = sections_of(Report("r", inputs, [], None, found, ""))
         assert f" images, {words}" in section.remarks[0]
+
+
+def direction_of_few(images: int, values: dict[str, list[float]]) -> Direction:
+    """Two systems whose queries are of so many images, figures and all."""
+    queries = len(next(iter(values.values())))
+    measured = [
+        Measured(
+            name,
+            name,
+            0,
+            {m: scored(m, v) for m, v in values.items()},
+            {},
+            dict.fromkeys(values, (0, 1.0)),
+            [],
+        )
+        for name in ("a", "b")
+    ]
+    draws = Bootstrap([n % images for n in range(queries)], 50)
+    return direction_of(
+        "annotation", measured, [], queries=queries, baseline="", draws=draws, told=lambda _: None
+    )
+
+
+def test_a_bootstrap_of_few_images_is_marked_wherever_it_is_shown() -> None:
+    values = {"R@10": [1.0, 0, 1, 1, 0] * 6, "nDCG": [0.1, 0.9, 0.5, 0.4, 0.2, 0.7] * 5}
+    inputs = {"settings": {"level": 0.95, "resamples": 50}, "qrels": {"pool": "one"}}
+    for images, marked in ((6, True), (10, False)):
+        one = direction_of_few(images, values)
+        kinds = {name: figure.interval for name, figure in one.systems[0].figures.items()}
+        assert kinds == {"R@10": "Wilson", "nDCG": "bootstrap"}
+        table = tables.intervals(one, level=0.95, resamples=50)
+        _, share, drawn = table.table.rows[0]
+        assert not str(share).endswith(")")
+        assert str(drawn).endswith(" (6 images)") == marked
+        assert ("fewer than 10 and may be too narrow" in table.note) == marked
+        assert (
+            "95% by Wilson" in table.note
+            and "95% of 50 bootstrap resamples of the images: nDCG." in table.note
+        )
+        assert (" (6 images)" in as_latex(table.table)) == marked
+        rows = list(csv.DictReader(as_csv(tables.tidy(one)).splitlines()))
+        assert [row["interval"] for row in rows[:2]] == ["Wilson", "bootstrap"]
+        assert rows[1]["images"] == str(images)
+        assert [row["remark"] for row in rows[:2]] == [
+            "",
+            "a bootstrap of 6 images, fewer than 10: may be too narrow" if marked else "",
+        ]
+        (section, *_) = sections_of(Report("r", inputs, [one], None, None, ""))
+        assert any("draws as few images as 6: fewer than 10" in text for text in section.remarks) == marked
+        if marked:
+            sentence = tables.figure_text("nDCG", one.systems[0].figures["nDCG"])
+            assert sentence.endswith("; a bootstrap of 6 images, fewer than 10: may be too narrow)")
+
+
+def test_coefficients_of_few_images_say_so_in_sentence_and_table() -> None:
+    pairs = [JudgedPair(f"i{n % 3}", f"c{n}", (float(n % 2), float(n % 3 > 0))) for n in range(12)]
+    found = judging_of(pairs, Resampling(50), name="few", others=("b", pairs))
+    said = "a bootstrap of 3 images, fewer than 10: may be too narrow"
+    alpha = found.coefficients["Krippendorff's alpha, nominal"]
+    assert tables.interval_text(alpha).endswith(f"] ({said})")
+    assert said in as_text(tables.coefficients(found, level=0.95).table)
+    assert said in as_csv(agreement.plot(found.sweeps[0], 1).data)
 
 
 def test_figures_at_best_are_not_said_to_be_bounds() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats import contingency_tables, multitest
 
-from evaluation.agreement.estimates import Bootstrap
+from evaluation.agreement.estimates import Bootstrap, tails
 from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.randomisation import MOST_ROUNDS, of_mean, of_means, of_median
 from evaluation.significance.resampling import bootstrap_difference
@@ -159,7 +159,9 @@ def test_the_bootstrap_resamples_whole_images(pairs, statistic):
         chosen = np.concatenate([np.tile(own, n) for own, n in zip(of_image, times, strict=True)])
         differences.append(take(first[chosen]) - take(second[chosen]))
     assert found.value == pytest.approx(take(first) - take(second))
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(differences, [0.025, 0.975])))
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(differences, tails(0.95, number))))
+    assert found.clusters == number
+    assert found.remark.startswith(f"a bootstrap of {number} image")
 
 
 def test_captions_of_one_image_widen_the_interval():

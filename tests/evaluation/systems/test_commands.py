@@ -16,6 +16,7 @@ from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import Run
 from evaluation.selectors import names_of, rankings_of, run_named
 from evaluation.services.crossing import cross_validated
+from evaluation.services.registry import system_row
 from evaluation.services.systems import Sources, folder_of, system_named
 from models_core import storage
 from models_core.image import vocabulary
@@ -247,6 +248,9 @@ def test_recipes_are_cross_validated_into_a_table(corpus, features, own, tmp_pat
     assert f"{100 * figure['value']:.1f} [{100 * figure['low']:.1f}, {100 * figure['high']:.1f}]" in text
     rows = [line.split(",") for line in said(*ask, "--resamples", 50, "--csv").splitlines()]
     assert float(rows[2][rows[0].index("search R@5 low")]) == pytest.approx(100 * figure["low"])
+    assert (figure["kind"], figure["clusters"], figure["resamples"]) == ("Wilson", 60, 0)
+    assert report["systems"][1]["figures"]["search"]["median rank"]["kind"] == "bootstrap"
+    assert rows[0][-1] == "remark"
     tests = said(*ask, "--resamples", 50, "--latex", "--tests", "--pairs", "NN5-F1-idf:BoW5")
     assert tests.count(r"\\") == 5
     with pytest.raises(CommandError, match="no system 'TRI5' among those tested"):
@@ -300,7 +304,58 @@ def test_the_stand_in_for_the_bnc_is_named_beside_the_figures(corpus, features, 
         *("cross_validate", corpus, "TRI5-BNC", "--features", features, "--background", text),
         *("--folds", 3, "--resamples", 20),
     )
-    assert "BNC is a stand-in, not the BNC: sentences.txt." in shown
+    assert (
+        "BNC is a stand-in, not the BNC: sentences.txt; dropped 0 of 24 lines, captions of the corpus."
+        in shown
+    )
+
+
+def test_captions_of_the_corpus_are_dropped_from_a_background_text(corpus, features, tmp_path):
+    """Of all its images, whoever trains; as the words are read, not as they are written."""
+    other = "".join(f"The dog and the {b} are near the sea .\n" for b in ("bird", "horse", "girl")) * 4
+    (tmp_path / "without.txt").write_text(other)
+    own = [caption for example in examples(IMAGES) for caption in example.captions]
+    leaked = [own[0], own[7].upper(), own[-1].removesuffix(" .") + " !"]
+    (tmp_path / "with.txt").write_text(other + "".join(f"{line}\n" for line in leaked))
+    made = {}
+    for name in ("with", "without"):
+        ask = ("TRI5-BNC", "--features", features, "--background", tmp_path / f"{name}.txt", "--folds", 3)
+        made[name] = json.loads(said("cross_validate", corpus, *ask, "--resamples", 20, "--json"))
+    assert (made["with"]["background_lines"], made["with"]["background_dropped"]) == (15, 3)
+    assert made["without"]["background_dropped"] == 0
+    assert made["with"]["systems"] == made["without"]["systems"]
+
+    recipe = tmp_path / "bnc.toml"
+    recipe.write_text('extends = "TRI5-BNC"\n[image]\nkernel = "linear"\n')
+    train_by = (
+        "--recipe",
+        recipe,
+        "--features",
+        features,
+        "--background",
+        tmp_path / "with.txt",
+        "--fold",
+        "1/3",
+    )
+    shown = said("train_system", "dropping", "--corpus", corpus, *train_by)
+    assert "background text: dropped 3 of 15 lines, captions of the corpus" in shown
+    facts = storage.read_manifest(folder_of("dropping"))["facts"]
+    assert (facts["background_lines"], facts["background_dropped"]) == (15, 3)
+    assert system_row("dropping").settings["background_dropped"] == 3
+    assert "nothing changed" in said("train_system", "dropping", "--corpus", corpus, *train_by)
+    (tmp_path / "with.txt").write_text("".join(f"{line}\n" for line in leaked))
+    with pytest.raises(
+        CommandError, match="the background text is 3 captions of corpus 'world' and nothing else"
+    ):
+        said(
+            "cross_validate",
+            corpus,
+            "TRI5-BNC",
+            "--features",
+            features,
+            "--background",
+            tmp_path / "with.txt",
+        )
 
 
 def test_a_fold_trained_by_itself_is_that_of_the_cross_validation(corpus, features, own):

@@ -75,6 +75,14 @@ def test_a_system_ranks_all_images_where_no_split_is_written(ada):
         assert "all images" in words(ada.get(page))
 
 
+def test_vectors_of_zeros_are_said_where_a_system_is_brought_by_page(ada):
+    page = bring(ada, "embeddings", images=little.embeddings(images=np.zeros((3, 3))))
+    assert said(page) == [
+        "3 images have a vector of zeros, which scores 0 with everything ('a.jpg', 'b.jpg', 'c.jpg')",
+        "The system “clip” is here.",
+    ]
+
+
 def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
     def npy(values) -> SimpleUploadedFile:
         np.save(tmp_path / "x.npy", values)

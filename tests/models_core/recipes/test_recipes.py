@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from evaluation.reproduction.printed_systems import SYSTEMS
+from models_core.recipes.background import without_captions
 from models_core.recipes.files import recipe_of
 from models_core.recipes.recipe import BadRecipe, Recipe, Text, of_dict
 from models_core.recipes.table11 import TABLE_11
@@ -91,3 +92,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 def test_a_recipe_of_ones_own_starts_from_the_trigram_kernel():
     assert of_dict("own", {}) == Recipe("own")
     assert Recipe("own").text.kernel == "trigram"
+
+
+def test_sentences_that_are_captions_are_left_out_as_their_words_are_read():
+    captions = iter(["A dog runs .", "Two men's hats", "!"])
+    sentences = ["a dog runs", "A DOG , runs!", "A dog runs home .", "two men 's hats", "...", "A dogs runs"]
+    assert without_captions(sentences, captions) == ["A dog runs home .", "...", "A dogs runs"]
+    assert without_captions(sentences, []) == sentences

@@ -1,0 +1,143 @@
+"""How often intervals of 95 % hold the true figure, by simulation; prints tables.
+
+    python -m benchmarks.intervals [--simulations 4000] [--resamples 1000] [--seed 0]
+
+Shares: hits and misses of 5, 10, 30 and 100 images with one query each, and with five that are alike
+(an image's own share is drawn from a beta distribution of intraclass correlation 0.3). Before: percentiles of
+a bootstrap that draws images. After: Wilson's interval of the effective number of queries, which is what the
+product prints. Exact: Clopper and Pearson's of the same number (Korn and Graubard 1998), for comparison.
+Means and medians: a value from 0 to 1 as R-precision's (beta 0.4, 0.8), and a rank (log-normal).
+Before: plain percentiles; after: those of `evaluation.agreement.estimates.tails`.
+
+In brackets: the mean width. The standard error of a coverage of 95 % is 0.3 points with 4,000 simulations.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from annotation.management.base import table
+from evaluation.agreement.estimates import Bootstrap, tails
+from evaluation.agreement.shares import effective_number, share_interval
+from evaluation.significance.resampling import figure_interval
+
+LEVEL = 0.95
+CLUSTERS = (5, 10, 30, 100)
+SHARES = (0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
+QUERIES = (1, 5)
+ALIKE = 0.3
+
+Floats = NDArray[np.float64]
+#: Lower and upper bounds, shape (simulations,) each.
+Bounds = tuple[Floats, Floats]
+
+
+def samples(share: float, clusters: int, queries: int, simulations: int, seed: int) -> Floats:
+    """Hits of each image, shape (simulations, clusters)."""
+    dice = np.random.default_rng([seed, clusters, queries, round(1000 * share)])
+    own: Floats | float = share
+    if queries > 1:
+        strength = (1 - ALIKE) / ALIKE
+        own = dice.beta(share * strength, (1 - share) * strength, (simulations, clusters))
+    return dice.binomial(queries, own, (simulations, clusters)).astype(np.float64)
+
+
+def drawn(values: Floats, resamples: int, level: tuple[float, float]) -> Bounds:
+    """Quantiles of resampled means of equal clusters, as the product draws them; `values` (n, clusters)."""
+    clusters = values.shape[1]
+    times = np.random.default_rng(0).multinomial(clusters, np.full(clusters, 1 / clusters), size=resamples)
+    moved = values @ (times.T / clusters)
+    low, high = np.quantile(moved, level, axis=1)
+    return low, high
+
+
+def wilson(hits: Floats, queries: int) -> Bounds:
+    items = np.full(hits.shape[1], float(queries))
+    low, high = np.array([share_interval(own, items, LEVEL) for own in hits]).T
+    return low, high
+
+
+def exact(hits: Floats, queries: int) -> Bounds:
+    """Clopper and Pearson's interval of the effective number."""
+    items = np.full(hits.shape[1], float(queries))
+    number = np.array([effective_number(own, items, LEVEL) for own in hits])
+    found = hits.mean(axis=1) / queries * number
+    tail = (1 - LEVEL) / 2
+    low = np.where(found > 0, stats.beta.ppf(tail, found, number - found + 1), 0.0)
+    high = np.where(found < number, stats.beta.ppf(1 - tail, found + 1, number - found), 1.0)
+    return low, high
+
+
+def said(bounds: Bounds, truth: float) -> str:
+    """Coverage in per cent and mean width."""
+    low, high = bounds
+    held = (low <= truth + 1e-12) & (high >= truth - 1e-12)
+    return f"{100 * held.mean():.1f} ({(high - low).mean():.3f})"
+
+
+def shares(simulations: int, resamples: int, seed: int) -> str:
+    rows = []
+    plain = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+    for queries in QUERIES:
+        for clusters in CLUSTERS:
+            for share in SHARES:
+                hits = samples(share, clusters, queries, simulations, seed)
+                before = drawn(hits / queries, resamples, plain)
+                found = (before, wilson(hits, queries), exact(hits, queries))
+                rows.append([queries, clusters, share, *(said(bounds, share) for bounds in found)])
+    return table(["queries an image", "images", "share", "before", "after", "exact"], rows)
+
+
+def means_and_medians(simulations: int, resamples: int, seed: int) -> str:
+    rows = []
+    plain = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+    for clusters in CLUSTERS:
+        values = np.random.default_rng([seed, clusters]).beta(0.4, 0.8, (simulations, clusters))
+        before, after = (drawn(values, resamples, level) for level in (plain, tails(LEVEL, clusters)))
+        one = figure_interval(values[0], Bootstrap(range(clusters), resamples))
+        assert np.allclose((one.low, one.high), (after[0][0], after[1][0])), "not what the product prints"
+        rows.append(["mean of 0 to 1", clusters, said(before, 1 / 3), said(after, 1 / 3)])
+    for clusters in CLUSTERS:
+        ranks = np.random.default_rng([seed, clusters]).lognormal(2, 1.5, (simulations // 4, clusters))
+        found = []
+        for level in (LEVEL, None):
+            if level is None:
+                kept = [
+                    figure_interval(own, _images(clusters, resamples), statistic="median") for own in ranks
+                ]
+                found.append((np.array([one.low for one in kept]), np.array([one.high for one in kept])))
+            else:
+                found.append(_plain_medians(ranks, resamples, plain))
+        rows.append(["median", clusters, *(said(bounds, float(np.exp(2))) for bounds in found)])
+    return table(["figure", "images", "before", "after"], rows)
+
+
+def _images(clusters: int, resamples: int) -> Bootstrap:
+    return Bootstrap(range(clusters), resamples, LEVEL)
+
+
+def _plain_medians(ranks: Floats, resamples: int, level: tuple[float, float]) -> Bounds:
+    """Percentiles of resampled medians."""
+    clusters = ranks.shape[1]
+    chosen = np.random.default_rng(0).integers(clusters, size=(resamples, clusters))
+    low, high = np.array([np.quantile(np.median(own[chosen], axis=1), level) for own in ranks]).T
+    return low, high
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--simulations", type=int, default=4000)
+    parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    asked = given.simulations, given.resamples, given.seed
+    print(f"{given.simulations:,} simulations, {given.resamples:,} resamples, seed {given.seed}\n")
+    print(shares(*asked), means_and_medians(*asked), sep="\n\n")
+
+
+if __name__ == "__main__":
+    main()
