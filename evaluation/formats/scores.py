@@ -53,8 +53,9 @@ class ScoreMatrix:
             ) from error
 
 
-def read_scores(path: Path) -> ScoreMatrix:
+def read_scores(path: Path | str) -> ScoreMatrix:
     """Open a score matrix; raises FormatError for shapes, types and ids that do not fit."""
+    path = Path(path)
     held = open_arrays(path)
     scores = named(held, SCORES)
     if scores.ndim != 2 or scores.dtype.kind not in "fiub":

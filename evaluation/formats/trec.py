@@ -69,8 +69,9 @@ class Run:
         return lists, scores
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path | str) -> Run:
     """Read a run; raises FormatError naming the line, for an item ranked twice too."""
+    path = Path(path)
     tag = ""
     numbers: dict[str, int] = {}  # ids are held once, rankings as numbers
     found: dict[str, tuple[array[int], array[float]]] = {}
@@ -96,11 +97,12 @@ def read_run(path: Path) -> Run:
     return Run(str(path), tag, rankings)
 
 
-def write_run(path: Path, tag: str, rankings: Iterable[tuple[str, Sequence[str], ArrayLike]]) -> int:
+def write_run(path: Path | str, tag: str, rankings: Iterable[tuple[str, Sequence[str], ArrayLike]]) -> int:
     """Write (query, items best first, their scores) to a new file; returns how many lines.
 
     Raises FormatError for ids that the format cannot hold and for scores that rise or are not finite.
     """
+    path = Path(path)
     written = 0
     with open_new(path) as out:
         _check_id(tag, path)
@@ -150,8 +152,9 @@ def strictly_falling(scores: ArrayLike, *, query: str, file: Path) -> NDArray[np
     return back.astype(np.int32).view(np.float32)
 
 
-def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
     """{query: {item: grade}}; raises FormatError naming the line."""
+    path = Path(path)
     found: dict[str, dict[str, int]] = {}
     for line, (query, _, item, grade) in _rows(path, QRELS_LINE):
         own = found.setdefault(query, {})
@@ -175,8 +178,9 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     return found
 
 
-def write_qrels(path: Path, rows: Iterable[tuple[str, str, int]]) -> int:
+def write_qrels(path: Path | str, rows: Iterable[tuple[str, str, int]]) -> int:
     """Write (query, item, grade) to a new file; returns how many lines."""
+    path = Path(path)
     written = 0
     with open_new(path) as out:
         for query, item, grade in rows:
