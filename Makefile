@@ -5,7 +5,7 @@
 
 # Tried in this order until one is new enough; `make PYTHON=/path/to/python demo` names another.
 PYTHONS := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11
-NO_TEXTS := --ignore .venv --ignore tests --ignore benchmarks --ignore var
+NO_TEXTS := --ignore .venv --ignore build --ignore tests --ignore benchmarks --ignore var
 INSTALL := .venv/bin/python -m pip install --disable-pip-version-check -c constraints.txt
 
 help: ## Print this list
@@ -47,7 +47,7 @@ hooks: .venv/development ## Run the quick checks before every commit of yours
 	@.venv/bin/pre-commit install
 
 clean: ## Remove .venv and what tools remember; the data in var/ stays
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv build phrasebox.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 # A stamp is newer than the lists it was installed from, so nothing is installed twice.
 .venv/runtime: requirements.txt constraints.txt | .venv/bin/python

@@ -1,16 +1,24 @@
 #!/usr/bin/env python
-"""Django's command line for this project."""
+"""Django's command line for this project; where it is installed, the command `phrasebox`."""
 
 import os
 import sys
 
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management import execute_from_command_line
 
-if __name__ == "__main__":
+def main() -> None:
+    """Run the command that the arguments name; exits with a line where it cannot."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    try:
+        from django.core.exceptions import ImproperlyConfigured
+        from django.core.management import execute_from_command_line
+    except ModuleNotFoundError:
+        sys.exit("the server's packages are not installed: pip install phrasebox[server]")
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
         # The operator's to mend, not ours: what is wrong, without our insides.
         sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -35,7 +35,12 @@ def _number(name: str, usual: int) -> int:
 
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
+#: Templates, static files and translations: a wheel has them here (setup.py), a checkout beside the packages.
+_INSTALLED = Path(__file__).resolve().parent / "assets"
+ASSETS = _INSTALLED if _INSTALLED.is_dir() else BASE_DIR
+# Among installed packages nothing can be kept: an upgrade replaces them.
+_HOME = BASE_DIR if ASSETS == BASE_DIR else Path.cwd()
+DATA_DIR = Path(os.environ.get("DATA_DIR") or _HOME / "var").resolve()
 # matplotlib remembers which fonts there are, and would do so in a home that a server need not have.
 os.environ.setdefault("MPLCONFIGDIR", str(DATA_DIR / "matplotlib"))
 # numba keeps what it has compiled, and would do so beside the code, where a server need not be let write.
@@ -116,7 +121,7 @@ WSGI_APPLICATION = "config.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [ASSETS / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -145,7 +150,7 @@ LANGUAGE_CODE = "en"
 #: What pages can be read in, each by its own name: the reader's choice, else what their browser asks for.
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 USE_I18N = True
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LOCALE_PATHS = [ASSETS / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 
@@ -194,7 +199,7 @@ DISK_RESERVE = _number("DISK_RESERVE", 100) * 10**6
 #: Where the proxy serves DATA_DIR to us alone (X-Accel-Redirect); empty where we send files ourselves.
 PICTURE_PROXY_PREFIX = os.environ.get("PICTURE_PROXY_PREFIX", "")
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [ASSETS / "static"]
 #: Where `collectstatic` puts what production serves. Embedded, files are served from where they lie.
 STATIC_ROOT = Path(os.environ.get("STATIC_ROOT") or DATA_DIR / "static") if PRODUCTION else None
 STORAGES = {

@@ -61,6 +61,7 @@ ANYWHERE = (
     "tests/evaluation/reproduction/",
     "tests/evaluation/significance/",
     "tests/formats/",
+    "tests/library/",
     "tests/models_core/",
     "tests/protocol/",
     "tests/sample/",

@@ -311,6 +311,9 @@ def _load() -> None:
         importlib.import_module(name)
     for name in OURS:
         importlib.import_module(name)
+    from annotation.formats import FORMATS  # which imports every one of them
+
+    assert FORMATS.keys()
     _keep_code()
     from django.conf import settings
 

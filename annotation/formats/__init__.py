@@ -1,10 +1,22 @@
-"""Corpus formats: one file each, all in FORMATS once this package is imported."""
+"""Corpus formats: one file each, all in FORMATS once it is taken from this package.
+
+They are imported then and not before: whoever needs `base` or `text` alone loads no parser of JSON or XML.
+"""
 
 import sys
+from typing import TYPE_CHECKING, Any
 
-from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats import base
 from annotation.registry import discover
 
-discover(sys.modules[__name__])
+if TYPE_CHECKING:
+    from annotation.formats.base import FORMATS, Format, FormatError, Written
 
 __all__ = ["FORMATS", "Format", "FormatError", "Written"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    discover(sys.modules[__name__])
+    return globals().setdefault(name, getattr(base, name))

@@ -32,27 +32,27 @@ def shown(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
-def open_bytes(path: Path) -> BinaryIO:
+def open_bytes(path: Path | str) -> BinaryIO:
     """`path` opened for reading; a file that cannot be opened is a FormatError."""
     try:
-        return path.open("rb")
+        return Path(path).open("rb")
     except OSError as error:
         raise FormatError(
             f"cannot be opened ({error.strerror})", file=path, expected="a file that can be read"
         ) from error
 
 
-def open_new(path: Path) -> TextIO:
+def open_new(path: Path | str) -> TextIO:
     """A new UTF-8 file with LF line ends; one that stands already is a FormatError."""
     try:
-        return path.open("x", encoding="utf-8", newline="\n")
+        return Path(path).open("x", encoding="utf-8", newline="\n")
     except FileExistsError as error:
         raise FormatError(
             "stands already", file=path, expected="an empty folder, and each id once"
         ) from error
 
 
-def lines(path: Path, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
+def lines(path: Path | str, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
     """Number (from 1) and text of each line of `path`, without its end unless `keep_ends`.
 
     Raises FormatError naming line and byte offset where the file is not UTF-8.

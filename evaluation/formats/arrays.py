@@ -71,8 +71,9 @@ class _Tensor:
     stop: int
 
 
-def open_arrays(path: Path) -> Arrays:
+def open_arrays(path: Path | str) -> Arrays:
     """Open by suffix; raises FormatError for what is damaged, pickled or of another kind."""
+    path = Path(path)
     with open_bytes(path) as file:
         match path.suffix.lower():
             case ".npy":

@@ -31,12 +31,13 @@ class Embeddings:
     vectors: Array
 
 
-def read_embeddings(path: Path, side: Side, ids_file: Path | None = None) -> Embeddings:
+def read_embeddings(path: Path | str, side: Side, ids_file: Path | str | None = None) -> Embeddings:
     """Open one side's embeddings, from a file of its own or of both sides; `ids_file` lists their ids.
 
     Raises FormatError for shapes, types and ids that do not fit, and for the first vector that is not
     finite, naming its id.
     """
+    path = Path(path)
     held = open_arrays(path)
     vectors_name, ids_name = (side, _IDS[side]) if side in held.arrays else ("vectors", "ids")
     vectors = named(held, vectors_name)
@@ -46,7 +47,7 @@ def read_embeddings(path: Path, side: Side, ids_file: Path | None = None) -> Emb
             file=path,
             expected=f"numbers of shape ({side}, dimensions)",
         )
-    ids = ids_of(held, ids_name, len(vectors), ids_file)
+    ids = ids_of(held, ids_name, len(vectors), None if ids_file is None else Path(ids_file))
     try:
         check_finite(vectors, side)
     except NotANumber as error:
@@ -58,7 +59,7 @@ def read_embeddings(path: Path, side: Side, ids_file: Path | None = None) -> Emb
     return Embeddings(path, ids, vectors)
 
 
-def read_sides(images: Path, captions: Path | None = None) -> tuple[Embeddings, Embeddings]:
+def read_sides(images: Path | str, captions: Path | str | None = None) -> tuple[Embeddings, Embeddings]:
     """Both sides, from one file or from one each; FormatError for one file that holds a single side."""
     if captions is None and not _IDS.keys() <= open_arrays(images).arrays.keys():
         raise FormatError(

@@ -76,8 +76,9 @@ def _counted(word: str, ids: Sequence[str], what: str) -> str:
     return f"{len(ids)} {word}{'s have' if len(ids) > 1 else ' has'} a vector {what} ({first})"
 
 
-def read_scores(path: Path) -> ScoreMatrix:
+def read_scores(path: Path | str) -> ScoreMatrix:
     """Open a score matrix; raises FormatError for shapes, types and ids that do not fit."""
+    path = Path(path)
     held = open_arrays(path)
     scores = named(held, SCORES)
     if scores.ndim != 2 or scores.dtype.kind not in "fiub":

@@ -70,8 +70,9 @@ class Run:
         return lists, scores
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path | str) -> Run:
     """Read a run; raises FormatError naming the line, for an item ranked twice and a second tag too."""
+    path = Path(path)
     tag, tag_line = "", 0
     numbers: dict[str, int] = {}  # ids are held once, rankings as numbers
     found: dict[str, tuple[array[int], array[float]]] = {}
@@ -106,7 +107,7 @@ def read_run(path: Path) -> Run:
 
 
 def write_run(
-    path: Path,
+    path: Path | str,
     tag: str,
     rankings: Iterable[tuple[str, Sequence[str], ArrayLike]],
     *,
@@ -117,6 +118,7 @@ def write_run(
     Tied scores are written a hair apart, unless they are to be kept. Raises FormatError for ids that the
     format cannot hold and for scores that rise or are not finite.
     """
+    path = Path(path)
     written = 0
     with open_new(path) as out:
         _check_id(tag, path)
@@ -172,8 +174,9 @@ def _single(scores: ArrayLike, *, query: str, file: Path) -> NDArray[np.float32]
     return values
 
 
-def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
     """{query: {item: grade}}; raises FormatError naming the line."""
+    path = Path(path)
     found: dict[str, dict[str, int]] = {}
     for line, (query, _, item, grade) in _rows(path, QRELS_LINE):
         own = found.setdefault(query, {})
@@ -197,8 +200,9 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     return found
 
 
-def write_qrels(path: Path, rows: Iterable[tuple[str, str, int]]) -> int:
+def write_qrels(path: Path | str, rows: Iterable[tuple[str, str, int]]) -> int:
     """Write (query, item, grade) to a new file; returns how many lines."""
+    path = Path(path)
     written = 0
     with open_new(path) as out:
         for query, item, grade in rows:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PACKAGES = ("config", "evaluation", "annotation", "models_core")
+PACKAGES = ("phrasebox", "config", "evaluation", "annotation", "models_core")
 Linted = dict[tuple[str, ...], tuple[int, str]]
 
 
@@ -21,6 +21,9 @@ INTRUDERS = (
     ("apps", "annotation/protocol/intruder.py", "import models_core.text"),
     ("apps", "models_core/intruder.py", "import annotation.protocol.terms"),
     ("apps", "evaluation/intruder.py", "import config.settings"),
+    ("apps", "evaluation/intruder.py", "import phrasebox"),
+    ("apps", "config/intruder.py", "import phrasebox.metrics"),
+    ("apps", "phrasebox/intruder.py", "import config.settings"),
     ("words", "models_core/text/tokens.py", "import numpy"),
     ("numerics", "models_core/intruder.py", "from django.conf import settings"),
     ("annotation", "annotation/models/intruder.py", "import annotation.selectors.browse"),
@@ -32,6 +35,7 @@ INTRUDERS = (
     ("pure", "annotation/formats/intruder.py", "from django.db import models"),
     ("pure", "annotation/sample/intruder.py", "import celery"),
     ("pure", "annotation/simulation/intruder.py", "import annotation.models"),
+    ("pure", "phrasebox/intruder.py", "import evaluation.selectors"),
     ("figures", "evaluation/metrics/intruder.py", "from django.db import models"),
     ("clock", "annotation/protocol/intruder.py", "from datetime import datetime"),
     ("clock", "annotation/protocol/intruder.py", "import random"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import tomllib
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
@@ -37,6 +38,12 @@ def test_every_requirement_is_a_bare_name_with_a_pin() -> None:
     assert all(re.fullmatch(r"[A-Za-z0-9-]+", name) for name in names)
     assert {plain(name) for name in names} <= set(pins())
     assert len(set(names)) == len(names)
+
+
+def test_the_library_needs_a_part_of_what_the_server_needs() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    library = {plain(Requirement(line).name) for line in project["dependencies"]}
+    assert library < {plain(name) for name in lines("requirements.txt")}
 
 
 def everything_needed(environment: dict[str, str]) -> set[str]:

@@ -1,0 +1,107 @@
+"""Runs the examples of pages and modules; as a script too, in an environment that has no tests.
+
+    python examples.py PAGE.md... MODULE...
+
+Examples are blocks of Markdown marked `python`, and unmarked ones that hold `>>>`; those with `>>>` have to
+print what stands there. The blocks of a page share their names, one after another. What cannot run has a line
+right above it that begins with NOT_RUN and tells the reader why.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+NOT_RUN = "*The tests do not run this:"
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+_FENCE = re.compile(r"( *)```+ *(\S*)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Code of a page: the line of its first line, counted from 1; `reason` says why it is not to be run."""
+
+    line: int
+    code: str
+    reason: str = ""
+
+    @property
+    def prompts(self) -> bool:
+        """Whether it shows what it prints."""
+        return any(line.startswith(">>>") for line in self.code.splitlines())
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The examples of a page; ValueError for a block that never ends, and for a reason that gives none."""
+    lines = text.splitlines()
+    place, before = 0, ""
+    while place < len(lines):
+        opening = _FENCE.match(lines[place])
+        if opening is None:
+            before = lines[place].strip() or before
+            place += 1
+            continue
+        indent, language = opening.groups()
+        end = next((n for n in range(place + 1, len(lines)) if lines[n].strip() == "```"), None)
+        if end is None:
+            raise ValueError(f"line {place + 1}: this block never ends")
+        code = "\n".join(line.removeprefix(indent) for line in lines[place + 1 : end]) + "\n"
+        reason = before.removeprefix(NOT_RUN).strip(" *") if before.startswith(NOT_RUN) else ""
+        if before.startswith(NOT_RUN) and not reason:
+            raise ValueError(f"line {place + 1}: say why the tests do not run this block")
+        block = Block(place + 2, code, reason)
+        if language in ("python", "pycon") or (not language and block.prompts):
+            yield block
+        place, before = end + 1, ""
+
+
+def run_page(page: Path, names: dict[str, Any] | None = None) -> int:
+    """Run a page's examples in this folder; returns how many, raises where one fails."""
+    names = {} if names is None else names
+    names["__name__"] = "__main__"
+    number = 0
+    for block in blocks(page.read_text(encoding="utf-8")):
+        if block.reason:
+            continue
+        number += 1
+        if block.prompts:
+            found = doctest.DocTestParser().get_doctest(
+                block.code, names, page.name, str(page), block.line - 1
+            )
+            _run(found)
+            names.update(found.globs)
+        else:
+            # Lines are those of the page, in a traceback too.
+            code = "\n" * (block.line - 1) + block.code
+            exec(compile(code, str(page), "exec", dont_inherit=True), names)
+    return number
+
+
+def run_module(name: str) -> int:
+    """Run the examples in a module's docstrings; returns how many docstrings had some."""
+    module = importlib.import_module(name)
+    found = [test for test in doctest.DocTestFinder().find(module, name) if test.examples]
+    for test in found:
+        _run(test)
+    return len(found)
+
+
+def _run(test: doctest.DocTest) -> None:
+    """Raise AssertionError with what differs."""
+    told: list[str] = []
+    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=told.append, clear_globs=False)
+    if told:
+        raise AssertionError("".join(told))
+
+
+if __name__ == "__main__":
+    for given in sys.argv[1:]:
+        done = run_page(Path(given)) if given.endswith(".md") else run_module(given)
+        print(f"{Path(given).name}: {done}")
