@@ -2,7 +2,7 @@
 
 All take two systems' values of the same queries, NaN where a query has none for either (`Score.per_query` is
 such). `mcnemar` is for what is found or not (R@k), `randomisation.of_mean`, `of_means` and `of_median` for
-everything else, `bootstrap_difference` says how large a difference is, `bootstrap_figure` how sure a figure;
+everything else, `bootstrap_difference` says how large a difference is, `figure_interval` how sure a figure;
 a `Bootstrap` draws whole images. `holm` adjusts many tests. Conventions: docs/significance.md.
 
 >>> mcnemar([1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 1, 1]).p
@@ -12,7 +12,7 @@ a `Bootstrap` draws whole images. `holm` adjusts many tests. Conventions: docs/s
 from evaluation.agreement.estimates import Bootstrap
 from evaluation.significance import randomisation
 from evaluation.significance.mcnemar import McNemar, mcnemar
-from evaluation.significance.resampling import Difference, Interval, bootstrap_difference, bootstrap_figure
+from evaluation.significance.resampling import Difference, Interval, bootstrap_difference, figure_interval
 from evaluation.significance.tables import holm, kendall, mark, spearman
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "Interval",
     "McNemar",
     "bootstrap_difference",
-    "bootstrap_figure",
+    "figure_interval",
     "holm",
     "kendall",
     "mark",

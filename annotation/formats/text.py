@@ -57,6 +57,7 @@ def lines(path: Path | str, *, keep_ends: bool = False) -> Iterator[tuple[int, s
 
     Raises FormatError naming line and byte offset where the file is not UTF-8.
     """
+    path = Path(path)
     try:
         with open_bytes(path) as stream:
             plain = cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if path.suffix == ".gz" else stream

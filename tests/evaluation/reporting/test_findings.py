@@ -169,6 +169,7 @@ def direction_of_few(images: int, values: dict[str, list[float]]) -> Direction:
             name,
             name,
             0,
+            500,
             {m: scored(m, v) for m, v in values.items()},
             {},
             dict.fromkeys(values, (0, 1.0)),
@@ -178,7 +179,15 @@ def direction_of_few(images: int, values: dict[str, list[float]]) -> Direction:
     ]
     draws = Bootstrap([n % images for n in range(queries)], 50)
     return direction_of(
-        "annotation", measured, [], queries=queries, baseline="", draws=draws, told=lambda _: None
+        "annotation",
+        measured,
+        [],
+        queries=queries,
+        asked=queries,
+        remarks=[],
+        baseline="",
+        draws=draws,
+        told=lambda _: None,
     )
 
 
