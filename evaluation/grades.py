@@ -37,6 +37,8 @@ UNIT = 60
 #: The same on other scales, the first that fits: exact for two decimal places and for two to six judges.
 UNITS = (300, UNIT, 10, 1)
 LOWEST, HIGHEST = GRADES[0], GRADES[-1]
+#: Grades have up to six decimal places.
+DECIMALS = 10**6
 #: The greatest gain that a row holds.
 MOST = 32_767
 LINEAR, EXPONENTIAL = GAINS = ("linear", "exponential")
@@ -85,7 +87,8 @@ class GradedRule:
 
     def score(self, pair: JudgedPair) -> Fraction:
         """The score, on the scale; raises ValueError for an answer that is no grade."""
-        grades = sorted(Fraction(grade) for grade in pair.grades)
+        # Files write decimals, of which a float is the nearest binary fraction.
+        grades = sorted(Fraction(grade).limit_denominator(DECIMALS) for grade in pair.grades)
         if not grades or not self.low <= grades[0] <= grades[-1] <= self.high:
             given = ", ".join(f"{grade:g}" for grade in pair.grades)
             raise ValueError(
@@ -102,10 +105,7 @@ class GradedRule:
         return max(gain, self.level) if self.holds(pair) else min(gain, self.level - 1)
 
     def holds(self, pair: JudgedPair) -> bool:
-        # Numbers that a file writes in decimals come as the nearest fractions of two.
-        return self.score(pair) >= self.threshold or math.isclose(
-            self.score(pair), self.threshold, rel_tol=1e-12
-        )
+        return self.score(pair) >= self.threshold
 
     def grade(self, relevance: int) -> float:
         """The score that a gain stands for, on the scale."""

@@ -228,7 +228,7 @@ def score_all(
 
 
 def differing_by_ties(
-    run: Run, snapshot: QrelsSnapshot, reorder: Reorder, measures: Sequence[str] = ()
+    run: Run, snapshot: QrelsSnapshot, reorder: Reorder, measures: Sequence[str] = MEASURES
 ) -> int:
     """How many of the run's queries have another figure where `reorder` puts its tied items in an order.
 

@@ -1,0 +1,361 @@
+"""Qrels from files and to files: as published, graded on any scale, and byte for byte out again."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import pytrec_eval
+from django.core.management import CommandError
+
+from annotation.intake import import_records
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Run
+from evaluation.scoring import score
+from evaluation.selectors import run_named, snapshot_named
+from evaluation.services.qrels import freeze_protocol
+from evaluation.services.runs import import_run
+from tests.evaluation.database.conftest import matrix_file, said
+
+pytestmark = pytest.mark.django_db
+
+#: COCO's numbers of images, and of each one's captions. One number names an image and a caption.
+NUMBERS = {391895: (770337, 771687), 42201: (79200, 534849), 770337: (5, 6), 487450: (26277, 26305)}
+
+
+def file_of(number: int) -> str:
+    return f"COCO_val2014_{number:012d}.jpg"
+
+
+@pytest.fixture(autouse=True)
+def corpus(db: None) -> str:
+    """Images of COCO, as Karpathy's split has them."""
+    records = [
+        ImageRecord(
+            id=file_of(image).removesuffix(".jpg"),
+            filename=file_of(image),
+            external_id=str(image),
+            captions=tuple(CaptionRecord(f"caption {own}", id=str(own)) for own in captions),
+        )
+        for image, captions in NUMBERS.items()
+    ]
+    import_records(name="coco", records=records, format="jsonl", source="memory")
+    return "coco"
+
+
+def a_run(folder: Path, name: str, scores: np.ndarray, direction: str = Run.ANNOTATION) -> str:
+    """Scores of shape (images, captions)."""
+    captions = [str(own) for captions in NUMBERS.values() for own in captions]
+    file = matrix_file(folder, name, scores, [file_of(image) for image in NUMBERS], captions)
+    import_run(name=name, corpus="coco", path=file, format="scores", direction=direction)
+    return name
+
+
+# ECCV Caption ---------------------------------------------------------------------------------------
+
+
+def test_positives_as_eccv_caption_has_them_come_out_byte_for_byte(tmp_path: Path) -> None:
+    """A made file of its form: numbers alone, no spaces, in no order. One for either direction."""
+    of_images = '{"42201":[534849,79200,5],"391895":[771687,770337,6]}'
+    of_captions = '{"26305":[487450,42201],"5":[770337],"771687":[391895,770337,487450]}'
+    for name, text, asks in (("i2t", of_images, "image"), ("t2i", of_captions, "caption")):
+        (tmp_path / f"{name}.json").write_text(text)
+        told = said("import_qrels", name, tmp_path / f"{name}.json", "--corpus", "coco", "--format", "json")
+        assert f"are relevant, for {asks}s" in told
+        out = tmp_path / f"{name}.again.json"
+        said("export_qrels", name, "--out", out, "--format", "json", "--ids", "external")
+        assert out.read_bytes() == text.encode()
+        for format in ("trec", "csv"):
+            again, third = tmp_path / f"{name}.{format}", f"{name}-{format}"
+            said("export_qrels", name, "--out", again, "--format", format)
+            said("import_qrels", third, again, "--corpus", "coco", "--format", format)
+            assert snapshot_named(third).digest == snapshot_named(name).digest
+            assert snapshot_named(third).asks == asks
+    a_run(tmp_path, "r", np.random.default_rng(1).random((4, 8)))
+    assert len(score(run_named("r"), snapshot_named("i2t"), ["R-precision"]).queries) == 2
+    with pytest.raises(CommandError, match="judge what is ranked for captions, and run 'r' ranks for images"):
+        said("score_run", "r", "--qrels", "t2i")
+    said(
+        "import_qrels",
+        "both",
+        tmp_path / "t2i.json",
+        "--corpus",
+        "coco",
+        "--format",
+        "json",
+        "--asks",
+        "both",
+    )
+    # 42201, 391895, 770337 and 487450 are ranked for.
+    assert len(score(run_named("r"), snapshot_named("both"), ["R-precision"]).queries) == 4
+
+
+def test_imported_qrels_stand_where_nothing_changed_and_follow_where_it_did(tmp_path: Path) -> None:
+    file = tmp_path / "q.trec"
+    file.write_text("391895 0 770337 2\n391895 0 5 0\n42201 0 79200 1\n42201 0 534849 -1\n")
+    command = ("import_qrels", "q", file, "--corpus", "coco")
+    said(*command)
+    assert json.loads(said(*command, "--json"))["unchanged"] and QrelsSnapshot.objects.count() == 1
+    assert list(QrelsRow.objects.order_by("pk").values_list("relevance", "judged")) == [
+        (2, True),
+        (0, True),
+        (1, True),
+        (0, False),
+    ]
+    out = tmp_path / "out.trec"
+    said("export_qrels", "q", "--out", out, "--ids", "external")
+    assert out.read_text() == file.read_text()
+    said("export_qrels", "q", "--out", tmp_path / "own.trec")
+    assert (tmp_path / "own.trec").read_text().startswith(f"{file_of(391895)} 0 770337 2\n")
+    assert "2 of 4 pairs" in said(*command, "--json").replace('"relevant": 2', "2 of 4 pairs")
+    stricter = json.loads(said(*command, "--level", 2, "--json"))
+    assert (stricter["version"], stricter["relevant"]) == (2, 1)
+    with pytest.raises(CommandError, match="qrels 'q' are from a file, not from a protocol"):
+        said("freeze_qrels", "q", "--corpus", "coco", "--protocol", "any of five")
+
+
+def test_a_graded_file_gives_the_figures_of_pytrec_eval_both_ways_round(tmp_path: Path) -> None:
+    dice = np.random.default_rng(4)
+    captions = [str(own) for captions in NUMBERS.values() for own in captions]
+    lines: list[str] = []
+    qrels: dict[str, dict[str, int]] = {}
+    for image in NUMBERS:
+        for caption in dice.choice(captions, 5, replace=False):
+            grade = int(dice.integers(0, 4))
+            lines.append(f"{image} 0 {caption} {grade}")
+            qrels.setdefault(str(image), {})[str(caption)] = grade
+    (tmp_path / "q.trec").write_text("\n".join(lines))
+    said("import_qrels", "q", tmp_path / "q.trec", "--corpus", "coco", "--asks", "image", "--level", 2)
+    scores = dice.permutation(32).reshape(4, 8).astype(float)
+    run = {
+        str(i): dict(zip(captions, row.tolist(), strict=True)) for i, row in zip(NUMBERS, scores, strict=True)
+    }
+    a_run(tmp_path, "r", scores)
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"map", "Rprec", "ndcg_cut_10"}, relevance_level=2)
+    theirs = evaluator.evaluate(run)
+    found = score(run_named("r"), snapshot_named("q"), ["MAP", "R-precision", "nDCG@10"])
+    with_relevant = [one for name, one in theirs.items() if max(qrels[name].values()) >= 2]
+    for ours, name in (("MAP", "map"), ("R-precision", "Rprec")):
+        assert found.scores[ours].value == pytest.approx(np.mean([one[name] for one in with_relevant]))
+    ndcg = [one["ndcg_cut_10"] for name, one in theirs.items() if max(qrels[name].values()) > 0]
+    assert found.scores["nDCG@10"].value == pytest.approx(np.mean(ndcg))
+
+
+# Crisscrossed Captions ------------------------------------------------------------------------------
+
+#: A made file with its columns, ratings to two places, and an image that the corpus lacks.
+SITS = """caption,image,agg_score,sampling_method
+COCO_val2014:sentid:770337,COCO_val2014_000000391895.jpg,4.96,c2i_original
+COCO_val2014:sentid:79200,COCO_val2014_000000391895.jpg,2.34,c2i_intrasim
+COCO_val2014:sentid:5,COCO_val2014_000000391895.jpg,0.00,c2i_intrasim
+COCO_val2014:sentid:534849,COCO_val2014_000000042201.jpg,5.00,c2i_original
+COCO_val2014:sentid:26277,COCO_val2014_000000042201.jpg,3.00,c2i_intrasim
+COCO_val2014:sentid:26277,COCO_val2014_000000999999.jpg,3.10,c2i_intrasim
+"""
+
+
+def test_crisscrossed_captions_go_from_file_to_ndcg_in_two_commands(tmp_path: Path) -> None:
+    file = tmp_path / "sits_test.csv"
+    file.write_text(SITS)
+    scores = np.arange(32).reshape(4, 8)[:, ::-1] * 1.0
+    a_run(tmp_path, "r", scores)
+    told = said("import_qrels", "sits", file, "--corpus", "coco", "--format", "cxc-sits", "--skip-unknown")
+    assert "1 pairs left out, of what corpus 'coco' lacks ('999999', ...)" in told
+    assert (
+        "3 of 5 pairs of 2 images are relevant" in told
+        and "mean on the scale 0 to 5, relevant from 3" in told
+    )
+    figures = json.loads(said("score_run", "r", "--qrels", "sits", "--measures", "nDCG@10", "--json"))
+    captions = [str(own) for captions in NUMBERS.values() for own in captions]
+    grades = {"391895": {"770337": 496, "79200": 234, "5": 0}, "42201": {"534849": 500, "26277": 300}}
+    run = {
+        str(i): dict(zip(captions, row.tolist(), strict=True)) for i, row in zip(NUMBERS, scores, strict=True)
+    }
+    theirs = pytrec_eval.RelevanceEvaluator(grades, {"ndcg_cut_10"}).evaluate({k: run[k] for k in grades})
+    expected = np.mean([one["ndcg_cut_10"] for one in theirs.values()])
+    assert figures["measures"][0]["value"] == pytest.approx(expected)
+    made = JudgmentSet.objects.get()
+    assert (made.name, made.scale, made.pair_count, made.skipped) == ("sits", "0-5", 5, 1)
+
+
+def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> None:
+    (tmp_path / "sits.csv").write_text(SITS)
+    with pytest.raises(CommandError, match="about the image '999999', .*--skip-unknown"):
+        said("import_judgments", "coco", tmp_path / "sits.csv", "--format", "cxc-sits")
+    assert not JudgmentSet.objects.exists()
+    with gzip.open(tmp_path / "raw.csv.gz", "wt") as out:
+        out.write(SITS.replace("3.10", "3") + SITS.splitlines()[1] + "\n")
+    told = said("import_judgments", "coco", tmp_path / "raw.csv.gz", "--format", "cxc-sits", "--skip-unknown")
+    assert "6 answers to 5 pairs, scale 0-5" in told
+    freeze = (
+        "freeze_qrels",
+        "q",
+        "--corpus",
+        "coco",
+        "--judgments",
+        "cxc-sits",
+        "--without-originals",
+        "--json",
+    )
+    plain = json.loads(said(*freeze))
+    assert plain["settings"].startswith("mean on the scale 0 to 5, relevant from 3, linear gains in 1/300")
+    assert plain["relevant"] == 3
+    high = json.loads(said(*freeze, "--relevant-from", "4.9", "--gains", "exponential", "--median"))
+    assert (high["relevant"], high["version"]) == (2, 2) and "exponential gains" in high["settings"]
+    row = QrelsRow.objects.filter(snapshot__version=2).order_by("-relevance").first()
+    assert row is not None and row.relevance == 31 * 300
+    for options, wrong in (
+        (["--relevant-from", "0"], "relevant from 0: expected more than 0, the lowest grade, and at most 5"),
+        (["--relevant-from", "soon"], "--relevant-from soon: expected a number"),
+        (["--scale", "votes"], "judgments 'cxc-sits' are on the scale 0-5; leave --scale out"),
+        (["--rule", "majority"], "are grades from 0 to 5, and rule 'majority' is not for them"),
+    ):
+        with pytest.raises(CommandError, match=wrong):
+            said(*freeze, *options)
+
+
+@pytest.mark.parametrize(
+    ("grades", "options", "wrong"),
+    [
+        (["1", "1"], [], "every answer is 1, on no scale for certain; say which: votes, 1-4"),
+        (["0", "5"], [], "answers reach from 0 to 5, on no scale that is known"),
+        (["1", "4.5"], ["--scale", "1-4"], "has the answer 4.5, which the scale 1-4 does not hold"),
+        (["1", "0.5"], ["--scale", "votes"], "has the answer 0.5, which the scale votes does not hold"),
+        (["1", "2"], ["--scale", "4-1"], "'4-1' is no scale; expected votes, 1-4"),
+    ],
+)
+def test_answers_off_their_scale_are_refused(
+    tmp_path: Path, grades: list[str], options: list[Any], wrong: str
+) -> None:
+    lines = [f"391895,{caption},{grade}" for caption, grade in zip(("5", "6"), grades, strict=True)]
+    (tmp_path / "j.csv").write_text("\n".join(["image,caption,grade", *lines]))
+    with pytest.raises(CommandError, match=wrong) as error:
+        said("import_judgments", "coco", tmp_path / "j.csv", "--format", "table", *options)
+    assert "\n" not in str(error.value) and not JudgmentSet.objects.exists()
+
+
+def test_a_column_of_ones_is_what_it_is_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "j.csv").write_text("image,caption,grade\n391895,5,1\n391895,6,1\n")
+    for scale, relevant in (("votes", 2), ("1-4", 0)):
+        said(
+            *("import_judgments", "coco", tmp_path / "j.csv", "--format", "table"),
+            *("--scale", scale, "--name", f"of-{scale}"),
+        )
+        command = ("freeze_qrels", scale, "--corpus", "coco", "--judgments", f"of-{scale}", "--json")
+        assert json.loads(said(*command, "--without-originals"))["relevant"] == relevant
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "wrong"),
+    [
+        ("q.trec", "1 0 2 1\n", [], "its queries name nothing that corpus 'coco' holds .*'1' and '2'"),
+        ("q.trec", "391895 0 5 1\n391895 0 9 1\n", [], "names 1 that corpus 'coco' does not hold \\('9'\\)"),
+        ("q.trec", "391895 0 5 1\n391895 0 5 0\n", [], "were judged before"),
+        ("q.trec", "391895 0 5 99999\n", [], "have the relevance 99999; expected 32767 at most"),
+        ("q.trec", "391895 0 5 1\n", ["--level", "0"], "relevant from 0: expected 1 to 32767"),
+        ("q.trec", "391895 0 5 1\n", ["--asks", "both", "--scale", "1-4"], "holds relevance, not answers"),
+        (
+            "q.trec",
+            "391895 0 5 1\n",
+            ["--format", "xml"],
+            "unknown qrels format 'xml'; known: csv, json, trec",
+        ),
+        ("q.json", "[1]", ["--format", "json"], "expected an object of queries"),
+        ("q.json", '{"391895": [5, 5]}', ["--format", "json"], "names '?5'? for '391895' twice"),
+        ("q.json", '{"391895": {"5": 1.5}}', ["--format", "json"], "has the relevance 1.5"),
+        ("q.json", '{"391895": [5]', ["--format", "json"], "is not JSON"),
+        ("q.csv", "image,relevance\n1,1\n", ["--format", "csv"], "has the columns image, relevance"),
+        ("q.csv", "image,caption,relevance\n391895,5,x\n", ["--format", "csv"], "has the relevance 'x'"),
+        ("gone.trec", None, [], "no such file or folder"),
+        (
+            "q.trec.gz",
+            b"\x1f\x8b\x08\x00cut",
+            [],
+            "cannot be unpacked .*; expected a whole file packed by gzip",
+        ),
+    ],
+)
+def test_bad_qrels_are_refused_in_one_line_and_leave_nothing(
+    tmp_path: Path, name: str, content: str | bytes | None, options: list[str], wrong: str
+) -> None:
+    if isinstance(content, bytes):
+        (tmp_path / name).write_bytes(content)
+    elif content is not None:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(CommandError, match=wrong) as error:
+        said("import_qrels", "q", tmp_path / name, "--corpus", "coco", *options)
+    assert "\n" not in str(error.value)
+    assert not QrelsSnapshot.objects.exists() and not JudgmentSet.objects.exists()
+
+
+def test_numbers_that_name_images_and_captions_alike_have_to_be_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "q.json").write_text('{"770337":[770337]}')
+    command = ("import_qrels", "q", tmp_path / "q.json", "--corpus", "coco", "--format", "json")
+    with pytest.raises(CommandError, match="images and captions alike .* say what asks"):
+        said(*command)
+    assert json.loads(said(*command, "--asks", "caption", "--json"))["asks"] == "caption"
+
+
+# Ties -----------------------------------------------------------------------------------------------
+
+
+def test_runs_with_ties_come_back_the_same_and_the_command_counts_who_else_would_see_others(
+    tmp_path: Path,
+) -> None:
+    """20 runs: read back, every figure is equal; pytrec_eval's differ for as many queries as is said."""
+    freeze_protocol(name="own", corpus="coco", protocol="any of five")
+    measures = ["R@1", "R@5", "MAP", "R-precision"]
+    names = {"R@1": "success_1", "R@5": "success_5", "MAP": "map", "R-precision": "Rprec"}
+    counted = 0
+    for seed in range(20):
+        direction = (Run.ANNOTATION, Run.SEARCH)[seed % 2]
+        scores = np.random.default_rng(seed).integers(0, 2 + seed % 5, (4, 8)).astype(float)
+        run = a_run(tmp_path, f"r{seed}", scores, direction)
+        ours = score(run_named(run), snapshot_named("own"), measures)
+        qrels: dict[str, dict[str, int]] = {}
+        for image, captions in NUMBERS.items():
+            for caption in map(str, captions):
+                pair = (file_of(image), caption) if direction == Run.ANNOTATION else (caption, file_of(image))
+                qrels.setdefault(pair[0], {})[pair[1]] = 1
+        evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(names.values()))
+        for ties in ("keep", "break"):
+            file = tmp_path / f"{run}.{ties}"
+            command = ("export_run", run, "--out", file, "--ties", ties, "--qrels", "own", "--json")
+            made = json.loads(said(*command))
+            said("import_run", f"{run}-{ties}", file, "--corpus", "coco", "--direction", direction)
+            again = score(run_named(f"{run}-{ties}"), snapshot_named("own"), measures)
+            with file.open() as lines:
+                theirs = evaluator.evaluate(pytrec_eval.parse_run(lines))
+            differ = set()
+            for measure, name in names.items():
+                figures = dict(
+                    zip(sorted_queries(ours, direction), ours.scores[measure].per_query, strict=True)
+                )
+                differ |= {q for q, one in theirs.items() if abs(one[name] - figures[q]) > 1e-6}
+                if ties == "keep":
+                    assert again.scores[measure].per_query == pytest.approx(ours.scores[measure].per_query)
+                else:
+                    read = dict(
+                        zip(sorted_queries(again, direction), again.scores[measure].per_query, strict=True)
+                    )
+                    assert read == pytest.approx({q: one[name] for q, one in theirs.items()})
+            tied = sum(
+                len(set(row)) < len(row) for row in (scores if direction == Run.ANNOTATION else scores.T)
+            )
+            assert made["tied"] == tied
+            # The command looks at all measures, so it may count more than these four show.
+            assert len(differ) <= made["differ"] <= tied
+            counted += len(differ)
+    assert counted > 50
+
+
+def sorted_queries(scored: Any, direction: str) -> list[str]:
+    from evaluation.selectors import names_of
+
+    names = names_of("coco")
+    called = names.image_name if direction == Run.ANNOTATION else names.caption_name
+    return [called[query] for query in scored.queries.tolist()]

@@ -1,0 +1,290 @@
+"""Figures of subsets: as trec_eval (pytrec_eval) gives them on the same queries and candidates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+import pytrec_eval
+from django.core.management import CommandError
+
+from annotation.intake import import_records
+from annotation.models import Image
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+from annotation.registry import UnknownName
+from evaluation.formats.trec import read_run
+from evaluation.models import QrelsRow, QrelsSnapshot, Run
+from evaluation.scoring import compare, score
+from evaluation.selectors import names_of, run_named, snapshot_named
+from evaluation.services.judgments import import_judgments
+from evaluation.services.qrels import freeze_protocol, freeze_qrels
+from evaluation.services.runs import BREAK, export_run, import_run
+from evaluation.subsets import Subset, subset_named
+from tests.evaluation.database.conftest import matrix_file, said
+
+pytestmark = pytest.mark.django_db
+
+NUMBER = 24
+IMAGES = [f"i{n}.jpg" for n in range(NUMBER)]
+CUTS = (1, 5, 10)
+MEASURES = [f"R@{k}" for k in CUTS]
+PROTOCOLS = (("one caption", 2), ("first caption", None), ("any of five", None))
+
+
+@pytest.fixture(autouse=True)
+def corpus(db: None) -> str:
+    records = [
+        ImageRecord(
+            id=f"i{n}",
+            filename=IMAGES[n],
+            split="test" if n % 3 else "val",
+            captions=tuple(CaptionRecord(f"caption {k} of {n}") for k in range(5)),
+        )
+        for n in range(NUMBER)
+    ]
+    import_records(name="many", records=records, format="jsonl", source="memory")
+    return "many"
+
+
+def a_run(folder: Path, name: str, direction: str, scores: np.ndarray, images: list[int]) -> str:
+    """A run over some of the images with all their captions; `scores` has shape (images, 5 * images)."""
+    captions = [f"{IMAGES[n]}#{k}" for n in images for k in range(5)]
+    file = matrix_file(folder, name, scores, [IMAGES[n] for n in images], captions)
+    import_run(name=name, corpus="many", path=file, format="scores", direction=direction, depth=0)
+    return name
+
+
+def trec(
+    folder: Path, run: str, snapshot: QrelsSnapshot, subset: Subset | None
+) -> Mapping[str, Mapping[str, float]]:
+    """What pytrec_eval says of each query that both know, among the candidates of the subset."""
+    names, direction = names_of("many"), run_named(run).direction
+    qrels: dict[str, dict[str, int]] = {}
+    items = set()
+    for image, caption, relevance in QrelsRow.objects.filter(snapshot=snapshot).values_list(
+        "image_id", "caption_id", "relevance"
+    ):
+        if subset is None or (image in subset.images and names.owner[caption] in subset.images):
+            pair = names.image_name[image], names.caption_name[caption]
+            query, item = pair if direction == Run.ANNOTATION else pair[::-1]
+            qrels.setdefault(query, {})[item] = relevance
+            items.add(item)
+    file = folder / f"{run}.trec"
+    export_run(name=run, out=file)
+    rankings = {
+        query: {item: float(value) for item, value in zip(ranked, scores, strict=True) if item in items}
+        for query, (ranked, scores) in read_run(file).rankings.items()
+        if query in qrels
+    }
+    wanted = {f"success_{k}" for k in CUTS} | {"recip_rank"}
+    return pytrec_eval.RelevanceEvaluator(qrels, wanted).evaluate(rankings)
+
+
+def a_case(folder: Path, seed: int) -> None:
+    """A random run, protocol, direction and subset: every figure is pytrec_eval's."""
+    dice = np.random.default_rng(seed)
+    protocol, number = PROTOCOLS[seed % 3]
+    direction = (Run.ANNOTATION, Run.SEARCH)[seed // 3 % 2]
+    # Every other run knows some of the images alone, as where the others have no picture.
+    images = sorted(dice.choice(NUMBER, 15, replace=False).tolist()) if seed // 6 % 2 else [*range(NUMBER)]
+    shape = (len(images), 5 * len(images))
+    tied = seed // 12 % 2
+    scores = (
+        dice.integers(0, 6, shape) if tied else dice.permutation(np.arange(np.prod(shape))).reshape(shape)
+    )
+    run = a_run(folder, f"run-{seed}", direction, scores.astype(float), images)
+    if tied:
+        # trec_eval knows no ties: what it is handed is written apart, and so is what we score.
+        export_run(name=run, out=folder / f"apart-{seed}.txt", ties=BREAK)
+        run = f"apart-{seed}"
+        import_run(name=run, corpus="many", path=folder / f"apart-{seed}.txt", direction=direction)
+    (folder / "te.txt").write_text("\n".join(IMAGES[n] for n in dice.choice(NUMBER, 12, replace=False)))
+    what = ("", "test", f"{1 + seed % 4}/4", str(folder / "te.txt"), f"run:{run}")[seed % 5]
+    subset = subset_named("many", what, seed=seed)
+    name = f"q{seed}"
+    if seed % 2:  # the qrels are of the subset, or all are there and the subset is asked for
+        freeze_protocol(name=name, corpus="many", protocol=protocol, number=number, subset=subset)
+    else:
+        freeze_protocol(name=name, corpus="many", protocol=protocol, number=number)
+    snapshot = snapshot_named(name)
+    found = score(run_named(run), snapshot, [*MEASURES, "median rank"], subset=subset)
+    theirs = trec(folder, run, snapshot, subset)
+    assert len(found.queries) == len(theirs) > 0
+    assert found.asked == len(found.queries) + found.missing
+    for k in CUTS:
+        expected = np.mean([query[f"success_{k}"] for query in theirs.values()])
+        assert found.scores[f"R@{k}"].value == pytest.approx(expected)
+    ranks = [1 / query["recip_rank"] if query["recip_rank"] else np.inf for query in theirs.values()]
+    assert found.scores["median rank"].value == pytest.approx(np.median(ranks))
+
+
+def test_subsets_are_scored_as_by_pytrec_eval(tmp_path: Path) -> None:
+    for seed in range(24):
+        a_case(tmp_path, seed)
+
+
+@pytest.mark.slow
+def test_a_hundred_subsets_are_scored_as_by_pytrec_eval(tmp_path: Path) -> None:
+    for seed in range(24, 124):
+        a_case(tmp_path, seed)
+
+
+def test_ties_count_half_among_the_candidates_of_a_subset(tmp_path: Path) -> None:
+    """Brute force: the rank is 1, and the better ones, and half of the others that are equal."""
+    scores = np.random.default_rng(5).integers(0, 4, (NUMBER, 5 * NUMBER)).astype(float)
+    a_run(tmp_path, "tied", Run.ANNOTATION, scores, [*range(NUMBER)])
+    freeze_protocol(name="own", corpus="many", protocol="any of five")
+    found = score(
+        run_named("tied"), snapshot_named("own"), ["median rank"], subset=subset_named("many", "val")
+    )
+    there = [n for n in range(NUMBER) if not n % 3]
+    columns = [5 * n + k for n in there for k in range(5)]
+    ranks = []
+    for n in there:
+        row, own = scores[n, columns], scores[n, 5 * n : 5 * n + 5].max()
+        others = (row == own).sum() - (scores[n, 5 * n : 5 * n + 5] == own).sum()
+        ranks.append((row > own).sum() + 1 + others / 2)
+    best = found.scores["median rank"].per_query
+    assert len(best) == len(there)
+    # Of several own captions that tie, the first counts: half of what else is equal stands before it at most.
+    assert (best <= np.array(ranks)).all() and (best >= np.array(ranks) - NUMBER).all()
+
+
+def test_judgments_frozen_for_a_subset_hold_its_pairs_alone(tmp_path: Path) -> None:
+    rows = [
+        f"{IMAGES[n]},{IMAGES[m]}#{k},{(n + m + k) % 2}" for n in range(8) for m in range(8) for k in (0, 1)
+    ]
+    (tmp_path / "j.csv").write_text("image,caption,grade\n" + "\n".join(rows))
+    import_judgments(corpus="many", path=tmp_path / "j.csv", format="table", name="j")
+    subset = subset_named("many", "val")
+    made = freeze_qrels(name="part", corpus="many", judgments="j", subset=subset)
+    whole = freeze_qrels(name="whole", corpus="many", judgments="j")
+    assert (made.subset, made.version) == ("split val", 1)
+    inside = [row for row in rows if all(not int(part.split(".")[0][1:]) % 3 for part in row.split(",")[:2])]
+    assert made.left_out == len(rows) - len(inside) > 0
+    a_run(
+        tmp_path,
+        "r",
+        Run.ANNOTATION,
+        np.random.default_rng(1).permutation(NUMBER * 5 * NUMBER).reshape(NUMBER, -1).astype(float),
+        [*range(NUMBER)],
+    )
+    frozen = score(run_named("r"), snapshot_named("part"))
+    asked = score(run_named("r"), snapshot_named("whole"), subset=subset)
+    for name, figure in frozen.scores.items():
+        assert figure.value == pytest.approx(asked.scores[name].value, nan_ok=True)
+    assert whole.rows > made.rows and set(frozen.queries) == set(asked.queries)
+    # Frozen again for all, it is the next version.
+    assert freeze_qrels(name="part", corpus="many", judgments="j").version == 2
+
+
+def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_lack(tmp_path: Path) -> None:
+    dice = np.random.default_rng(7)
+    shapes = {"first": [*range(16)], "second": [*range(8, 24)], "third": [*range(20, 24)]}
+    for name, images in shapes.items():
+        a_run(tmp_path, name, Run.ANNOTATION, dice.random((len(images), 5 * len(images))), images)
+    freeze_protocol(name="own", corpus="many", protocol="any of five")
+    scored, tests = compare(
+        [run_named("first"), run_named("second")], snapshot_named("own"), MEASURES, rounds=100
+    )
+    names = names_of("many").image_name
+    assert all({names[q] for q in one.queries.tolist()} == set(IMAGES[8:16]) for one in scored)
+    assert [(one.asked, one.missing) for one in scored] == [(24, 8), (24, 8)] and len(tests) == 3
+    command = ("compare_systems", "first", "second", "--qrels", "own", "--measures", "R@10", "--rounds", 10)
+    apart = (
+        "The runs chose from different items: first from 80, second from 80; figures of different pools of "
+        "candidates cannot be compared."
+    )
+    told = [
+        "first does not rank 8 of the 24 queries; they are left out.",
+        "Figures and tests are of the 8 of 24 queries that all runs rank.",
+        apart,
+    ]
+    text, latex = said(*command), said(*command, "--latex")
+    assert all(line in text for line in told) and all(f"% {line}" in latex for line in told)
+    report = json.loads(said(*command, "--json"))
+    assert (report["queries"], report["asked"]) == (8, 24) and set(told) <= set(report["remarks"])
+    head, first, *_ = said(*command, "--csv").split("\n")
+    assert head.endswith("not ranked,candidates") and first.endswith("8,80")
+    worst = json.loads(said(*command, "--missing", "worst", "--json"))
+    assert worst["queries"] == 24 and "they count as the worst" in worst["remarks"][0]
+    with pytest.raises(CommandError, match="run 'third' ranks no query .* nor does any that the runs before"):
+        said("compare_systems", "first", "third", "--qrels", "own")
+
+
+def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: Path) -> None:
+    import pyarrow.parquet as parquet
+
+    scores = np.random.default_rng(2).random((NUMBER, 5 * NUMBER))
+    a_run(tmp_path, "r", Run.ANNOTATION, scores, [*range(NUMBER)])
+    a_run(tmp_path, "s", Run.ANNOTATION, -scores, [*range(NUMBER)])
+    freeze_protocol(name="own", corpus="many", protocol="any of five")
+    base = ("--qrels", "own", "--measures", "R@5,median rank")
+    found = {}
+    for ending in ("csv", "json", "parquet"):
+        file = tmp_path / f"values.{ending}"
+        report = json.loads(said("score_run", "r", *base, "--per-query", file, "--json"))
+        if ending == "parquet":
+            found[ending] = parquet.read_table(file).to_pylist()
+        elif ending == "json":
+            found[ending] = json.loads(file.read_text())
+    assert found["json"] == found["parquet"] and len(found["json"]) == NUMBER
+    lines = (tmp_path / "values.csv").read_text().splitlines()
+    assert lines[0] == "query,run,R@5,median rank" and lines[1].startswith("i0.jpg,r,")
+    value = {m["measure"]: m["value"] for m in report["measures"]}
+    assert np.mean([row["R@5"] for row in found["json"]]) == pytest.approx(value["R@5"])
+    assert np.median([row["median rank"] for row in found["json"]]) == pytest.approx(value["median rank"])
+    said("compare_systems", "r", "s", *base, "--rounds", 10, "--per-query", tmp_path / "both.csv")
+    assert len((tmp_path / "both.csv").read_text().splitlines()) == 1 + 2 * NUMBER
+    said("score_run", "r", *base, "--folds", 4, "--per-query", tmp_path / "folds.csv")
+    assert (tmp_path / "folds.csv").read_text().splitlines()[-1].startswith("4,i23.jpg,r,")
+    for named, wrong in (
+        ("values.csv", "stands already"),
+        ("values.txt", "ends in '.txt'; expected one of .csv"),
+    ):
+        with pytest.raises(CommandError, match=wrong):
+            said("score_run", "r", *base, "--per-query", tmp_path / named)
+
+
+@pytest.mark.parametrize(
+    ("what", "wrong"),
+    [
+        ("9/5", "fold 9/5: there is none; expected 1/5 to 5/5"),
+        ("1/2", "fold 1/2: 24 images in 2 folds; expected 3 folds or more"),
+        ("dev", "unknown split 'dev' of corpus 'many'; known: 'test', 'val', a file of image names, a fold"),
+        ("run:nobody", "unknown run 'nobody'; known: r"),
+        ("FILE a b c d i1.jpg", "names 4 images \\('a', 'b', 'c', ...\\) that corpus 'many' lacks"),
+        ("FILE i1.jpg i2 i1 i2.jpg", "names 2 images \\('i1.jpg', 'i2.jpg'\\) more than once"),
+        ("FILE ", "holds no image"),
+    ],
+)
+def test_images_that_cannot_be_meant_are_refused_in_one_line(tmp_path: Path, what: str, wrong: str) -> None:
+    a_run(tmp_path, "r", Run.ANNOTATION, np.ones((2, 10)), [0, 1])
+    freeze_protocol(name="own", corpus="many", protocol="any of five")
+    if what.startswith("FILE"):
+        (tmp_path / "te.txt").write_text("\n".join(what.split()[1:]))
+        what = str(tmp_path / "te.txt")
+    for command in (
+        ("score_run", "r", "--qrels", "own"),
+        ("freeze_qrels", "new", "--corpus", "many", "--protocol", "any of five"),
+    ):
+        with pytest.raises(CommandError, match=wrong) as error:
+            said(*command, "--split", what)
+        assert "\n" not in str(error.value)
+    assert QrelsSnapshot.objects.count() == 1
+
+
+def test_over_the_web_no_file_is_meant(tmp_path: Path) -> None:
+    (tmp_path / "te.txt").write_text("i1.jpg\n")
+    with pytest.raises(UnknownName, match="unknown split .* known: 'test', 'val', a fold as 1/5"):
+        subset_named("many", str(tmp_path / "te.txt"), files=False)
+
+
+def test_folds_are_dealt_among_images_with_pictures_where_some_have_any(tmp_path: Path) -> None:
+    with_picture = list(Image.objects.order_by("position").values_list("pk", flat=True)[:6])
+    Image.objects.filter(pk__in=with_picture).update(picture="pictures/some.jpg")
+    folds = [subset_named("many", f"{n}/3") for n in (1, 2, 3)]
+    assert sorted(image for fold in folds if fold for image in fold.images) == with_picture
