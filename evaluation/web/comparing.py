@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -171,13 +172,15 @@ def _maker(run: Run) -> int | str:
 def _side(direction: str, runs: list[Run], wanted: Wanted) -> Side:
     snapshot, measures, missing = wanted.snapshot, wanted.measures, wanted.missing
 
+    subset = subset_named(snapshot.corpus.name, wanted.split, files=False)
+    which = hashlib.sha256(repr(sorted(subset.images)).encode()).hexdigest() if subset else ""
+
     def make() -> dict[str, Any]:
-        subset = subset_named(snapshot.corpus.name, wanted.split, files=False)
         if len(runs) == 1:
             return alone(runs[0], snapshot, measures, subset=subset, missing=missing)
         return compared(runs, snapshot, measures, subset=subset, missing=missing, rounds=wanted.rounds)
 
-    more = (str(wanted.rounds), wanted.split, wanted.missing, *measures)
+    more = (str(wanted.rounds), wanted.split, which, missing, *measures)
     report = remembered("compared-2", runs, snapshot, make, *more)
     table = table_of_compared(report)
     tested = [test for test in report["tests"] if test["p"] is not None]
