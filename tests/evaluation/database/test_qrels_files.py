@@ -359,3 +359,34 @@ def sorted_queries(scored: Any, direction: str) -> list[str]:
     names = names_of("coco")
     called = names.image_name if direction == Run.ANNOTATION else names.caption_name
     return [called[query] for query in scored.queries.tolist()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whose", ["original", "cxc", "eccv"])
+def test_the_published_positives_of_coco_come_out_byte_for_byte(
+    real_data: Path, tmp_path: Path, whose: str
+) -> None:
+    """ECCV Caption's files, over a corpus of COCO's numbers with captions made up."""
+    folder = real_data / "eccv_caption"
+    captions_of = json.loads((folder / "original_image_to_caption.json").read_text())
+    # Two captions of ECCV's are of no image of the test split: they get one.
+    known = {own for captions in captions_of.values() for own in captions}
+    eccv = json.loads((folder / "eccv_image_to_caption.json").read_text())
+    captions_of["1"] = sorted({own for captions in eccv.values() for own in captions} - known)
+    records = [
+        ImageRecord(
+            id=f"COCO_val2014_{int(image):012d}",
+            filename=file_of(int(image)),
+            external_id=image,
+            captions=tuple(CaptionRecord(f"a caption, {own}", id=str(own)) for own in captions),
+        )
+        for image, captions in captions_of.items()
+    ]
+    import_records(name="test", records=records, format="jsonl", source="memory")
+    for side in ("image_to_caption", "caption_to_image"):
+        file, out = folder / f"{whose}_{side}.json", tmp_path / f"{side}.json"
+        name = f"{whose}-{side.replace('_', '-')}"
+        told = said("import_qrels", name, file, "--corpus", "test", "--format", "json", "--json")
+        assert json.loads(told)["asks"] == side.partition("_")[0]
+        said("export_qrels", name, "--out", out, "--format", "json", "--ids", "external")
+        assert out.read_bytes() == file.read_bytes()
