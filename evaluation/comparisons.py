@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -216,22 +216,20 @@ def per_query(
     A value is None where the query has none. With folds, of one run, each row names its fold from 1. Raises
     as `scoring.score` does.
     """
+    names = names_of(runs[0].corpus.name)
+    called = names.image_name if runs[0].direction == Run.ANNOTATION else names.caption_name
     if folds is None:
-        for run, one in zip(
-            runs, score_all(runs, snapshot, measures, subset=subset, missing=missing), strict=True
-        ):
-            yield from _per_query(one, run)
+        for one in score_all(runs, snapshot, measures, subset=subset, missing=missing):
+            yield from _per_query(one, called)
         return
     (run,) = runs
     parts = score_folds(run, snapshot, folds, measures, subset=subset, missing=missing)
     for number, one in enumerate(parts, start=1):
-        for row in _per_query(one, run):
+        for row in _per_query(one, called):
             yield {"fold": number, **row}
 
 
-def _per_query(one: Scored, run: Run) -> Iterator[dict[str, Any]]:
-    names = names_of(run.corpus.name)
-    called = names.image_name if run.direction == Run.ANNOTATION else names.caption_name
+def _per_query(one: Scored, called: Mapping[int, str]) -> Iterator[dict[str, Any]]:
     values = {name: figure.per_query.tolist() for name, figure in one.scores.items()}
     for row, query in enumerate(one.queries.tolist()):
         yield {
