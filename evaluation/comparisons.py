@@ -41,7 +41,7 @@ def scored(
         "run": run.name,
         "system": run.system,
         "direction": run.direction,
-        **_held_against(snapshot, subset, missing),
+        **_conditions(snapshot, subset, missing),
         "pool": snapshot.pool,
         "queries": sum(len(one.queries) for one in found),
         "asked": sum(one.asked for one in found),
@@ -64,7 +64,7 @@ def scored(
     }
 
 
-def _held_against(snapshot: QrelsSnapshot, subset: Subset | None, missing: str) -> dict[str, Any]:
+def _conditions(snapshot: QrelsSnapshot, subset: Subset | None, missing: str) -> dict[str, Any]:
     return {
         "qrels": snapshot.name,
         "version": snapshot.version,
@@ -120,7 +120,7 @@ def compared(
     figures, tests = compare(
         runs, snapshot, measures, subset=subset, missing=missing, rounds=rounds, seed=seed
     )
-    report = _compared(figures, runs[0].direction, _held_against(snapshot, subset, missing))
+    report = _compared(figures, runs[0].direction, _conditions(snapshot, subset, missing))
     tested = [{**asdict(test), "difference": known(test.difference)} for test in tests]
     return {**report, "rounds": rounds, "seed": seed, "tests": tested}
 
@@ -135,7 +135,7 @@ def alone(
 ) -> dict[str, Any]:
     """One run's figures as those of a comparison without tests; raises as `scoring.score` does."""
     figures = [score(run, snapshot, measures, subset=subset, missing=missing)]
-    return _compared(figures, run.direction, _held_against(snapshot, subset, missing))
+    return _compared(figures, run.direction, _conditions(snapshot, subset, missing))
 
 
 def _compared(figures: Sequence[Scored], direction: str, held_against: dict[str, Any]) -> dict[str, Any]:

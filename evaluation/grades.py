@@ -45,7 +45,7 @@ LINEAR, EXPONENTIAL = GAINS = ("linear", "exponential")
 SUMMARIES: tuple[Literal["mean", "median"], ...] = ("mean", "median")
 
 _NUMBER = r"-?\d+(?:\.\d+)?"
-_NAMED = re.compile(rf"(mean|median) ({_NUMBER}) to ({_NUMBER}) from ({_NUMBER})( exponential)?")
+_NAMED = re.compile(rf"(mean|median) ({_NUMBER}) to ({_NUMBER}) from ({_NUMBER}|-?\d+/\d+)( exponential)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,9 @@ class GradedRule:
                 f"relevant from {number(self.threshold)}: expected more than {number(self.low)}, the lowest "
                 f"grade, and at most {number(self.high)}"
             )
-        if self.highest > MOST:
+        # Powers of two beyond the sixteenth are too great in any unit.
+        too_wide = self.high - self.low > (16 if self.gains == EXPONENTIAL else MOST)
+        if too_wide or self.highest > MOST:
             raise ValueError(
                 f"{self.gains} gains of the scale {number(self.low)} to {number(self.high)} are over {MOST}; "
                 f"use {LINEAR} ones, or a smaller scale"
@@ -135,7 +137,12 @@ def rule_on(
 ) -> GradedRule:
     """The rule of a scale; raises ValueError for a threshold off it, or gains that are too great."""
     end = " exponential" if gains == EXPONENTIAL else ""
-    name = f"{summary} {number(scale.low)} to {number(scale.high)} from {number(relevant_from)}{end}"
+    low = relevant_from.limit_denominator(DECIMALS)
+    if low != relevant_from:
+        raise ValueError(f"relevant from {relevant_from}: expected six decimal places at most")
+    # Two thirds have no decimals that end.
+    threshold = number(low) if DECIMALS % low.denominator == 0 else str(low)
+    name = f"{summary} {number(scale.low)} to {number(scale.high)} from {threshold}{end}"
     return graded_rule_named(name)
 
 
@@ -147,7 +154,10 @@ def graded_rule_named(name: str) -> GradedRule:
     summary: Literal["mean", "median"] = "mean" if found[1] == "mean" else "median"
     low, high, threshold = (Fraction(found[place]) for place in (2, 3, 4))
     gains = EXPONENTIAL if found[5] else LINEAR
-    highest = 2 ** float(high - low) - 1 if found[5] else float(high - low)
+    try:
+        highest = 2 ** float(high - low) - 1 if found[5] else float(high - low)
+    except OverflowError:
+        highest = math.inf
     unit = next((unit for unit in UNITS if highest * unit <= MOST), 1)
     return GradedRule(name, threshold, summary, low, high, gains, unit)
 

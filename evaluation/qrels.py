@@ -132,14 +132,19 @@ def rule_named(name: str) -> AnyRule:
 
 @dataclass(frozen=True, slots=True)
 class QrelsSettings:
-    """How judgments become relevance. `originals`: whether originals are relevant unjudged."""
+    """How judgments become relevance. `originals`: whether originals are relevant unjudged.
+
+    `images` is a digest of the images that take part, empty where all do.
+    """
 
     rule: AnyRule = MAJORITY
     originals: bool = True
+    images: str = ""
 
     def described(self) -> str:
         """One line that says everything, as the digest has it."""
-        return f"{self.rule.described()}; originals {'relevant' if self.originals else 'as judged'}"
+        some = f"; of images {self.images}" if self.images else ""
+        return f"{self.rule.described()}; originals {'relevant' if self.originals else 'as judged'}{some}"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -9,7 +9,7 @@ in memory is one number a judged pair.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -44,7 +44,8 @@ class NotComparable(ValueError):
 class Pool:
     """What takes part: ids of rows, ascending, and the pairs that are known of them, by their places.
 
-    `closed`: what else a run ranks does not take part. A grade of at least `level` is relevant.
+    Of what else a run ranks nothing takes part where the pool is `closed`, and where there is `within`,
+    what is among these ids, ascending. A grade of at least `level` is relevant.
     """
 
     queries: Integers
@@ -52,6 +53,12 @@ class Pool:
     judged: Judged
     closed: bool
     level: int = 1
+    within: Integers | None = None
+
+    @property
+    def size(self) -> int:
+        """How many items take part, as far as the qrels know or the images say."""
+        return len(self.items) if self.within is None or self.closed else len(self.within)
 
     def only(self, queries: Integers) -> Pool:
         """The same for some of the queries, by the ids of their rows."""
@@ -59,7 +66,7 @@ class Pool:
         if len(chosen) == len(self.queries):
             return self
         known = self.judged.select(chosen, np.arange(self.judged.items))
-        return Pool(self.queries[chosen], self.items, known, self.closed, self.level)
+        return Pool(self.queries[chosen], self.items, known, self.closed, self.level, self.within)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +102,7 @@ class Placed:
 
 
 def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> Pool:
-    """The snapshot in the run's direction, or a subset of its images with their own captions.
+    """The snapshot in the run's direction, or a subset of its images with their own captions, judged or not.
 
     Raises NotComparable where run and snapshot do not fit, or nothing is left of them.
     """
@@ -134,8 +141,22 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
         items=len(items),
         relevant_unasked=snapshot.originals,
     )
-    closed = bool(snapshot.pool or snapshot.subset) or subset is not None
-    return Pool(queries, items, known, closed, rule_named(snapshot.rule).level)
+    level, within = rule_named(snapshot.rule).level, None
+    images = set(snapshot.images) if snapshot.subset else None
+    if subset is not None:
+        images = set(subset.images) if images is None else images & subset.images
+    if images is not None:
+        within = _items_of(images, names, run.direction)
+    return Pool(queries, items, known, bool(snapshot.pool), level, within)
+
+
+def _items_of(images: Collection[int], names: Names, direction: str) -> Integers:
+    """What is ranked of some images: themselves, or their captions; ids of rows, ascending."""
+    if direction == Run.SEARCH:
+        return np.array(sorted(images), dtype=np.int64)
+    return np.array(
+        sorted(caption for caption, owner in names.owner.items() if owner in images), dtype=np.int64
+    )
 
 
 def ranked_by_all(pool: Pool, runs: Sequence[Run], snapshot: QrelsSnapshot) -> Pool:
@@ -179,10 +200,15 @@ def folds_of(pool: Pool, run: Run, snapshot: QrelsSnapshot, number: int) -> list
     size = len(images) // number
     found = []
     for start in range(0, len(images), size):
-        inside = images[start : start + size]
-        queries, items = (np.flatnonzero(np.isin(side, inside)) for side in owners)
+        inside = set(images[start : start + size])
+        queries, items = (np.flatnonzero(np.isin(side, list(inside))) for side in owners)
         part = whole.judged.select(queries, items)
-        found.append(Pool(whole.queries[queries], whole.items[items], part, True, whole.level))
+        within = _items_of(inside, names, run.direction)
+        if whole.within is not None:
+            within = np.intersect1d(within, whole.within)
+        found.append(
+            Pool(whole.queries[queries], whole.items[items], part, whole.closed, whole.level, within)
+        )
     return found
 
 
@@ -228,13 +254,18 @@ class _Gathered:
         self._equal = np.ones(len(known.query))
         self._depths = np.zeros(known.queries, dtype=np.intp)
         self._ranked = np.zeros(known.queries, dtype=bool)
+        self._ids = np.append(self.pool.items, -1)  # no row has the id -1
         self._seen = np.zeros(int(self.pool.items[-1]) + 1 if len(self.pool.items) else 0, dtype=bool)
         # The pairs of query q are those from starts[q] to starts[q + 1].
         self._starts = np.searchsorted(known.query, np.arange(known.queries + 1))
 
     def add(self, query: int, items: Integers, scores: NDArray[np.float32]) -> None:
+        listed = len(items)
+        if not self.pool.closed and self.pool.within is not None:
+            inside = _among(items, self.pool.within)
+            items, scores = items[inside], scores[inside]
         at = np.searchsorted(self.pool.items, items)
-        known = np.append(self.pool.items, -1)[at] == items  # no row has the id -1
+        known = self._ids[at] == items
         if self.pool.closed:
             numbers, values = at[known], scores[known]
         else:
@@ -245,7 +276,7 @@ class _Gathered:
             self._seen = np.concatenate([self._seen, np.zeros(2 * highest + 1 - len(self._seen), dtype=bool)])
         self._seen[ids] = True
         self.shortest = len(ids) if self.shortest is None else min(len(ids), self.shortest)
-        if self.depth and len(items) >= self.depth:
+        if self.depth and listed >= self.depth:
             self.kept = min(len(numbers), len(numbers) if self.kept is None else self.kept)
         row = int(np.searchsorted(self.pool.queries, query))
         self._ranked[row] = True
@@ -284,6 +315,12 @@ class _Gathered:
         self._better[pairs], self._equal[pairs] = found.better, found.equal
         self._depths[rows] = found.depth
         self._waiting.clear()
+
+
+def _among(ids: Integers, ascending: Integers) -> NDArray[np.bool_]:
+    """Which ids are among others."""
+    at = np.minimum(np.searchsorted(ascending, ids), max(len(ascending) - 1, 0))
+    return ascending[at] == ids if len(ascending) else np.zeros(len(ids), dtype=bool)
 
 
 def check_fits(run: Run, snapshot: QrelsSnapshot) -> None:

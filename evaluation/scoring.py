@@ -57,8 +57,8 @@ _FOUND_OR_NOT = ("R@k", "S@k")
 class Scored:
     """A run's figures on `queries`, the ids of their rows; `scores` is by measure.
 
-    The qrels ask about `asked` queries, and `missing` of those are not ranked by the run. They know `items`
-    items, and `candidates` are those that the run ranks. `judged` maps each measure to (k, the mean share of
+    The qrels ask about `asked` queries, and `missing` of those are not ranked by the run. `items` items take
+    part, and `candidates` are those that the run ranks. `judged` maps each measure to (k, the mean share of
     the top k that somebody judged).
     """
 
@@ -80,8 +80,8 @@ class Scored:
             said.append(f"{self.run} does not rank {self.missing} of the {self.asked} queries; they {how}.")
         if self.candidates.whole and len(self.candidates.items) < self.items:
             said.append(
-                f"{self.run} chose from {len(self.candidates.items)} of the {self.items} items that the "
-                "qrels know."
+                f"{self.run} chose from {len(self.candidates.items)} of the {self.items} items that take "
+                "part."
             )
         return said
 
@@ -178,7 +178,7 @@ def score_placed(
         queries=placed.pool.queries,
         asked=len(whole.queries),
         missing=len(np.setdiff1d(whole.queries, queries_of(run))) if left_out else placed.missing,
-        items=len(whole.items),
+        items=whole.size,
         candidates=placed.candidates,
         scores={one.name: found[one.name] for one in asked},
         judged={name: (k, found[f"judged@{k}"].value) for name, k in cuts.items()},
@@ -197,13 +197,7 @@ def compare(
 ) -> tuple[list[Scored], list[Against]]:
     """All runs' figures on the same queries, and each later run against the first; raises as `score` does."""
     if len({run.pk for run in runs}) != len(runs) or len(runs) < 2:
-        raise NotComparable("name two runs or more, each once; the first is what the others are held against")
-    turned = next((run for run in runs if run.direction != runs[0].direction), None)
-    if turned is not None:
-        raise NotComparable(
-            f"run {turned.name!r} is of the direction {turned.direction}, {runs[0].name!r} of "
-            f"{runs[0].direction}; compare one direction at a time"
-        )
+        raise NotComparable("name two runs or more, each once; the others are compared with the first")
     scored = score_all(runs, snapshot, measures, subset=subset, missing=missing)
     names = list(scored[0].scores)
     return scored, adjusted_by_holm(
@@ -220,6 +214,12 @@ def score_all(
     missing: str = LEFT_OUT,
 ) -> list[Scored]:
     """Figures of runs of one direction, on the same queries; raises as `score` does."""
+    turned = next((run for run in runs if run.direction != runs[0].direction), None)
+    if turned is not None:
+        raise NotComparable(
+            f"run {turned.name!r} is of the direction {turned.direction}, {runs[0].name!r} of "
+            f"{runs[0].direction}; compare one direction at a time"
+        )
     whole = pool_of(runs[0], snapshot, subset)
     for run in runs[1:]:
         check_fits(run, snapshot)

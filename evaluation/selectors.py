@@ -9,9 +9,10 @@ Understood besides: keys and external ids of images, COCO's number in the name o
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -143,8 +144,16 @@ def qrels_of(snapshot: QrelsSnapshot, names: Names) -> Qrels:
         Qrel(names.image_name[image] if image else keyword, names.caption_name[caption], relevance, judged)
         for image, keyword, caption, relevance, judged in rows.iterator(PAGE)
     )
-    settings = QrelsSettings(rule_named(snapshot.rule), snapshot.originals)
+    settings = QrelsSettings(
+        rule_named(snapshot.rule), snapshot.originals, digest_of_images(snapshot.images, names)
+    )
     return Qrels(snapshot.name, snapshot.version, settings, tuple(sorted(found)))
+
+
+def digest_of_images(images: Iterable[int], names: Names) -> str:
+    """SHA-256 over the names of images, in hexadecimal, shortened; "" of none."""
+    called = sorted(names.image_name[image] for image in images)
+    return hashlib.sha256("\n".join(called).encode()).hexdigest()[:16] if called else ""
 
 
 def run_named(name: str) -> Run:

@@ -1,7 +1,9 @@
 """Some images of a corpus: a split, a fold, those that a file names, or those that a run ranked.
 
 What ranks, scores, compares, reports and freezes takes the same words for them. Folds are dealt by a seed
-among the images that can be ranked: those with captions, and with a picture where the corpus has pictures.
+among the images that can be ranked: those with captions, and with a picture where the corpus has pictures. A
+system of feature files or vectors that were brought ranks others, and deals its folds among those: the images
+of its run are `run:NAME`.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ from models_core.recipes.crossing import dealt
 FOLD = re.compile(r"(\d{1,4})/(\d{1,4})")
 #: What comes before the name of a run whose images are meant.
 OF_RUN = "run:"
+#: How images that a file names are called: that, and the file's name.
+IN_FILE = "images in "
 #: What is wrong in a file of names, of each kind, that is named; the rest is counted.
 NAMED = 3
 
@@ -69,7 +73,7 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
         called = f"split {what}"
         images = list(row.images.filter(split=what).values_list("pk", flat=True))
     elif files and Path(what).is_file():
-        called = f"images in {Path(what).name}"
+        called = f"{IN_FILE}{Path(what).name[:100]}"
         images = listed(Path(what), names_of(corpus))
     else:
         known = ", ".join(repr(split) for split in splits_of(row)) or "none"

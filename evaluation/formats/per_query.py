@@ -1,6 +1,7 @@
 """Each query's values, a row a query and run: CSV, JSON or Parquet, by the ending of the file's name.
 
-A value that does not exist is empty in CSV and null elsewhere; nothing is rounded.
+A value that does not exist, or is infinite (the rank of what was not retrieved), is empty in CSV and null
+elsewhere; nothing is rounded.
 """
 
 from __future__ import annotations

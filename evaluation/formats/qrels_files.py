@@ -14,6 +14,7 @@ Rows are written in the order in which they come, so what was read comes out as 
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats.base import FormatError
-from annotation.formats.text import open_new, shown
+from annotation.formats.text import PACKED_WRONG, open_bytes, open_new, shown
 from annotation.registry import Registry
 from evaluation.formats.tables import read_rows
 from evaluation.formats.trec import read_qrels, write_qrels
@@ -101,15 +102,23 @@ def _write_csv(path: Path, rows: Iterable[Row], asks: str) -> int:
 
 
 def _read_json(path: Path) -> Iterator[Row]:
-    if path.stat().st_size > LARGEST:
+    with open_bytes(path) as stream:
+        packed = path.suffix == ".gz"
+        try:
+            text = (gzip.GzipFile(fileobj=stream) if packed else stream).read(LARGEST + 1)
+        except PACKED_WRONG as error:
+            raise FormatError(
+                f"cannot be unpacked ({error})", file=path, expected="a whole file packed by gzip"
+            ) from error
+    if len(text) > LARGEST:
         raise FormatError(f"has over {LARGEST} bytes", file=path, expected="a smaller file")
     try:
-        found = json.loads(path.read_bytes(), object_pairs_hook=lambda pairs: _once(pairs, path))
+        found = json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, path))
     except (ValueError, RecursionError) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"is not JSON ({error})", file=path, expected="an object") from error
-    if not isinstance(found, dict) or not found:
+    if not isinstance(found, dict) or not any(found.values()):
         raise FormatError(
             f"holds {shown(found)}", file=path, expected="an object of queries, {query: [item]}"
         )

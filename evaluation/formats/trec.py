@@ -43,7 +43,8 @@ class Run:
         A query the run does not have has an empty list. Raises FormatError for a query or an item
         that is not among those given.
         """
-        strange = next((query for query in self.rankings if query not in set(queries)), None)
+        known = set(queries)
+        strange = next((query for query in self.rankings if query not in known), None)
         if strange is not None:
             raise FormatError(
                 f"ranks for the query {shown(strange)}",

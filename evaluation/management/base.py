@@ -24,8 +24,9 @@ def left_out_text(number: int, lacking: Sequence[str], corpus: str) -> str:
     """A line about pairs that were left out, or nothing."""
     if not number:
         return ""
-    first = ", ".join(map(repr, lacking))
-    return f"{number} pairs left out, of what corpus {corpus!r} lacks ({first}, ...)\n"
+    return (
+        f"{number} pairs left out, of what corpus {corpus!r} lacks ({', '.join(map(repr, lacking))}, say)\n"
+    )
 
 
 class TableCommand(ReportCommand):
@@ -120,12 +121,14 @@ class ScoringCommand(TableCommand):
         options["measures"] = options["measures"] or []
         super().handle(*args, **options)
 
-    def held_against(
-        self, runs: Sequence[Run], snapshot: QrelsSnapshot, options: dict[str, Any]
-    ) -> dict[str, Any]:
-        """What all scoring takes besides runs, qrels and measures; writes the file of `--per-query`."""
-        how = {"subset": subset_of(snapshot.corpus.name, options), "missing": options["missing"]}
+    def scoring_options(self, snapshot: QrelsSnapshot, options: dict[str, Any]) -> dict[str, Any]:
+        """What all scoring takes besides runs, qrels and measures."""
+        return {"subset": subset_of(snapshot.corpus.name, options), "missing": options["missing"]}
+
+    def write_values(
+        self, runs: Sequence[Run], snapshot: QrelsSnapshot, options: dict[str, Any], how: dict[str, Any]
+    ) -> None:
+        """Write the file of `--per-query`, if one is asked for: last, so that nothing refused leaves one."""
         if options["per_query"] is not None:
             rows = per_query(runs, snapshot, options["measures"], options.get("folds"), **how)
             write_per_query(options["per_query"], rows)
-        return how

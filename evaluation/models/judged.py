@@ -109,6 +109,7 @@ class QrelsSnapshot(models.Model):
     subset = models.CharField(
         max_length=200, blank=True, help_text="Which images judgments were frozen for; empty: all"
     )
+    images = models.JSONField(default=list, blank=True, help_text="The ids of these images")
     source = models.TextField(blank=True, help_text="The file that they were imported from")
     source_digest = models.CharField(max_length=64, blank=True, help_text="SHA-256 of that file")
     asks = models.CharField(

@@ -22,7 +22,7 @@ from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.formats.tables import KeywordCounts
 from evaluation.models import JudgmentSet, PairAnswers
 from evaluation.scales import BadScale, Scale, number, scale_of
-from evaluation.selectors import Names, names_of
+from evaluation.selectors import Names, judgment_set, names_of
 from evaluation.services.writing import CHUNK, ImportRefused, alone, check_file, check_name
 
 #: Raised where what the digest covers changes.
@@ -125,6 +125,11 @@ def store_judgments(
         if standing is not None and standing.published:
             for _ in rows:
                 pass
+            if found.scale is not None and standing.scale not in ("", found.scale.name):
+                raise ImportRefused(
+                    f"judgments {name!r} of corpus {corpus!r} stand already, on the scale {standing.scale}; "
+                    "choose another name"
+                )
             if found.digest != standing.digest:
                 raise ImportRefused(
                     f"judgments {name!r} of corpus {corpus!r} stand already with other content "
@@ -147,6 +152,12 @@ def store_judgments(
         len(found.skipped),
         tuple(dict.fromkeys(found.skipped))[:NAMED],
     )
+
+
+def remove_judgments(*, corpus: str, name: str) -> None:
+    """Take judgments away that nothing was frozen from yet; raises UnknownName, Busy."""
+    with alone(f"judgments.{corpus}.{name}", "judgments", name):
+        _sweep(judgment_set(corpus, name))
 
 
 def digest_of(*, corpus: str, pairs: Iterable[JudgedPair], source: str, scale: Scale) -> str:

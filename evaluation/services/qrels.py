@@ -32,7 +32,7 @@ from evaluation.qrels import (
     rule_named,
 )
 from evaluation.scales import ONE_TO_FOUR, VOTES, BadScale, Scale, number, scale_named, scale_of
-from evaluation.selectors import Names, judgment_set, names_of, pairs_of, qrels_of
+from evaluation.selectors import Names, digest_of_images, judgment_set, names_of, pairs_of, qrels_of
 from evaluation.services.judgments import KEYWORD_FORMATS
 from evaluation.services.phases import Tell, over, part, silent
 from evaluation.services.writing import CHUNK, ImportRefused, alone, check_name
@@ -119,13 +119,18 @@ def freeze_qrels(
     read = list(over(found, total=source.pair_count, tell=part(tell, 0.0, 0.4), phase="reading judgments"))
     # A keyword may be spelt as an image is called.
     images = {} if source.format in KEYWORD_FORMATS else names.image
-    settings = QrelsSettings(_fitting(relevance, asked, source, read), originals)
+    some = sorted(subset.images) if subset else []
+    settings = QrelsSettings(
+        _fitting(relevance, asked, source, read), originals, digest_of_images(some, names)
+    )
     pairs = read if subset is None else [pair for pair in read if _inside(pair, subset, names, images)]
     if not pairs:
         raise ImportRefused(f"judgments {judgments!r} hold no pair of {subset.called if subset else corpus}")
     own = _originals(pairs, names, images) if originals else []
     called = subset.called if subset else ""
-    made = _freeze(name, settings, pairs, own, names, images, tell=tell, judgments=source, subset=called)
+    made = _freeze(
+        name, settings, pairs, own, names, images, tell=tell, judgments=source, subset=called, images=some
+    )
     return replace(made, subset=called, left_out=len(read) - len(pairs))
 
 
@@ -268,10 +273,11 @@ def is_made_of(
     source: str = "",
     source_digest: str = "",
     asks: str = "",
+    images: Sequence[int] = (),
 ) -> bool:
     """Whether the snapshot was made of judgments that hold the same answers, of the same protocol or file."""
     own = snapshot.judgments
-    if (snapshot.subset, snapshot.asks) != (subset, asks):
+    if (snapshot.subset, list(snapshot.images), snapshot.asks) != (subset, list(images), asks):
         return False
     if own is None or judgments is None:
         return own is judgments and (snapshot.pool, snapshot.source_digest) == (pool, source_digest)

@@ -6,6 +6,7 @@ ranking for images is not held against one for captions, unless one asks for bot
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from evaluation.models import QrelsRow, QrelsSnapshot
 from evaluation.qrels import Given, Qrel, QrelsSettings, rule_named
 from evaluation.ranked_runs import ASKS
 from evaluation.selectors import Names, names_of, snapshot_named
-from evaluation.services.judgments import NAMED, import_judgments
+from evaluation.services.judgments import NAMED, import_judgments, remove_judgments
 from evaluation.services.qrels import QrelsReport, Relevance, freeze_given, freeze_qrels
 from evaluation.services.runs import digest_of_files
 from evaluation.services.writing import ImportRefused, check_file, check_name
@@ -54,6 +55,7 @@ def import_qrels(
     skip_unknown: bool = False,
     relevance: Relevance | None = None,
     source: str = "",
+    repeats: bool = False,
 ) -> QrelsReport:
     """Import `path` as the next version of the qrels `name` of `corpus`.
 
@@ -69,11 +71,11 @@ def import_qrels(
     if format in JUDGMENT_FORMATS:
         if asks or level != 1:
             raise ImportRefused(f"format {format!r} holds judgments, which have no direction and no level")
-        return _judged(name, corpus, path, format, relevance or Relevance(), skip_unknown, source)
+        return _judged(name, corpus, path, format, relevance or Relevance(), skip_unknown, source, repeats)
     if format not in QRELS_FORMATS:
         known = ", ".join([*QRELS_FORMATS.keys(), *JUDGMENT_FORMATS.keys()])
         raise UnknownName(f"unknown qrels format {format!r}; known: {known}")
-    if relevance is not None and relevance != Relevance():
+    if repeats or (relevance is not None and relevance != Relevance()):
         raise ImportRefused(f"format {format!r} holds relevance, not answers; name a level instead of a rule")
     if asks not in ("", *ASKED):
         raise UnknownName(f"unknown side {asks!r}; known: {', '.join(ASKED)}")
@@ -134,6 +136,7 @@ def _judged(
     relevance: Relevance,
     skip_unknown: bool,
     source: str,
+    repeats: bool,
 ) -> QrelsReport:
     made = import_judgments(
         corpus=corpus,
@@ -143,8 +146,14 @@ def _judged(
         scale=relevance.scale,
         skip_unknown=skip_unknown,
         source=source,
+        repeats=repeats,
     )
-    frozen = freeze_qrels(name=name, corpus=corpus, judgments=name, relevance=relevance, originals=False)
+    try:
+        frozen = freeze_qrels(name=name, corpus=corpus, judgments=name, relevance=relevance, originals=False)
+    except BaseException:
+        if not made.unchanged:
+            remove_judgments(corpus=corpus, name=name)
+        raise
     return replace(frozen, left_out=made.skipped, lacking=made.lacking)
 
 
@@ -213,7 +222,10 @@ def _rows_of(snapshot: QrelsSnapshot, asks: str, ids: str, *, only_relevant: boo
     names = names_of(snapshot.corpus.name)
     called = dict(names.image_name)
     if ids == EXTERNAL:
-        called.update(snapshot.corpus.images.exclude(external_id="").values_list("pk", "external_id"))
+        theirs = dict(snapshot.corpus.images.exclude(external_id="").values_list("pk", "external_id"))
+        shared = Counter(theirs.values())
+        # An id that two images share names neither.
+        called.update({pk: name for pk, name in theirs.items() if shared[name] == 1})
     order = ["pk"] if asks == (snapshot.asks or IMAGE) else ["caption" if asks == CAPTION else "image", "pk"]
     plain = rows.order_by(*order).values_list("image_id", "caption_id", "relevance", "judged")
     level = rule_named(snapshot.rule).level

@@ -13,6 +13,7 @@ from typing import Any
 
 from django.utils import translation
 
+from annotation.registry import UnknownName
 from annotation.selectors.campaign.kept import kept
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import discarded
@@ -26,7 +27,7 @@ from evaluation.services.batch_state import state
 from evaluation.services.collecting import batch_named, staying_out
 from evaluation.services.stamps import stamp
 from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
-from evaluation.subsets import BadSubset, Subset, subset_named
+from evaluation.subsets import IN_FILE, BadSubset, Subset, subset_named
 
 RESAMPLES, LEVEL = 1_000, 0.95
 #: Seconds for which a batch's numbers are kept: what they are made from is in their name.
@@ -124,7 +125,17 @@ def asked(wanted: Wanted) -> Asked:
         batch,
         others,
         subset,
-        _inputs(wanted, snapshot, by_direction, baselines, numbers, others, subset),
+        _inputs(
+            wanted,
+            snapshot,
+            by_direction,
+            baselines,
+            numbers,
+            others,
+            # Folders of this machine are nobody's affair.
+            subset.called if subset is not None and subset.called.startswith(IN_FILE) else wanted.split,
+            _digest_of_images(subset, snapshot.corpus),
+        ),
     )
 
 
@@ -142,12 +153,20 @@ def inputs_now(row: Report, numbers: Callable[[Batch], BatchNumbers]) -> dict[st
         runs=[run.name for run in runs],
         batch=row.batch.name if row.batch is not None else "",
         **{name: settings[name] for name in ("measures", "against", "seed", "rounds", "resamples", "level")},
-        **{name: settings[name] for name in ("split", "missing") if name in settings},
+        missing=settings.get("missing", ""),
     )
+    # A report is made of the images that a file named then, whatever the file says now.
+    split, images = settings.get("split", ""), settings.get("images", "")
     try:
-        subset = subset_named(snapshot.corpus.name, wanted.split)
+        subset = subset_named(snapshot.corpus.name, split, files=False) if split else None
     except BadSubset as error:
         raise ReportRefused(str(error)) from error
+    except UnknownName:
+        if not split.startswith(IN_FILE):
+            raise
+        subset = None
+    else:
+        images = _digest_of_images(subset, snapshot.corpus)
     return _inputs(
         wanted,
         snapshot,
@@ -160,7 +179,8 @@ def inputs_now(row: Report, numbers: Callable[[Batch], BatchNumbers]) -> dict[st
         },
         numbers(batch_named(wanted.batch)) if wanted.batch else None,
         judgment_set(snapshot.corpus.name, wanted.against) if wanted.against else None,
-        subset,
+        split,
+        images,
     )
 
 
@@ -222,7 +242,8 @@ def _inputs(
     baselines: Mapping[str, Run],
     batch: BatchNumbers | None,
     others: JudgmentSet | None,
-    subset: Subset | None,
+    split: str,
+    images: str,
 ) -> dict[str, Any]:
     judgments = snapshot.judgments
     corpus = corpus_named(snapshot.corpus.name)
@@ -245,9 +266,8 @@ def _inputs(
         "settings": {
             "measures": [METRICS.find(name).name for name in wanted.measures],
             "baseline": {direction: run.name for direction, run in baselines.items()},
-            "split": wanted.split,
-            # A file of names may have been edited since.
-            "images": _digest_of_images(subset, corpus),
+            "split": split,
+            "images": images,
             "missing": wanted.missing,
             "seed": wanted.seed,
             "rounds": wanted.rounds,

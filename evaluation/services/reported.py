@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from evaluation.agreement.estimates import AgreementError, Bootstrap
 from evaluation.agreement.summary import Resampling
 from evaluation.formats.base import JudgedPair
-from evaluation.grades import GRADED_RULES
+from evaluation.grades import GradedRule
 from evaluation.metrics.scoring import evaluate
 from evaluation.models import JudgmentSet, QrelsSnapshot, Run
+from evaluation.qrels import Given, rule_named
 from evaluation.ranked_runs import Placed, Pool, place, pool_of
 from evaluation.reporting.directions import Direction, Measured, Test, direction_of, labels_of
 from evaluation.reporting.document import Report
@@ -115,7 +116,8 @@ def _measures(pool: Pool, snapshot: QrelsSnapshot, named: Sequence[str]) -> Sequ
     if named:
         return named
     usual: Sequence[str] = OF_ORIGINALS if snapshot.pool else MEASURES
-    if snapshot.rule in GRADED_RULES:
+    rule = rule_named(snapshot.rule)
+    if isinstance(rule, GradedRule) or (isinstance(rule, Given) and pool.judged.grade.max(initial=0) > 1):
         usual = [*usual, *GRADED]
     if pool.judged.original.any():
         return usual
@@ -161,6 +163,8 @@ def _images_of(pool: Pool, direction: str, snapshot: QrelsSnapshot) -> list[int]
 def _judging(asked: Asked) -> tuple[Judging | None, str]:
     """What the judgments behind the qrels say, or why there is nothing to be said."""
     snapshot, wanted = asked.snapshot, asked.wanted
+    if snapshot.source:
+        return None, f"What is relevant was imported from {snapshot.source}; its judges are not known here."
     if snapshot.judgments is None:
         return None, f"Nobody judged: qrels of a protocol ({snapshot.pool}) know originals alone."
     names = names_of(snapshot.corpus.name)

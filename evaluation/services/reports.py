@@ -164,7 +164,7 @@ def outdated(row: Report, *, numbers: Callable[[Batch], BatchNumbers] = numbers_
     """
     try:
         return document.differences(row.inputs, inputs_now(row, numbers))
-    except (UnknownName, UnknownMeasure, BatchRefused, BadPool) as error:
+    except (UnknownName, UnknownMeasure, BatchRefused, BadPool, ReportRefused) as error:
         return [str(error)]
 
 

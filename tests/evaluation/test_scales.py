@@ -84,6 +84,14 @@ def test_two_decimal_places_are_exact() -> None:
     assert [rule.relevance(rated(grade)) for grade in (2.34, 4.96, 3.0, 2.99)] == [702, 1488, 900, 897]
 
 
+def test_two_thirds_are_two_thirds() -> None:
+    rule = rule_on(Scale(Fraction(0), Fraction(1)), Fraction(2, 3))
+    assert rule.holds(rated(1, 1, 0)) and not rule.holds(rated(1, 0, 1, 0))
+    assert rule_named(rule.name) == rule and rule.name == "mean 0 to 1 from 2/3"
+    with pytest.raises(ValueError, match="expected six decimal places at most"):
+        rule_on(Scale(Fraction(0), Fraction(5)), Fraction("3.0000001"))
+
+
 def test_gains_that_do_not_fit_are_coarser_or_refused() -> None:
     assert rule_on(Scale(Fraction(0), Fraction(100)), Fraction(50)).unit == 300
     assert rule_on(Scale(Fraction(0), Fraction(1000)), Fraction(50)).unit == 10

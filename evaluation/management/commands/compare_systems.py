@@ -33,10 +33,12 @@ class Command(ScoringCommand):
             raise CommandError(f"--rounds {options['rounds']}: ask for at least 1, and {MOST_ROUNDS} at most")
         snapshot = snapshot_named(options["qrels"])
         runs = [run_named(name) for name in options["runs"]]
-        how = self.held_against(runs, snapshot, options)
-        return compared(
+        how = self.scoring_options(snapshot, options)
+        found = compared(
             runs, snapshot, options["measures"], rounds=options["rounds"], seed=options["seed"], **how
         )
+        self.write_values(runs, snapshot, options, how)
+        return found
 
     def table(self, report: dict[str, Any]) -> Table:
         return table_of_compared(report)

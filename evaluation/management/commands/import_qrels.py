@@ -51,6 +51,13 @@ class Command(ReportCommand):
             action="store_true",
             help="Leave out pairs about what the corpus lacks, and count them",
         )
+        parser.add_argument(
+            "--repeats",
+            choices=("refuse", "answers"),
+            default="refuse",
+            help="Of judgments, a pair that comes twice without a judge: a mistake, or two answers "
+            "(default: refuse)",
+        )
         add_relevance(parser)
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -62,6 +69,7 @@ class Command(ReportCommand):
             asks=options["asks"],
             level=options["level"],
             skip_unknown=options["skip_unknown"],
+            repeats=options["repeats"] == "answers",
             relevance=relevance_of(options),
         )
         return {**asdict(made), "corpus": options["corpus"]}

@@ -31,8 +31,10 @@ class Command(ScoringCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         run, snapshot = run_named(options["run"]), snapshot_named(options["qrels"])
-        how = self.held_against([run], snapshot, options)
-        return scored(run, snapshot, options["measures"], options["folds"], **how)
+        how = self.scoring_options(snapshot, options)
+        found = scored(run, snapshot, options["measures"], options["folds"], **how)
+        self.write_values([run], snapshot, options, how)
+        return found
 
     def table(self, report: dict[str, Any]) -> Table:
         return table_of_scored(report)

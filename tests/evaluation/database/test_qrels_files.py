@@ -164,7 +164,7 @@ def test_crisscrossed_captions_go_from_file_to_ndcg_in_two_commands(tmp_path: Pa
     scores = np.arange(32).reshape(4, 8)[:, ::-1] * 1.0
     a_run(tmp_path, "r", scores)
     told = said("import_qrels", "sits", file, "--corpus", "coco", "--format", "cxc-sits", "--skip-unknown")
-    assert "1 pairs left out, of what corpus 'coco' lacks ('999999', ...)" in told
+    assert "1 pairs left out, of what corpus 'coco' lacks ('999999', say)" in told
     assert (
         "3 of 5 pairs of 2 images are relevant" in told
         and "mean on the scale 0 to 5, relevant from 3" in told
@@ -238,6 +238,23 @@ def test_answers_off_their_scale_are_refused(
     assert "\n" not in str(error.value) and not JudgmentSet.objects.exists()
 
 
+def test_the_same_answers_on_another_scale_are_other_judgments(tmp_path: Path) -> None:
+    (tmp_path / "j.csv").write_text("image,caption,grade\n391895,5,1\n391895,6,1\n")
+    command = ("import_judgments", "coco", tmp_path / "j.csv", "--format", "table")
+    said(*command, "--scale", "votes")
+    with pytest.raises(CommandError, match="stand already, on the scale votes; choose another name"):
+        said(*command, "--scale", "0-5")
+
+
+def test_packed_positives_and_repeated_ratings_are_read(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "q.json.gz", "wt") as out:
+        out.write('{"42201":[5]}')
+    said("import_qrels", "q", tmp_path / "q.json.gz", "--corpus", "coco", "--format", "json")
+    (tmp_path / "t.csv").write_text("image,caption,grade\n391895,5,4\n391895,5,2\n")
+    command = ("import_qrels", "t", tmp_path / "t.csv", "--corpus", "coco", "--format", "table")
+    assert "1 of 1 pairs" in said(*command, "--repeats", "answers")
+
+
 def test_a_column_of_ones_is_what_it_is_said_to_be(tmp_path: Path) -> None:
     (tmp_path / "j.csv").write_text("image,caption,grade\n391895,5,1\n391895,6,1\n")
     for scale, relevant in (("votes", 2), ("1-4", 0)):
@@ -268,6 +285,26 @@ def test_a_column_of_ones_is_what_it_is_said_to_be(tmp_path: Path) -> None:
         ("q.json", '{"391895": [5, 5]}', ["--format", "json"], "names '?5'? for '391895' twice"),
         ("q.json", '{"391895": {"5": 1.5}}', ["--format", "json"], "has the relevance 1.5"),
         ("q.json", '{"391895": [5]', ["--format", "json"], "is not JSON"),
+        ("q.json", '{"391895": []}', ["--format", "json"], "expected an object of queries"),
+        ("q.json.gz", b"\x1f\x8b\x08\x00cut", ["--format", "json"], "cannot be unpacked"),
+        (
+            "t.csv",
+            "image,caption,grade\n391895,5,4\n",
+            ["--format", "table", "--scale", "0-5"],
+            "--relevant-from",
+        ),
+        (
+            "t.csv",
+            "image,caption,grade\n391895,5,4\n391895,5,4\n",
+            ["--format", "table"],
+            "--repeats answers",
+        ),
+        (
+            "t.csv",
+            "image,caption,grade\n391895,5,4\n",
+            ["--format", "table", "--scale", "0-2000", "--relevant-from", "3", "--gains", "exponential"],
+            "exponential gains of the scale 0 to 2000 are over 32767",
+        ),
         ("q.csv", "image,relevance\n1,1\n", ["--format", "csv"], "has the columns image, relevance"),
         ("q.csv", "image,caption,relevance\n391895,5,x\n", ["--format", "csv"], "has the relevance 'x'"),
         ("gone.trec", None, [], "no such file or folder"),

@@ -16,11 +16,14 @@ from annotation.models import Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from annotation.registry import UnknownName
 from evaluation.formats.trec import read_run
-from evaluation.models import QrelsRow, QrelsSnapshot, Run
+from evaluation.inspection import values_of
+from evaluation.models import QrelsRow, QrelsSnapshot, Report, Run
 from evaluation.scoring import compare, score
 from evaluation.selectors import names_of, run_named, snapshot_named
+from evaluation.services import reports
 from evaluation.services.judgments import import_judgments
 from evaluation.services.qrels import freeze_protocol, freeze_qrels
+from evaluation.services.reports import outdated
 from evaluation.services.runs import BREAK, export_run, import_run
 from evaluation.subsets import Subset, subset_named
 from tests.evaluation.database.conftest import matrix_file, said
@@ -181,6 +184,51 @@ def test_judgments_frozen_for_a_subset_hold_its_pairs_alone(tmp_path: Path) -> N
     assert freeze_qrels(name="part", corpus="many", judgments="j").version == 2
 
 
+@pytest.mark.parametrize("direction", [Run.ANNOTATION, Run.SEARCH])
+@pytest.mark.parametrize("what", ["test", "2/3", "run:r"])
+def test_what_nobody_judged_of_a_subset_stands_in_the_way_too(
+    tmp_path: Path, direction: str, what: str
+) -> None:
+    """Votes are on caption 0 alone; the others of the subset's images are candidates all the same."""
+    dice = np.random.default_rng(11)
+    rows = [
+        f"{IMAGES[n]},{IMAGES[m]}#0,{int(n == m or (n + m) % 7 == 0)}"
+        for n in range(NUMBER)
+        for m in range(NUMBER)
+    ]
+    (tmp_path / "j.csv").write_text("image,caption,grade\n" + "\n".join(rows))
+    import_judgments(corpus="many", path=tmp_path / "j.csv", format="table", name="j")
+    images = sorted(dice.choice(NUMBER, 18, replace=False).tolist())
+    a_run(tmp_path, "r", direction, dice.permutation(18 * 90).reshape(18, 90).astype(float), images)
+    subset = subset_named("many", what)
+    assert subset is not None
+    freeze_qrels(name="whole", corpus="many", judgments="j")
+    made = freeze_qrels(name="part", corpus="many", judgments="j", subset=subset)
+    names = names_of("many")
+    inside = {names.image_name[image] for image in subset.images}
+    qrels: dict[str, dict[str, int]] = {}
+    for row in rows:
+        image, caption, grade = row.split(",")
+        if image in inside and caption.split("#")[0] in inside:
+            query, item = (image, caption) if direction == Run.ANNOTATION else (caption, image)
+            qrels.setdefault(query, {})[item] = int(grade)
+    export_run(name="r", out=tmp_path / "r.trec")
+    rankings = {
+        query: {i: float(s) for i, s in zip(items, scores, strict=True) if i.split("#")[0] in inside}
+        for query, (items, scores) in read_run(tmp_path / "r.trec").rankings.items()
+        if query in qrels
+    }
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "success_5", "Rprec"}).evaluate(rankings)
+    for name in ("whole", "part"):
+        found = score(run_named("r"), snapshot_named(name), ["MAP", "S@5", "R-precision"], subset=subset)
+        for measure, own in (("MAP", "map"), ("S@5", "success_5"), ("R-precision", "Rprec")):
+            relevant = [one[own] for query, one in theirs.items() if any(qrels[query].values())]
+            assert found.scores[measure].value == pytest.approx(np.mean(relevant)), (name, measure)
+    alone = score(run_named("r"), snapshot_named("part"), ["MAP"])
+    assert alone.scores["MAP"].value == pytest.approx(found.scores["MAP"].value)
+    assert made.digest != freeze_qrels(name="other", corpus="many", judgments="j").digest
+
+
 def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_lack(tmp_path: Path) -> None:
     dice = np.random.default_rng(7)
     shapes = {"first": [*range(16)], "second": [*range(8, 24)], "third": [*range(20, 24)]}
@@ -215,6 +263,42 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
         said("compare_systems", "first", "third", "--qrels", "own")
 
 
+def test_the_queries_of_a_run_that_lacks_some_have_values(tmp_path: Path) -> None:
+    a_run(tmp_path, "r", Run.ANNOTATION, np.eye(3, 15), [4, 5, 6])
+    freeze_protocol(name="own", corpus="many", protocol="any of five")
+    values = values_of(run_named("r"), snapshot_named("own"), "R@5")
+    names = names_of("many").image_name
+    assert {names[query] for query in values} == {"i4.jpg", "i5.jpg", "i6.jpg"}
+
+
+def test_a_report_of_images_in_a_file_keeps_to_them_and_tells_no_folder(tmp_path: Path) -> None:
+    a_run(
+        tmp_path, "r", Run.ANNOTATION, np.random.default_rng(3).random((NUMBER, 5 * NUMBER)), [*range(NUMBER)]
+    )
+    freeze_protocol(name="own", corpus="many", protocol="any of five")
+    (tmp_path / "te.txt").write_text("\n".join(IMAGES[:12]))
+    said(
+        "build_report",
+        "rep",
+        "--qrels",
+        "own",
+        "--runs",
+        "r",
+        "--split",
+        tmp_path / "te.txt",
+        "--resamples",
+        50,
+    )
+    row = Report.objects.get()
+    assert row.inputs["settings"]["split"] == "images in te.txt" and not outdated(row)
+    (tmp_path / "te.txt").write_text("nobody.jpg")
+    assert not outdated(row)
+    text = (reports.folder_of("rep") / "report.json").read_text()
+    assert str(tmp_path) not in text and json.loads(text)["findings"]["directions"][0]["queries"] == 12
+    said("build_report", "val", "--qrels", "own", "--runs", "r", "--split", "val", "--resamples", 50)
+    assert not outdated(Report.objects.get(name="val"))
+
+
 def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: Path) -> None:
     import pyarrow.parquet as parquet
 
@@ -247,6 +331,9 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
     ):
         with pytest.raises(CommandError, match=wrong):
             said("score_run", "r", *base, "--per-query", tmp_path / named)
+    with pytest.raises(CommandError, match="each once"):
+        said("compare_systems", "r", "r", *base, "--per-query", tmp_path / "not.csv")
+    assert not (tmp_path / "not.csv").exists()
 
 
 @pytest.mark.parametrize(
