@@ -5,8 +5,7 @@ from typing import Any
 from django.db import migrations, models
 from django.db.models import F
 
-#: Percent of a page that is filled at first; the rest is for newer versions of its rows.
-ROOM = {"annotation_openimage": 80, "annotation_task": 80, "annotation_standing": 60}
+from annotation.migrations._by_hand import leave_none, leave_room
 
 
 def mark_behind(apps: Any, schema_editor: Any) -> None:
@@ -17,18 +16,6 @@ def mark_behind(apps: Any, schema_editor: Any) -> None:
 def mark_versions(apps: Any, schema_editor: Any) -> None:
     rows = apps.get_model("annotation", "OpenImage").objects.using(schema_editor.connection.alias)
     rows.filter(layer_behind=False).update(layer_version=F("version"))
-
-
-def leave_room(apps: Any, schema_editor: Any) -> None:
-    if schema_editor.connection.vendor == "postgresql":
-        for table, percent in ROOM.items():
-            schema_editor.execute(f"ALTER TABLE {table} SET (fillfactor = {percent})")
-
-
-def leave_none(apps: Any, schema_editor: Any) -> None:
-    if schema_editor.connection.vendor == "postgresql":
-        for table in ROOM:
-            schema_editor.execute(f"ALTER TABLE {table} RESET (fillfactor)")
 
 
 class Migration(migrations.Migration):

@@ -1,39 +1,11 @@
-"""Lines of the audit keep the names of who did what to which campaign, and cannot be edited.
-
-The triggers are on the table: a later migration that makes SQLite build it anew (any change of a column) has to
-make them again (`forbid`).
-"""
+"""Lines of the audit keep the names of who did what to which campaign, and cannot be edited."""
 
 from typing import Any
 
 import django.db.models.deletion
 from django.db import migrations, models
 
-TABLE = "annotation_auditentry"
-FIXED = ("id", "act", "about", "at", "actor_name", "campaign_name")
-#: What may become null, when what it names is deleted, and nothing else.
-LEAVING = ("actor_id", "campaign_id")
-
-_SQLITE = f"""
-    CREATE TRIGGER {TABLE}_fixed BEFORE UPDATE ON {TABLE}
-    WHEN {" OR ".join(f"NEW.{name} IS NOT OLD.{name}" for name in FIXED)}
-        OR {" OR ".join(f"(NEW.{name} IS NOT NULL AND NEW.{name} IS NOT OLD.{name})" for name in LEAVING)}
-    BEGIN SELECT RAISE(ABORT, 'a line of the audit cannot be edited'); END"""
-
-_FUNCTION = f"""
-    CREATE OR REPLACE FUNCTION {TABLE}_fixed() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-        IF {" OR ".join(f"NEW.{name} IS DISTINCT FROM OLD.{name}" for name in FIXED)}
-            OR {
-    " OR ".join(f"(NEW.{name} IS NOT NULL AND NEW.{name} IS DISTINCT FROM OLD.{name})" for name in LEAVING)
-}
-        THEN RAISE EXCEPTION 'a line of the audit cannot be edited' USING ERRCODE = 'integrity_constraint_violation';
-        END IF;
-        RETURN NEW;
-    END $$"""
-_POSTGRESQL = f"""
-    CREATE TRIGGER {TABLE}_fixed BEFORE UPDATE ON {TABLE}
-    FOR EACH ROW EXECUTE FUNCTION {TABLE}_fixed()"""
+from annotation.migrations._by_hand import allow, forbid
 
 
 def write_names(apps: Any, schema_editor: Any) -> None:
@@ -44,22 +16,6 @@ def write_names(apps: Any, schema_editor: Any) -> None:
         rows.filter(actor=account).update(actor_name=account.username)
     for campaign in campaigns.filter(pk__in=rows.values("campaign")):
         rows.filter(campaign=campaign).update(campaign_name=campaign.name)
-
-
-def forbid(apps: Any, schema_editor: Any) -> None:
-    if schema_editor.connection.vendor == "postgresql":
-        schema_editor.execute(_FUNCTION)
-        schema_editor.execute(_POSTGRESQL)
-    else:
-        schema_editor.execute(_SQLITE)
-
-
-def allow(apps: Any, schema_editor: Any) -> None:
-    if schema_editor.connection.vendor == "postgresql":
-        schema_editor.execute(f"DROP TRIGGER {TABLE}_fixed ON {TABLE}")
-        schema_editor.execute(f"DROP FUNCTION {TABLE}_fixed()")
-    else:
-        schema_editor.execute(f"DROP TRIGGER {TABLE}_fixed")
 
 
 class Migration(migrations.Migration):

@@ -41,6 +41,17 @@ def test_unready_says_how_many_migrations_are_missing(client: Client) -> None:
     )
 
 
+@pytest.mark.django_db
+def test_ready_where_an_older_version_applied_every_migration_that_is_squashed_now(client: Client) -> None:
+    squashed = MigrationRecorder.Migration.objects.filter(name__startswith="0001_squashed_")
+    assert squashed.delete()[0] == 2
+    assert client.get("/readyz").status_code == 200
+    call_command("migrate", "--check")
+    call_command("migrate", verbosity=0)
+    assert squashed.count() == 2, "they count as applied from then on"
+    assert client.get("/readyz").status_code == 200
+
+
 def test_while_the_database_is_away_everybody_is_told_so_and_nobody_where_it_was(tmp_path: Path) -> None:
     away = "postgresql://somebody:a-secret-word@127.0.0.1:9/phrasebox"
     with serving(tmp_path, DATABASE_URL=away) as server:
