@@ -84,6 +84,7 @@ class Migration(migrations.Migration):
                     ('judgments', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='qrels', to='evaluation.judgmentset')),
                     ('pool', models.CharField(blank=True, help_text='The protocol and its split; empty where judgments were frozen', max_length=200)),
                     ('asks', models.CharField(blank=True, choices=[('image', 'image'), ('caption', 'caption')], help_text='Empty: both', max_length=10)),
+                    ('images', models.JSONField(blank=True, default=list, help_text='The ids of these images')),
                     ('source', models.TextField(blank=True, help_text='The file that they were imported from')),
                     ('source_digest', models.CharField(blank=True, help_text='SHA-256 of that file', max_length=64)),
                     ('subset', models.CharField(blank=True, help_text='Which images judgments were frozen for; empty: all', max_length=200)),
