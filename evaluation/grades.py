@@ -40,7 +40,7 @@ LOWEST, HIGHEST = GRADES[0], GRADES[-1]
 #: The greatest gain that a row holds.
 MOST = 32_767
 LINEAR, EXPONENTIAL = GAINS = ("linear", "exponential")
-SUMMARIES: tuple[Literal["mean", "median"], ...] = ("mean", "median")
+MEAN, MEDIAN = SUMMARIES = ("mean", "median")
 
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _NAMED = re.compile(rf"(mean|median) ({_NUMBER}) to ({_NUMBER}) from ({_NUMBER})( exponential)?")

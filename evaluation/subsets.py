@@ -30,6 +30,8 @@ FOLD = re.compile(r"(\d{1,4})/(\d{1,4})")
 OF_RUN = "run:"
 #: What is wrong in a file of names, of each kind, that is named; the rest is counted.
 NAMED = 3
+#: Letters of a file's name that a subset is called by.
+SHOWN = 100
 
 
 class BadSubset(ValueError):
@@ -69,8 +71,7 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
         called = f"split {what}"
         images = list(row.images.filter(split=what).values_list("pk", flat=True))
     elif files and Path(what).is_file():
-        called = f"images in {Path(what).name}"
-        images = listed(Path(what), names_of(corpus))
+        return listed_in(corpus, Path(what))
     else:
         known = ", ".join(repr(split) for split in splits_of(row)) or "none"
         file = "a file of image names, " if files else ""
@@ -82,6 +83,14 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
     if not found:
         raise BadSubset(f"{called} of corpus {corpus!r} holds no image")
     return Subset(called, found)
+
+
+def listed_in(corpus: str, file: Path) -> Subset:
+    """The images of the published corpus `corpus` that a file names; raises UnknownName, else as `listed`."""
+    images = frozenset(listed(file, names_of(corpus)))
+    if not images:
+        raise BadSubset(f"images in {file.name[:SHOWN]} of corpus {corpus!r}: none is named")
+    return Subset(f"images in {file.name[:SHOWN]}", images)
 
 
 def listed(file: Path, names: Names) -> list[int]:
