@@ -218,9 +218,7 @@ def test_agreement_of_imported_judgments_is_that_of_the_files(
     assert between_sets == said("agreement", *files, *more)
     assert between_sets == said("agreement", graded, "--corpus", corpus, *names[4:], *more)
     assert json.loads(between_sets)["common"] == 3
-    with pytest.raises(
-        CommandError, match="unknown judgments 'x' of corpus 'small'; known: flickr8k-crowd"
-    ):
+    with pytest.raises(CommandError, match="unknown judgments 'x' of corpus 'small'; known: flickr8k-crowd"):
         said("agreement", "--corpus", corpus, "--judgments", "x")
 
 
@@ -262,9 +260,7 @@ def test_flickr8k_from_the_database_is_flickr8k_from_the_files(
         folder, experts=read_back("f8k", "flickr8k-expert"), crowd=read_back("f8k", "flickr8k-crowd")
     )
     assert cells_of(imported, CHOSEN) == cells_of(Evidence.read(folder), CHOSEN)
-    with pytest.raises(
-        CommandError, match="unknown judgments 'x' of corpus 'f8k'; known: flickr8k-crowd"
-    ):
+    with pytest.raises(CommandError, match="unknown judgments 'x' of corpus 'f8k'; known: flickr8k-crowd"):
         said("reproduce_hodosh", folder, "--corpus", "f8k", "--experts", "x")
     # The judgments are indeed read from the database.
     with pytest.raises(CommandError, match="1.jpg' with '1.jpg#2' is outside the pool"):
