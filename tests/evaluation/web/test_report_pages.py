@@ -66,7 +66,9 @@ def page(client: Client, address: str) -> str:
 
 def test_without_qrels_and_without_reports_pages_say_what_is_missing(ada: Client) -> None:
     assert "There is no report yet." in page(ada, "/evaluation/reports/")
-    assert "freeze some first" in page(ada, "/evaluation/report/")
+    form = page(ada, "/evaluation/report/")
+    assert "There are no qrels yet, and a report needs some." in form
+    assert 'href="/evaluation/freeze/?corpus="' in form and 'href="/evaluation/import/?corpus="' in form
 
 
 def test_an_address_fills_the_form_and_the_form_starts_a_job(ada: Client, world: list[str]) -> None:
