@@ -97,10 +97,10 @@ def qrels(request: HttpRequest, newest_row: QrelsSnapshot) -> HttpResponse:
     """One version, by default the newest: what it was made of, who can be compared by it, and the others."""
     every = QrelsSnapshot.objects.filter(name=newest_row.name, published=True)
     versions = lines_of(every.select_related("corpus", "judgments").order_by("-version"))
-    wanted = asked(request.GET, "version")
-    line = next((one for one in versions if str(one.row.version) == wanted), versions[0])
-    if wanted and str(line.row.version) != wanted:
-        messages.error(request, _("There is no version “%(version)s” of these.") % {"version": wanted[:20]})
+    shown = newest_row
+    with said(request, UnknownName):
+        shown = _version(newest_row, asked(request.GET, "version"))
+    line = next(one for one in versions if one.row == shown)
     runs = Run.objects.filter(corpus=line.row.corpus, published=True).order_by("name")
     if line.row.asks:
         runs = runs.filter(direction__in=[way for way, asks in ASKS.items() if asks == line.row.asks])
@@ -127,13 +127,13 @@ def qrels(request: HttpRequest, newest_row: QrelsSnapshot) -> HttpResponse:
 @for_roles_on(QRELS, *RUNNING)
 def export(request: HttpRequest, row: QrelsSnapshot) -> HttpResponseBase:
     """A version as a file, in the format, by the ids and with the side first that the address asks for."""
-    version = asked(request.GET, "version") or str(row.version)
     format = asked(request.GET, "format") or "trec"
     try:
+        version = _version(row, asked(request.GET, "version")).version
         return download(
             f"{row.name}-{version}.{ENDINGS[QRELS_FORMATS.get(format).key]}",
             lambda file: export_qrels(
-                name=f"{row.name}:{_version(version)}",
+                name=f"{row.name}:{version}",
                 out=file,
                 format=format,
                 asks=asked(request.GET, "asks"),
@@ -153,7 +153,7 @@ def remove(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
     """Remove a version; refused while a report was made from it."""
     then = redirect("evaluation:qrels", row.name)
     with said(request, InUse, Busy, UnknownName) as tell:
-        name = f"{row.name}:{_version(asked(request.POST, 'version'))}"
+        name = f"{row.name}:{_version(row, asked(request.POST, 'version')).version}"
         remove_qrels(name=name, actor=account_of(request))
         tell(_("The qrels “%(name)s” are removed.") % {"name": name})
         if not QrelsSnapshot.objects.filter(name=row.name, published=True).exists():
@@ -181,11 +181,19 @@ def leads(job: Job) -> str:
     return reverse("evaluation:qrels", args=[name]) if there else ""
 
 
-def _version(text: str) -> int:
-    """The number of a version; raises UnknownName."""
+def _version(row: QrelsSnapshot, text: str) -> QrelsSnapshot:
+    """The version of that number beside `row`, which it is where nothing is said; raises UnknownName.
+
+    No names are listed: those of other corpora are nobody's affair.
+    """
+    if not text:
+        return row
+    found = None
     if text.isascii() and text.isdigit() and len(text) < 9:
-        return int(text)
-    raise UnknownName(_("There is no version “%(version)s” of these.") % {"version": text[:20]})
+        found = QrelsSnapshot.objects.filter(name=row.name, version=int(text), published=True).first()
+    if found is None:
+        raise UnknownName(_("There is no version “%(version)s” of these.") % {"version": text[:20]})
+    return found
 
 
 def _title(row: JudgmentSet) -> Any:

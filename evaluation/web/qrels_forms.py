@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
@@ -271,6 +272,10 @@ def _tell_left_out(request: HttpRequest, number: int, lacking: tuple[str, ...]) 
     if number:
         messages.warning(
             request,
-            _("%(number)d pairs are left out, of what the corpus lacks (%(first)s, …).")
+            ngettext(
+                "%(number)d pair is left out, of what the corpus lacks (%(first)s).",
+                "%(number)d pairs are left out, of what the corpus lacks (%(first)s, …).",
+                number,
+            )
             % {"number": number, "first": ", ".join(lacking)},
         )
