@@ -67,7 +67,9 @@ class GradedRule:
                 f"relevant from {number(self.threshold)}: expected more than {number(self.low)}, the lowest "
                 f"grade, and at most {number(self.high)}"
             )
-        if self.highest > MOST:
+        # Powers of 2 are not raised before they are known to fit.
+        steep = self.gains == EXPONENTIAL and self.high - self.low > MOST.bit_length()
+        if steep or self.highest > MOST:
             raise ValueError(
                 f"{self.gains} gains of the scale {number(self.low)} to {number(self.high)} are over {MOST}; "
                 f"use {LINEAR} ones, or a smaller scale"
@@ -147,7 +149,8 @@ def graded_rule_named(name: str) -> GradedRule:
     summary: Literal["mean", "median"] = "mean" if found[1] == "mean" else "median"
     low, high, threshold = (Fraction(found[place]) for place in (2, 3, 4))
     gains = EXPONENTIAL if found[5] else LINEAR
-    highest = 2 ** float(high - low) - 1 if found[5] else float(high - low)
+    steps = min(float(high - low), MOST.bit_length() + 1) if found[5] else float(high - low)
+    highest = 2**steps - 1 if found[5] else steps
     unit = next((unit for unit in UNITS if highest * unit <= MOST), 1)
     return GradedRule(name, threshold, summary, low, high, gains, unit)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from fractions import Fraction
 from typing import Any
 
 from django.utils.translation import gettext_lazy
@@ -14,7 +13,7 @@ from annotation.jobs import Progress, job_kind
 from annotation.registry import UnknownName
 from evaluation.grades import LINEAR, MEAN
 from evaluation.job_progress import told_by
-from evaluation.scales import BadScale, scale_named
+from evaluation.scales import BadScale, scale_named, score_named
 from evaluation.services import qrels
 from evaluation.services.writing import ImportRefused
 from evaluation.subsets import BadSubset, Subset, subset_named
@@ -57,7 +56,7 @@ def freeze_qrels(
         return asdict(
             qrels.freeze_protocol(name=name, corpus=corpus, protocol=protocol, number=caption, subset=subset)
         )
-    threshold = Fraction(relevant_from) if relevant_from else None
+    threshold = score_named(relevant_from) if relevant_from else None
     return asdict(
         qrels.freeze_qrels(
             name=name,

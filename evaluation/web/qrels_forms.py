@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from evaluation.formats.qrels_files import QRELS_FORMATS
 from evaluation.grades import GAINS, GRADED_RULES, LINEAR, MEAN, SUMMARIES
 from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.qrels import RULES
-from evaluation.scales import scale_named
+from evaluation.scales import scale_named, score_named
 from evaluation.services.judgments import JudgmentsReport, import_judgments
 from evaluation.services.qrels import (
     JUDGMENTS,
@@ -152,7 +151,7 @@ def _of_judgments(given: QueryDict, corpus: str) -> dict[str, Any]:
     relevance = Relevance(
         rule,
         scale_named(scale) if scale else None,
-        _score(relevant_from),
+        score_named(relevant_from) if relevant_from else None,
         gains=gains if gains in GAINS else LINEAR,
         summary=summary if summary in SUMMARIES else MEAN,
     )
@@ -165,16 +164,6 @@ def _of_judgments(given: QueryDict, corpus: str) -> dict[str, Any]:
     if relevant_from:
         found |= {"relevant_from": relevant_from, "gains": relevance.gains, "summary": relevance.summary}
     return found
-
-
-def _score(text: str) -> Fraction | None:
-    """A score as it is written, in decimals or as a fraction; None where nothing is."""
-    if not text:
-        return None
-    try:
-        return Fraction(text[:20])
-    except (ValueError, ZeroDivisionError) as error:
-        raise NotOffered(_("“%(given)s” is no number.") % {"given": text[:20]}) from error
 
 
 def _images(request: HttpRequest, given: QueryDict, corpus: Any, folder: Path) -> dict[str, Any]:
