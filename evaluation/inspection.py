@@ -10,7 +10,6 @@ import numpy as np
 
 from evaluation.metrics import METRICS
 from evaluation.models import PairAnswers, QrelsRow, QrelsSnapshot, Ranking, Run
-from evaluation.ranked_runs import pool_of
 from evaluation.scoring import score
 
 #: How many items of a ranking are shown, and the measure by which queries are told apart.
@@ -71,16 +70,15 @@ class Item:
 
 
 def values_of(run: Run, snapshot: QrelsSnapshot, measure: str = MEASURE) -> dict[int, float | None]:
-    """Each query's value of a measure, by its row's id; None where it has none.
+    """Each query's value of a measure, by its row's id, of those that the run ranks; None where it has none.
 
     Raises UnknownMeasure, and NotComparable.
     """
     name = METRICS.find(measure, family="ranking").name
-    per_query = score(run, snapshot, [name]).scores[name].per_query.tolist()
-    queries = pool_of(run, snapshot).queries.tolist()
+    found = score(run, snapshot, [name])
     return {
         query: None if not np.isfinite(value) else value
-        for query, value in zip(queries, per_query, strict=True)
+        for query, value in zip(found.queries.tolist(), found.scores[name].per_query.tolist(), strict=True)
     }
 
 

@@ -31,6 +31,7 @@ from evaluation.web.runs import (
     missing_in,
     qrels_of_corpus,
     remembered,
+    with_chosen,
 )
 from evaluation.web.splits import part_in
 
@@ -124,7 +125,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
             offered=[(way, [(run, run.name in chosen) for run in found]) for way, found in its.items()],
             many=any(len(found) >= OFFERED for found in its.values()),
             runs=runs,
-            choices=choices or _qrels_of(request, corpus),
+            choices=with_chosen(choices or _qrels_of(request, corpus), snapshot),
             snapshot=snapshot,
             baseline=asked(request.GET, "baseline"),
             measures=asked(request.GET, "measures"),

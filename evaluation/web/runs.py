@@ -150,7 +150,7 @@ def run(request: HttpRequest, row: Run) -> HttpResponseBase:
             "runs",
             deeper=True,
             run=row,
-            choices=choices,
+            choices=with_chosen(choices, snapshot),
             snapshot=snapshot,
             figures=figures,
             split=asked(request.GET, "split"),
@@ -195,6 +195,11 @@ def qrels_of_corpus(run: Run) -> list[QrelsSnapshot]:
     for row in QrelsSnapshot.objects.filter(corpus=run.corpus_id, published=True).order_by("-pk"):
         newest.setdefault(row.name, row)
     return list(newest.values())
+
+
+def with_chosen(choices: list[QrelsSnapshot], chosen: QrelsSnapshot | None) -> list[QrelsSnapshot]:
+    """What is offered, and an older version where one was chosen."""
+    return choices if chosen is None or chosen in choices else [chosen, *choices]
 
 
 def chosen_qrels(request: HttpRequest, choices: list[QrelsSnapshot]) -> QrelsSnapshot | None:

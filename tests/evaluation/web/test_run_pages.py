@@ -178,6 +178,13 @@ def test_ties_are_told_and_may_be_broken_in_the_file(ada, tmp_path):
     assert len(set(scores("/evaluation/runs/level/trec?ties=break"))) == 3
 
 
+def test_an_older_version_that_was_chosen_is_shown_as_chosen(ada):
+    freeze_qrels(name="crowd", corpus="small", judgments="flickr8k-crowd", originals=False)
+    for address in ("/evaluation/runs/good-search/?", "/evaluation/compare/?run=good-search&"):
+        page = ada.get(f"{address}qrels=crowd:1").content.decode()
+        assert '<option value="crowd:1" selected>' in page and '<option value="crowd:2">' in page
+
+
 def test_a_run_is_downloaded_as_it_was(ada):
     answer = ada.get("/evaluation/runs/good-search/trec")
     assert answer["Content-Disposition"] == 'attachment; filename="good-search.trec"'
@@ -288,6 +295,14 @@ def test_queries_are_paged(ada, monkeypatch):
     page = ada.get(page.context["later"])
     assert [asking.name for asking, *_ in page.context["rows"]] == ["c.jpg"] and not page.context["later"]
     assert "a.jpg#2 caption 2 of a" in words(ada.get("/evaluation/runs/good-search/queries/"))
+
+
+def test_queries_of_a_run_that_ranks_some_alone_have_their_values(ada, tmp_path):
+    run_of(tmp_path, "part", ["b.jpg"])
+    page = ada.get("/evaluation/runs/part/queries/?order=worst&with=good-annotation")
+    assert page.status_code == 200
+    assert [(asking.name, len(values)) for asking, _, values in page.context["rows"]] == [("b.jpg", 2)]
+    assert ada.get(f"/evaluation/runs/part/queries/{key('b.jpg')}/").status_code == 200
 
 
 def test_a_query_that_is_none_is_said_to_be_missing(ada):
