@@ -47,6 +47,8 @@ def scored(
         "asked": sum(one.asked for one in found),
         "missing": sum(one.missing for one in found),
         "candidates": None if folds else len(found[0].candidates.items),
+        "whole": None if folds else found[0].candidates.whole,
+        "items": None if folds else found[0].items,
         "remarks": _of_folds(found) if folds else remarks_on(found),
         "folds": folds,
         "measures": [

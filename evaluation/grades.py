@@ -42,7 +42,7 @@ DECIMALS = 10**6
 #: The greatest gain that a row holds.
 MOST = 32_767
 LINEAR, EXPONENTIAL = GAINS = ("linear", "exponential")
-SUMMARIES: tuple[Literal["mean", "median"], ...] = ("mean", "median")
+MEAN, MEDIAN = SUMMARIES = ("mean", "median")
 
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _NAMED = re.compile(rf"(mean|median) ({_NUMBER}) to ({_NUMBER}) from ({_NUMBER}|-?\d+/\d+)( exponential)?")
@@ -154,10 +154,8 @@ def graded_rule_named(name: str) -> GradedRule:
     summary: Literal["mean", "median"] = "mean" if found[1] == "mean" else "median"
     low, high, threshold = (Fraction(found[place]) for place in (2, 3, 4))
     gains = EXPONENTIAL if found[5] else LINEAR
-    try:
-        highest = 2 ** float(high - low) - 1 if found[5] else float(high - low)
-    except OverflowError:
-        highest = math.inf
+    steps = min(float(high - low), MOST.bit_length() + 1) if found[5] else float(high - low)
+    highest = 2**steps - 1 if found[5] else steps
     unit = next((unit for unit in UNITS if highest * unit <= MOST), 1)
     return GradedRule(name, threshold, summary, low, high, gains, unit)
 

@@ -70,16 +70,15 @@ class Item:
 
 
 def values_of(run: Run, snapshot: QrelsSnapshot, measure: str = MEASURE) -> dict[int, float | None]:
-    """Each query's value of a measure, by its row's id; None where it has none.
+    """Each query's value of a measure, by its row's id, of those that the run ranks; None where it has none.
 
     Raises UnknownMeasure, and NotComparable.
     """
     name = METRICS.find(measure, family="ranking").name
     found = score(run, snapshot, [name])
-    per_query, queries = found.scores[name].per_query.tolist(), found.queries.tolist()
     return {
         query: None if not np.isfinite(value) else value
-        for query, value in zip(queries, per_query, strict=True)
+        for query, value in zip(found.queries.tolist(), found.scores[name].per_query.tolist(), strict=True)
     }
 
 

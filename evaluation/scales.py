@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-_RANGE = re.compile(r"(-?\d{1,6}(?:\.\d{1,6})?)-(-?\d{1,6}(?:\.\d{1,6})?)")
+_NUMBER = r"-?\d{1,6}(?:\.\d{1,6})?"
+_RANGE = re.compile(rf"({_NUMBER})-({_NUMBER})")
 EXPECTED = "votes, 1-4, or the least and the greatest grade as 0-5"
 
 
@@ -47,6 +48,13 @@ def scale_named(text: str) -> Scale:
     if not low < high:
         raise BadScale(f"{text!r} is no scale; expected {EXPECTED}")
     return Scale(low, high)
+
+
+def score_named(text: str) -> Fraction:
+    """The score that somebody wrote, in decimals as scales are; raises BadScale."""
+    if not re.fullmatch(_NUMBER, text.strip()):
+        raise BadScale(f"{text[:20]!r} is no score; expected a number as 3 or 2.66")
+    return Fraction(text.strip())
 
 
 def scale_of(answers: Iterable[float]) -> Scale:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 from numpy.typing import NDArray
 
 from annotation.registry import UnknownName
@@ -154,6 +154,32 @@ def digest_of_images(images: Iterable[int], names: Names) -> str:
     """SHA-256 over the names of images, in hexadecimal, shortened; "" of none."""
     called = sorted(names.image_name[image] for image in images)
     return hashlib.sha256("\n".join(called).encode()).hexdigest()[:16] if called else ""
+
+
+@dataclass(frozen=True, slots=True)
+class QrelsCounts:
+    """What a snapshot holds: its queries, and of its rows the relevant ones and those that nobody judged.
+
+    What asks are captions where the snapshot asks for them, else images, or with `keywords` those.
+    """
+
+    queries: int
+    relevant: int
+    unjudged: int
+    keywords: bool
+
+
+def counts_of(snapshot: QrelsSnapshot) -> QrelsCounts:
+    """Counted from the rows, in one statement."""
+    found = QrelsRow.objects.filter(snapshot=snapshot).aggregate(
+        asking=Count("caption" if snapshot.asks == "caption" else "image", distinct=True),
+        keywords=Count("keyword", distinct=True, filter=Q(image__isnull=True)),
+        relevant=Count("pk", filter=Q(relevance__gte=rule_named(snapshot.rule).level)),
+        unjudged=Count("pk", filter=Q(judged=False)),
+    )
+    return QrelsCounts(
+        found["asking"] + found["keywords"], found["relevant"], found["unjudged"], bool(found["keywords"])
+    )
 
 
 def run_named(name: str) -> Run:

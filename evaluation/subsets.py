@@ -34,6 +34,8 @@ OF_RUN = "run:"
 IN_FILE = "images in "
 #: What is wrong in a file of names, of each kind, that is named; the rest is counted.
 NAMED = 3
+#: Letters of a file's name that a subset is called by.
+SHOWN = 100
 
 
 class BadSubset(ValueError):
@@ -73,8 +75,7 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
         called = f"split {what}"
         images = list(row.images.filter(split=what).values_list("pk", flat=True))
     elif files and Path(what).is_file():
-        called = f"{IN_FILE}{Path(what).name[:100]}"
-        images = listed(Path(what), names_of(corpus))
+        return listed_in(corpus, Path(what))
     else:
         known = ", ".join(repr(split) for split in splits_of(row)) or "none"
         file = "a file of image names, " if files else ""
@@ -86,6 +87,14 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
     if not found:
         raise BadSubset(f"{called} of corpus {corpus!r} holds no image")
     return Subset(called, found)
+
+
+def listed_in(corpus: str, file: Path) -> Subset:
+    """The images of the published corpus `corpus` that a file names; raises UnknownName, else as `listed`."""
+    images = frozenset(listed(file, names_of(corpus)))
+    if not images:
+        raise BadSubset(f"{IN_FILE}{file.name[:SHOWN]} of corpus {corpus!r}: none is named")
+    return Subset(f"{IN_FILE}{file.name[:SHOWN]}", images)
 
 
 def listed(file: Path, names: Names) -> list[int]:

@@ -68,6 +68,18 @@ def lines(path: Path | str, *, keep_ends: bool = False) -> Iterator[tuple[int, s
         ) from error
 
 
+def unpacked_size(path: Path, most: int) -> int:
+    """Bytes that a .gz unpacks to, counted until they are above `most`; 0 where it cannot be unpacked."""
+    size = 0
+    try:
+        with gzip.open(path) as stream:
+            while size <= most and (part := stream.read(2**20)):
+                size += len(part)
+    except (OSError, *PACKED_WRONG):
+        return 0
+    return size
+
+
 def _lines(stream: BinaryIO, path: Path, *, keep_ends: bool) -> Iterator[tuple[int, str]]:
     offset = 0
     number = 0

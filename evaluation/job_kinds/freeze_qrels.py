@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from fractions import Fraction
 from typing import Any
 
 from django.utils.translation import gettext_lazy
@@ -11,12 +11,12 @@ from django.utils.translation import gettext_lazy
 from annotation.exclusive import Busy
 from annotation.jobs import Progress, job_kind
 from annotation.registry import UnknownName
-from evaluation.grades import LINEAR
+from evaluation.grades import LINEAR, MEAN
 from evaluation.job_progress import told_by
-from evaluation.scales import BadScale
+from evaluation.scales import BadScale, scale_named, score_named
 from evaluation.services import qrels
 from evaluation.services.writing import ImportRefused
-from evaluation.subsets import BadSubset, subset_named
+from evaluation.subsets import BadSubset, Subset, subset_named
 
 
 @job_kind(
@@ -34,26 +34,37 @@ def freeze_qrels(
     originals: bool = True,
     relevant_from: str = "",
     gains: str = LINEAR,
+    summary: str = MEAN,
+    scale: str = "",
     protocol: str = "",
     caption: int | None = None,
     split: str = "",
+    seed: int = 0,
+    images: Sequence[int] = (),
+    listed: str = "",
 ) -> dict[str, Any]:
     """Freeze judgments, or originals under a protocol; the result is `qrels.QrelsReport`.
 
-    The newest version stays where it holds the same. A split is no file of the machine's.
+    The newest version stays where it holds the same. A split is no file of the machine's; where somebody sent
+    a file of names, `images` are their rows, and `listed` is what the file is called.
     """
-    subset = subset_named(corpus, split, files=False)
+    if listed:
+        subset: Subset | None = Subset(listed, frozenset(images))
+    else:
+        subset = subset_named(corpus, split, seed=seed, files=False)
     if protocol:
         return asdict(
             qrels.freeze_protocol(name=name, corpus=corpus, protocol=protocol, number=caption, subset=subset)
         )
-    threshold = Fraction(relevant_from) if relevant_from else None
+    threshold = score_named(relevant_from) if relevant_from else None
     return asdict(
         qrels.freeze_qrels(
             name=name,
             corpus=corpus,
             judgments=judgments,
-            relevance=qrels.Relevance(rule, relevant_from=threshold, gains=gains),
+            relevance=qrels.Relevance(
+                rule, scale_named(scale) if scale else None, threshold, gains=gains, summary=summary
+            ),
             originals=originals,
             subset=subset,
             tell=told_by(progress),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from evaluation.grades import GAINS, LINEAR
-from evaluation.scales import EXPECTED, scale_named
+from evaluation.scales import EXPECTED, scale_named, score_named
 from evaluation.services.qrels import Relevance
 
 
@@ -25,17 +24,12 @@ def add_relevance(parser: CommandParser) -> None:
 
 
 def relevance_of(options: dict[str, Any]) -> Relevance:
-    """What was asked for; raises BadScale for no scale, CommandError for no score."""
-    threshold = None
-    if options["relevant_from"] is not None:
-        try:
-            threshold = Fraction(options["relevant_from"])
-        except (ValueError, ZeroDivisionError) as error:
-            raise CommandError(f"--relevant-from {options['relevant_from']}: expected a number") from error
+    """What was asked for; raises BadScale for what is no scale and no score."""
+    threshold = options["relevant_from"]
     return Relevance(
         rule=options.get("rule"),
         scale=scale_named(options["scale"]) if options["scale"] else None,
-        relevant_from=threshold,
+        relevant_from=score_named(threshold) if threshold is not None else None,
         gains=options["gains"] or LINEAR,
         summary="median" if options["median"] else "mean",
     )

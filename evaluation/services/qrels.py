@@ -9,8 +9,9 @@ from itertools import chain
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import ProtectedError
 
-from annotation import sql
+from annotation import audit, sql
 from annotation.portions import chunks, delete_in_pages
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
@@ -32,9 +33,18 @@ from evaluation.qrels import (
     rule_named,
 )
 from evaluation.scales import ONE_TO_FOUR, VOTES, BadScale, Scale, number, scale_named, scale_of
-from evaluation.selectors import Names, digest_of_images, judgment_set, names_of, pairs_of, qrels_of
+from evaluation.selectors import (
+    Names,
+    digest_of_images,
+    judgment_set,
+    names_of,
+    pairs_of,
+    qrels_of,
+    snapshot_named,
+)
 from evaluation.services.judgments import KEYWORD_FORMATS
 from evaluation.services.phases import Tell, over, part, silent
+from evaluation.services.registry import InUse, held
 from evaluation.services.writing import CHUNK, ImportRefused, alone, check_name
 from evaluation.subsets import Subset
 
@@ -42,6 +52,9 @@ Pairs = Sequence[tuple[str, str]]
 
 #: Formats that hold grades for certain, though all of them should be 1, which elsewhere is a yes.
 GRADED_FORMATS = (Flickr8kExpert.key, "batch-graded")
+
+#: What qrels come from, in words.
+JUDGMENTS, PROTOCOL, FILE = KINDS = ("judgments", "a protocol", "a file")
 
 #: Rows are plain, and there are many: written as SQL, they take half the time of `bulk_create`.
 _ROW = "(%s, %s, %s, %s, %s, %s)"
@@ -171,6 +184,47 @@ def freeze_protocol(
     )
 
 
+def check_relevance(corpus: str, judgments: str, relevance: Relevance) -> None:
+    """Raise as `freeze_qrels` does where a rule or a score does not fit judgments whose scale is known.
+
+    The scale of older judgments is found out by reading them; of those, only the names are checked.
+    """
+    asked = rule_named(relevance.rule) if relevance.rule is not None else None
+    source = judgment_set(corpus, judgments)
+    if source.scale or source.format in GRADED_FORMATS:
+        _fitting(relevance, asked, source, ())
+
+
+def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
+    """The newest version of the qrels `name`, None where there is none.
+
+    Raises ImportRefused for a name that cannot be, and for qrels of another corpus or of another of `KINDS`.
+    """
+    check_name(name, "qrels")
+    last = QrelsSnapshot.objects.filter(name=name, published=True).order_by("version").last()
+    if last is None:
+        return None
+    if last.corpus_id != corpus_named(corpus).pk:
+        raise ImportRefused(f"qrels {name!r} are of another corpus; choose another name")
+    if (was := kind_of(last.pool, last.source)) != kind:
+        raise ImportRefused(f"qrels {name!r} are from {was}, not from {kind}; choose another name")
+    return last
+
+
+def remove_qrels(*, name: str, actor: Any = None) -> None:
+    """Remove one version (NAME:VERSION, or NAME for the newest) with its rows; what it was made of stays.
+
+    Raises UnknownName, Busy, and InUse where a report was made from it.
+    """
+    row = snapshot_named(name)
+    with alone(f"qrels.{row.name}", "qrels", row.name), transaction.atomic():
+        audit.record(actor=actor, act="remove_qrels", qrels=f"{row.name}:{row.version}", digest=row.digest)
+        try:
+            row.delete()
+        except ProtectedError as error:
+            raise InUse(f"qrels '{row}' stay: {held(error)} made from them") from error
+
+
 def freeze_given(
     name: str,
     settings: QrelsSettings,
@@ -209,13 +263,7 @@ def _freeze(
         standing = QrelsSnapshot.objects.filter(name=name).order_by("version")
         for leftover in standing.filter(published=False):
             _sweep(leftover)
-        last = standing.filter(published=True).last()
-        if last is not None and last.corpus_id != corpus.pk:
-            raise ImportRefused(f"qrels {name!r} are of another corpus; choose another name")
-        if last is not None and (was := _kind(last.pool, last.source)) != (
-            now := _kind(source.get("pool", ""), source.get("source", ""))
-        ):
-            raise ImportRefused(f"qrels {name!r} are from {was}, not from {now}; choose another name")
+        last = check_next(name, names.corpus, kind_of(source.get("pool", ""), source.get("source", "")))
         previous = qrels_of(last, names) if last else None
         same = last is None or is_made_of(last, **source)
         try:
@@ -260,9 +308,9 @@ def _freeze(
     )
 
 
-def _kind(pool: str, source: str) -> str:
-    """What qrels come from, in words."""
-    return "a protocol" if pool else "a file" if source else "judgments"
+def kind_of(pool: str, source: str) -> str:
+    """What qrels come from, one of `KINDS`, in words."""
+    return PROTOCOL if pool else FILE if source else JUDGMENTS
 
 
 def is_made_of(

@@ -47,7 +47,7 @@ BY_COMMAND = Wanted()
 
 
 class InUse(ValueError):
-    """A system or a run that something else was made from; one line with the remedy."""
+    """A system, a run or qrels that something else was made from; one line with the remedy."""
 
 
 def enter(name: str, wanted: Wanted = BY_COMMAND) -> System:
@@ -162,7 +162,7 @@ def remove_run(*, name: str, actor: Any = None) -> None:
         try:
             row.delete()
         except ProtectedError as error:
-            raise InUse(f"run {name!r} stays: {_held(error)} made from it") from error
+            raise InUse(f"run {name!r} stays: {held(error)} made from it") from error
 
 
 def remove_system(*, name: str, actor: Any = None) -> None:
@@ -175,16 +175,14 @@ def remove_system(*, name: str, actor: Any = None) -> None:
             try:
                 row.delete()
             except ProtectedError as error:
-                raise InUse(
-                    f"system {name!r} stays: {_held(error)} made by it; remove those first"
-                ) from error
+                raise InUse(f"system {name!r} stays: {held(error)} made by it; remove those first") from error
             if folder.exists():
                 shutil.rmtree(away, ignore_errors=True)
                 folder.rename(away)  # undone by nothing, so it is last
         shutil.rmtree(away, ignore_errors=True)
 
 
-def _held(error: ProtectedError) -> str:
+def held(error: ProtectedError) -> str:
     """What hangs on something, the first few by name: "run a, run b and 3 more were"."""
     owners = [
         getattr(row, "batch", None) or getattr(row, "report", None) or row for row in error.protected_objects
@@ -192,9 +190,3 @@ def _held(error: ProtectedError) -> str:
     names = sorted({f"{owner._meta.verbose_name} {owner}" for owner in owners})
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return f"{', '.join(names[:3])}{more} {'was' if len(names) == 1 else 'were'}"
-
-
-def _owner(row: Any) -> str:
-    """What a row is part of, or itself."""
-    owner = getattr(row, "batch", None) or getattr(row, "report", None) or row
-    return f"{owner._meta.verbose_name} {owner}"

@@ -237,7 +237,7 @@ def export_run(*, name: str, out: Path, ties: str = KEEP, qrels: str = "") -> Ru
     def rankings() -> Iterator[tuple[str, Sequence[str], NDArray[np.float32]]]:
         nonlocal tied
         for query, items, scores in rankings_of(run):
-            tied += bool((scores[1:] == scores[:-1]).any())
+            tied += _tied(scores)
             yield asks[query], [ranked[item] for item in items.tolist()], scores
 
     tag = run.made_by.name if run.made_by is not None else run.system or run.name
@@ -246,6 +246,16 @@ def export_run(*, name: str, out: Path, ties: str = KEEP, qrels: str = "") -> Ru
         reorder = _falling_ids(ranked) if ties == KEEP else _in_order
         differ = differing_by_ties(run, snapshot_named(qrels), reorder)
     return RunFile(write_file(out, tag, rankings(), ties=ties), tied, differ)
+
+
+def tied_queries(run: Run) -> int:
+    """How many of the run's queries have items with equal scores."""
+    return sum(_tied(scores) for _, _, scores in rankings_of(run))
+
+
+def _tied(scores: NDArray[np.float32]) -> bool:
+    """Whether any scores of a ranking, best first, are equal."""
+    return bool((scores[1:] == scores[:-1]).any())
 
 
 def _in_order(items: NDArray[np.int64], scores: NDArray[np.float32]) -> Ordered:

@@ -8,25 +8,33 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from annotation.registry import UnknownName
 from annotation.selectors.corpora import splits_of
 from annotation.web.access import RUNNING, for_roles
 from evaluation.comparisons import alone, compared, table_of_compared
-from evaluation.metrics.table import METRICS, UnknownMeasure
+from evaluation.metrics.table import METRICS
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.ranked_runs import LEFT_OUT, MISSING, NotComparable
+from evaluation.ranked_runs import NotComparable
 from evaluation.services.runs import DIRECTIONS
-from evaluation.subsets import BadSubset, subset_named
+from evaluation.subsets import subset_named
 from evaluation.tables import LAYOUTS, Marked, Table
 from evaluation.web import offered
 from evaluation.web.frame import all_asked, asked, framed
-from evaluation.web.runs import chosen_qrels, qrels_of_corpus, remembered
-from evaluation.web.splits import NotOffered, part_in
+from evaluation.web.runs import (
+    EACH_QUERY,
+    REFUSALS,
+    chosen_qrels,
+    each_query,
+    missing_in,
+    qrels_of_corpus,
+    remembered,
+    with_chosen,
+)
+from evaluation.web.splits import part_in
 
 #: What is downloaded, and as what.
 TYPES = {"csv": "text/csv", "latex": "application/x-latex"}
@@ -65,13 +73,12 @@ class Side:
 
 @require_safe
 @for_roles(*RUNNING, corpora=True)
-def compare(request: HttpRequest) -> HttpResponse:
+def compare(request: HttpRequest) -> HttpResponseBase:
     """Choose runs and qrels; the address holds the whole choice."""
     corpora = offered.corpora(request)
     wrong, sides, snapshot = "", [], None
     rounds = next((each for each in ROUNDS if str(each) == asked(request.GET, "rounds")), ROUNDS[0])
-    missing = asked(request.GET, "missing")
-    missing = missing if missing in MISSING else LEFT_OUT
+    missing, download = missing_in(request.GET), asked(request.GET, "as")
     runs: list[Run] = []
     choices: list[QrelsSnapshot] = []
     try:
@@ -80,7 +87,7 @@ def compare(request: HttpRequest) -> HttpResponse:
             choices = qrels_of_corpus(runs[0])
             snapshot = chosen_qrels(request, choices)
             if snapshot is None:
-                wrong = _("There are no qrels of this corpus yet: freeze some (manage.py freeze_qrels).")
+                wrong = _("There are no qrels of this corpus yet.")
             else:
                 wanted = Wanted(
                     snapshot,
@@ -90,12 +97,17 @@ def compare(request: HttpRequest) -> HttpResponse:
                     part_in(request.GET, "split", snapshot.corpus),
                     missing,
                 )
+                direction = asked(request.GET, "direction")
+                if download.startswith(EACH_QUERY):
+                    own = [run for run in runs if run.direction == direction] or runs
+                    return each_query(
+                        download, "comparison", own, snapshot, wanted.measures, wanted.split, missing
+                    )
                 sides = _sides(runs, wanted)
-    except (UnknownName, UnknownMeasure, NotComparable, NotOffered, BadSubset) as error:
+                if download:
+                    return _download(download, sides, direction)
+    except REFUSALS as error:
         wrong = str(error)
-    download = asked(request.GET, "as")
-    if download and sides:
-        return _download(download, sides, asked(request.GET, "direction"))
     corpus = runs[0].corpus.name if runs else asked(request.GET, "corpus") or _first(corpora)
     chosen_corpus = next((each for each in corpora if each.name == corpus), None)
     alike = offered.published_runs(request).filter(corpus__name=corpus).order_by("name")
@@ -114,7 +126,7 @@ def compare(request: HttpRequest) -> HttpResponse:
             offered=[(way, [(run, run.name in chosen) for run in found]) for way, found in its.items()],
             many=any(len(found) >= OFFERED for found in its.values()),
             runs=runs,
-            choices=choices or _qrels_of(request, corpus),
+            choices=with_chosen(choices or _qrels_of(request, corpus), snapshot),
             snapshot=snapshot,
             baseline=asked(request.GET, "baseline"),
             measures=asked(request.GET, "measures"),
@@ -126,6 +138,7 @@ def compare(request: HttpRequest) -> HttpResponse:
             known=METRICS.names("ranking"),
             sides=sides,
             wrong=wrong,
+            lacking=bool(runs) and not choices,
             same=request.GET.urlencode(),
         ),
         status=409 if wrong and download else 200,

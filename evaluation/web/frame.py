@@ -1,12 +1,14 @@
-"""What all pages of evaluation share: the tabs, what is not there, what an address asks for."""
+"""What all pages of evaluation share: the tabs, what an address asks for, files to keep."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
-from django.http import QueryDict
+from django.http import FileResponse, QueryDict
 from django.utils.translation import gettext_lazy as _
 
 
@@ -22,6 +24,7 @@ class Tab(NamedTuple):
 TABS = (
     Tab("systems", _("Systems"), "evaluation:systems"),
     Tab("runs", _("Runs"), "evaluation:runs"),
+    Tab("qrels", _("Qrels"), "evaluation:qrels_list"),
     Tab("compare", _("Compare"), "evaluation:compare"),
     Tab("batches", _("Batches"), "evaluation:batches"),
     Tab("reports", _("Reports"), "evaluation:reports"),
@@ -49,6 +52,15 @@ def newest(found: QuerySet[Any], given: QueryDict, *, number: int) -> Newest:
     rows = list(found[: number + 1])
     later = f"?before={rows[number - 1].pk}" if len(rows) > number else ""
     return Newest(rows[:number], "?" if before else "", later)
+
+
+def download(called: str, write: Callable[[Path], object]) -> FileResponse:
+    """What `write` makes of a new file, to be kept as `called`; raises what it raises."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / called
+        write(file)
+        # The open file outlives its name.
+        return FileResponse(file.open("rb"), as_attachment=True, filename=called)
 
 
 def all_asked(query: QueryDict, name: str) -> list[str]:

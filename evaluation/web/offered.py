@@ -15,7 +15,7 @@ from annotation.registry import UnknownName
 from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import Corpus, corpora_of, within
 from annotation.web.access import RUNNING, account_of
-from evaluation.models import Batch, QrelsSnapshot, Report, Run, System
+from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run, System
 from evaluation.selectors import run_named, snapshot_named
 
 
@@ -58,6 +58,10 @@ def published_runs(request: HttpRequest) -> QuerySet[Run]:
 
 def published_qrels(request: HttpRequest) -> QuerySet[QrelsSnapshot]:
     return QrelsSnapshot.objects.filter(_within(request), published=True)
+
+
+def judgment_sets(request: HttpRequest) -> QuerySet[JudgmentSet]:
+    return JudgmentSet.objects.filter(_within(request), published=True)
 
 
 def systems(request: HttpRequest) -> QuerySet[System]:

@@ -21,6 +21,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation import jobs
 from annotation.exclusive import Busy
 from annotation.registry import UnknownName
+from annotation.selectors.corpora import splits_of
 from annotation.selectors.jobs import Job
 from annotation.web.access import RUNNING, At, account_of, for_roles, for_roles_on
 from annotation.web.staff import said
@@ -274,6 +275,7 @@ def _offered(request: HttpRequest, given: QueryDict, wrong: str) -> dict[str, An
         if snapshot is not None and snapshot.judgments is not None
         else [],
         given={key: asked(given, key) for key in _TEXTS},
+        splits=[split for split in splits_of(snapshot.corpus) if split] if snapshot is not None else [],
         measures=", ".join(MEASURES),
         all_measures=", ".join(METRICS.names("ranking")),
         rounds=ROUNDS,
@@ -282,4 +284,15 @@ def _offered(request: HttpRequest, given: QueryDict, wrong: str) -> dict[str, An
     )
 
 
-_TEXTS = ("name", "batch", "against", "measures", "seed", "rounds", "resamples", "replace")
+_TEXTS = (
+    "name",
+    "batch",
+    "against",
+    "split",
+    "missing",
+    "measures",
+    "seed",
+    "rounds",
+    "resamples",
+    "replace",
+)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from django.contrib import messages
 from django.core.cache import cache
 from django.db.models import Q, QuerySet
-from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -21,16 +19,20 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.exclusive import Busy
 from annotation.formats.base import FormatError
 from annotation.registry import UnknownName
+from annotation.selectors.corpora import splits_of
 from annotation.web.access import RUNNING, At, account_of, for_roles, for_roles_on
 from annotation.web.staff import query, said
-from evaluation.comparisons import scored
+from evaluation.comparisons import per_query, scored
+from evaluation.formats.per_query import WRITERS, write_per_query
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.ranked_runs import NotComparable
+from evaluation.ranked_runs import LEFT_OUT, MISSING, NotComparable
 from evaluation.services import registry
-from evaluation.services.runs import DIRECTIONS, export_run
+from evaluation.services.runs import DIRECTIONS, KEEP, TIES, export_run, tied_queries
+from evaluation.subsets import BadSubset, subset_named
 from evaluation.web import offered
-from evaluation.web.frame import asked, framed
+from evaluation.web.frame import asked, download, framed
+from evaluation.web.splits import NotOffered, part_in
 
 #: Runs on a page.
 PAGE = 50
@@ -47,6 +49,8 @@ HEADS = {
 }
 #: Seconds that figures are remembered; they depend on nothing but runs and qrels, and their digests.
 REMEMBERED = 3600
+#: What each query's values are asked for by: `as=queries-csv`.
+EACH_QUERY = "queries-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,9 @@ class Head:
     way: str
     number: bool
 
+
+#: What an address can be wrong about.
+REFUSALS = (UnknownName, UnknownMeasure, NotComparable, NotOffered, BadSubset)
 
 #: The run of an address.
 RUN = At(
@@ -115,15 +122,24 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @for_roles_on(RUN, *RUNNING)
-def run(request: HttpRequest, row: Run) -> HttpResponse:
-    """One run: where it comes from, and its figures under chosen qrels."""
+def run(request: HttpRequest, row: Run) -> HttpResponseBase:
+    """One run: where it comes from, and its figures under chosen qrels; or each query's values, as a file."""
     choices = qrels_of_corpus(row)
     figures, wrong, snapshot = None, "", None
+    missing = missing_in(request.GET)
     try:
         snapshot = chosen_qrels(request, choices)
         if snapshot is not None:
-            figures = remembered("scored-2", [row], snapshot, lambda: scored(row, snapshot))
-    except (UnknownName, UnknownMeasure, NotComparable) as error:
+            split = part_in(request.GET, "split", row.corpus)
+            if asked(request.GET, "as"):
+                return each_query(asked(request.GET, "as"), row.name, [row], snapshot, (), split, missing)
+
+            def make() -> dict[str, Any]:
+                subset = subset_named(row.corpus.name, split, files=False)
+                return scored(row, snapshot, subset=subset, missing=missing)
+
+            figures = remembered("scored-3", [row], snapshot, make, split, missing)
+    except REFUSALS as error:
         wrong = str(error)
     other = Run.objects.filter(published=True, corpus=row.corpus).exclude(direction=row.direction)
     other = other.filter(made_by=row.made_by) if row.made_by_id else other.filter(system=row.system)
@@ -134,9 +150,14 @@ def run(request: HttpRequest, row: Run) -> HttpResponse:
             "runs",
             deeper=True,
             run=row,
-            choices=choices,
+            choices=with_chosen(choices, snapshot),
             snapshot=snapshot,
             figures=figures,
+            split=asked(request.GET, "split"),
+            splits=[split for split in splits_of(row.corpus) if split],
+            missing=missing,
+            tied=_tied(row),
+            same=_without_as(request),
             wrong=wrong,
             other=other.order_by("name").first() if row.made_by_id or row.system else None,
         ),
@@ -146,16 +167,14 @@ def run(request: HttpRequest, row: Run) -> HttpResponse:
 @require_safe
 @for_roles_on(RUN, *RUNNING)
 def trec(request: HttpRequest, row: Run) -> HttpResponseBase:
-    """The run as a TREC file."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"{row.name}.trec"
-        try:
-            export_run(name=row.name, out=file)
-        except FormatError as error:
-            messages.error(request, f"{error.problem}; {error.expected}")
-            return redirect("evaluation:run", row.name)
-        # The open file outlives its name.
-        return FileResponse(file.open("rb"), as_attachment=True, filename=file.name)
+    """The run as a TREC file; with `ties=break` equal scores are written a hair apart."""
+    ties = asked(request.GET, "ties")
+    ties = ties if ties in TIES else KEEP
+    try:
+        return download(f"{row.name}.trec", lambda file: export_run(name=row.name, out=file, ties=ties))
+    except FormatError as error:
+        messages.error(request, f"{error.problem}; {error.expected}")
+        return redirect("evaluation:run", row.name)
 
 
 @require_POST
@@ -178,6 +197,11 @@ def qrels_of_corpus(run: Run) -> list[QrelsSnapshot]:
     return list(newest.values())
 
 
+def with_chosen(choices: list[QrelsSnapshot], chosen: QrelsSnapshot | None) -> list[QrelsSnapshot]:
+    """What is offered, and an older version where one was chosen."""
+    return choices if chosen is None or chosen in choices else [chosen, *choices]
+
+
 def chosen_qrels(request: HttpRequest, choices: list[QrelsSnapshot]) -> QrelsSnapshot | None:
     """The qrels that an address names, by NAME or NAME:VERSION; else the newest, None where there are none.
 
@@ -187,6 +211,47 @@ def chosen_qrels(request: HttpRequest, choices: list[QrelsSnapshot]) -> QrelsSna
     if named:
         return offered.qrels(request, named)
     return choices[0] if choices else None
+
+
+def missing_in(given: Mapping[str, str]) -> str:
+    """What an address says of queries that a run does not rank; by itself they are left out."""
+    missing = asked(given, "missing")
+    return missing if missing in MISSING else LEFT_OUT
+
+
+def each_query(
+    layout: str,
+    called: str,
+    runs: Sequence[Run],
+    snapshot: QrelsSnapshot,
+    measures: Sequence[str],
+    split: str,
+    missing: str,
+) -> HttpResponseBase:
+    """Each query's values as a file; raises NotOffered for a layout that is none, else as scoring does."""
+    ending = f".{layout.removeprefix(EACH_QUERY)}"
+    if not layout.startswith(EACH_QUERY) or ending not in WRITERS:
+        raise NotOffered(_("“%(given)s” is no kind of file.") % {"given": layout[:20]})
+    subset = subset_named(snapshot.corpus.name, split, files=False)
+    rows = per_query(runs, snapshot, measures, subset=subset, missing=missing)
+    return download(f"{called}-queries{ending}", lambda file: write_per_query(file, rows))
+
+
+def _tied(row: Run) -> int:
+    """How many queries have items with equal scores: a run never changes."""
+    key = f"evaluation.tied.{row.pk}.{row.digest}"
+    found = cache.get(key)
+    if found is None:
+        found = tied_queries(row)
+        cache.set(key, found)
+    return int(found)
+
+
+def _without_as(request: HttpRequest) -> str:
+    """The address's whole choice, without the kind of file."""
+    given = request.GET.copy()
+    given.pop("as", None)
+    return given.urlencode()
 
 
 def remembered(what: str, runs: list[Run], snapshot: QrelsSnapshot, make: Any, *more: str) -> Any:

@@ -1,4 +1,4 @@
-"""The addresses of evaluation: systems, runs, comparisons, batches, reports."""
+"""The addresses of evaluation: systems, runs, qrels, comparisons, batches, reports."""
 
 from django.urls import path
 
@@ -8,6 +8,8 @@ from evaluation.web import (
     bringing,
     comparing,
     job_lines,
+    qrels,
+    qrels_forms,
     queries,
     reports,
     runs,
@@ -29,6 +31,12 @@ urlpatterns = [
     path("runs/<slug:name>/remove/", runs.remove, name="remove_run"),
     path("runs/<slug:name>/queries/", queries.listing, name="queries"),
     path("runs/<slug:name>/queries/<int:query>/", queries.query, name="query"),
+    path("qrels/", qrels.listing, name="qrels_list"),
+    path("qrels/<slug:name>/", qrels.qrels, name="qrels"),
+    path("qrels/<slug:name>/export", qrels.export, name="export_qrels"),
+    path("qrels/<slug:name>/remove/", qrels.remove, name="remove_qrels"),
+    path("freeze/", qrels_forms.freeze, name="freeze_qrels"),
+    path("import/", qrels_forms.bring, name="import_qrels"),
     path("compare/", comparing.compare, name="compare"),
     path("batches/", batches.listing, name="batches"),
     path("build/", batch_builder.build, name="new_batch"),

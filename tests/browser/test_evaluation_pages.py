@@ -11,9 +11,11 @@ from django.core.cache import cache
 from playwright.sync_api import expect
 
 from annotation import jobs
-from annotation.models import Corpus
+from annotation.models import Corpus, Job
+from evaluation.comparisons import scored
 from evaluation.figures.base import Plot
 from evaluation.figures.files import as_svg
+from evaluation.selectors import run_named, snapshot_named
 from evaluation.services import reports
 from evaluation.services.batches import launch
 from evaluation.services.bringing import bring
@@ -22,6 +24,7 @@ from evaluation.services.planning import plan
 from evaluation.services.qrels import freeze_qrels
 from evaluation.services.rankings import rank
 from evaluation.services.report_wanted import Wanted
+from evaluation.subsets import subset_named
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import for_everybody
 from tests.web import world as people
@@ -35,6 +38,11 @@ PAGES = (
     "/evaluation/bring/",
     "/evaluation/runs/?sort=queries&down=1",
     "/evaluation/runs/clip-annotation/",
+    "/evaluation/runs/clip-annotation/?split=1/3",
+    "/evaluation/qrels/",
+    "/evaluation/qrels/crowd/",
+    "/evaluation/freeze/?corpus=CORPUS",
+    "/evaluation/import/",
     "/evaluation/compare/",
     "/evaluation/compare/?run=clip-annotation&run=noise-annotation&run=clip-search&run=noise-search",
     "/evaluation/runs/clip-annotation/queries/?with=noise-annotation&order=difference",
@@ -57,6 +65,20 @@ def drawn(plot: Plot) -> str:
     return DRAWN[plot.key]
 
 
+def embeddings(folder: Path, name: str, noise: float, dice: np.random.Generator) -> Path:
+    """A file of vectors, in which captions lie about as near to their images as `noise` says."""
+    images = [f"scene-{number}.png" for number in range(IMAGES)]
+    vectors = np.eye(IMAGES) + noise * dice.standard_normal((IMAGES, IMAGES))
+    held: dict[str, Any] = {
+        "images": np.eye(IMAGES),
+        "captions": np.repeat(vectors, 3, axis=0),
+        "image_ids": np.array(images),
+        "caption_ids": np.array([f"{image}#{number}" for image in images for number in range(3)]),
+    }
+    np.savez(folder / f"{name}.npz", **held)
+    return folder / f"{name}.npz"
+
+
 @pytest.fixture
 def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest.MonkeyPatch) -> Corpus:
     """Six pictures, two systems that ranked them, a crowd's judgments, and a training that waits."""
@@ -64,13 +86,9 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
     cache.clear()  # figures kept from another test would answer for this one's rows
     corpus = people.corpus(tmp_path / "drawn", IMAGES)
     images = [f"scene-{number}.png" for number in range(IMAGES)]
-    captions = [f"{image}#{number}" for image in images for number in range(3)]
     dice = np.random.default_rng(0)
     for name, noise in (("clip", 0.1), ("noise", 1.5)):
-        vectors = np.eye(IMAGES) + noise * dice.standard_normal((IMAGES, IMAGES))
-        held: dict[str, Any] = {"images": np.eye(IMAGES), "captions": np.repeat(vectors, 3, axis=0)}
-        file = tmp_path / f"{name}.npz"
-        np.savez(file, image_ids=np.array(images), caption_ids=np.array(captions), **held)
+        file = embeddings(tmp_path, name, noise, dice)
         bring(name=name, corpus=corpus.name, path=file)
         rank(system=name, split="test")
         (tmp_path / f"{name}.txt").write_text("".join(f"{image}\n" for image in images))
@@ -133,3 +151,72 @@ def test_a_system_is_looked_into_from_the_list_to_a_query(judged: Corpus, open_p
     expect(page.get_by_role("heading", level=2)).to_have_count(2)
     page.get_by_role("link", name="Next").click()
     expect(page.get_by_text("2 of 6")).to_be_visible()
+
+
+def work_done() -> None:
+    """What a worker would do with the jobs that wait."""
+    for job in Job.objects.filter(state=Job.QUEUED).order_by("pk"):
+        assert jobs.run(job.pk) == Job.DONE, Job.objects.get(pk=job.pk).error
+
+
+def test_two_files_of_embeddings_become_a_table_for_a_paper_by_page_alone(
+    transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest.MonkeyPatch, open_page: Open
+):
+    settings.DATA_DIR = tmp_path / "data"
+    cache.clear()
+    monkeypatch.setattr(reports, "as_svg", drawn)
+    monkeypatch.setattr(reports, "as_pdf", lambda plot: b"%PDF-")
+    corpus = people.corpus(tmp_path / "drawn", IMAGES)
+    people.account("ada", "researcher")
+    page = open_page()
+    sign_in(page, "ada", then="/evaluation/")
+    dice = np.random.default_rng(0)
+    for name, noise in (("near", 0.1), ("far", 2.0)):
+        page.goto("/evaluation/")
+        page.get_by_role("link", name="Bring a system").click()
+        way = page.get_by_role("form", name="Embeddings")
+        way.get_by_label("Name", exact=True).fill(name)
+        way.get_by_label("Embeddings of images, or of both").set_input_files(
+            embeddings(tmp_path, name, noise, dice)
+        )
+        way.get_by_role("button", name="Bring it").click()
+        page.get_by_label("Captions", exact=True).select_option("any of five")
+        page.get_by_role("button", name="Rank").click()
+        expect(page.get_by_text("The ranking is being made.")).to_be_visible()
+    work_done()
+    page.get_by_role("link", name="Compare").click()
+    page.get_by_label("far-search").check()
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_role("alert").get_by_role("link", name="Freeze qrels").click()
+    way = page.get_by_role("form", name="Originals")
+    way.get_by_label("Name", exact=True).fill("fold")
+    way.get_by_label("Captions", exact=True).select_option("any of five")
+    way.get_by_label("Images", exact=True).fill("1/3")
+    way.get_by_role("button", name="Freeze").click()
+    expect(page.get_by_text("The qrels are being frozen.")).to_be_visible()
+    work_done()
+    page.goto("/evaluation/qrels/")
+    page.get_by_role("link", name="fold", exact=True).click()
+    expect(page.get_by_text("originals: any of five, fold 1/3").first).to_be_visible()
+    for run in ("near-search", "far-search", "near-annotation", "far-annotation"):
+        page.get_by_label(f"Compare {run}").check()
+    page.get_by_role("button", name="Compare what is ticked").click()
+    expect(page.get_by_text("6 queries of fold version 1.")).to_be_visible()
+    page.get_by_role("link", name="Build a report of them").click()
+    page.get_by_label("Name", exact=True).fill("paper")
+    page.get_by_text("Measures, seed, rounds").click()
+    page.get_by_label("Rounds of the randomisation").fill("50")
+    page.get_by_label("Resamples of the bootstrap").fill("20")
+    page.get_by_role("button", name="Build it").click()
+    expect(page.get_by_text("The report is being built.")).to_be_visible()
+    work_done()
+    page.goto("/evaluation/reports/")
+    page.get_by_role("link", name="paper", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="LaTeX").first.click()
+    table = Path(download.value.path()).read_text()
+    assert download.value.suggested_filename.endswith(".tex")
+    assert r"\begin{tabular}" in table and "near" in table and "far" in table
+    part = subset_named(corpus.name, "1/3")
+    figures = scored(run_named("near-search"), snapshot_named("fold"))
+    assert part is not None and figures["queries"] == 3 * len(part.images) == 6

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from annotation.registry import UnknownName
 from evaluation.formats.base import JudgedPair
-from evaluation.grades import GRADED_RULES, MEAN_GRADE, UNIT, GradedRule
+from evaluation.grades import GRADED_RULES, MEAN_GRADE, UNIT, GradedRule, rule_on
 from evaluation.qrels import MAJORITY, QrelsSettings, freeze, relevant_by_rule, rule_named
+from evaluation.scales import BadScale, Scale, score_named
 
 
 def graded(*grades: int, document: str = "d") -> JudgedPair:
@@ -89,3 +90,21 @@ def test_what_is_no_grade_is_refused(grades: tuple[int, ...]) -> None:
 def test_a_threshold_off_the_scale_is_refused(threshold: Fraction) -> None:
     with pytest.raises(ValueError, match="expected more than 1, the lowest grade, and at most 4"):
         GradedRule("mine", threshold)
+
+
+@pytest.mark.parametrize(("text", "score"), [("3", 3), (" 2.25 ", Fraction(9, 4)), ("-1.5", Fraction(-3, 2))])
+def test_a_score_is_read_in_decimals(text: str, score: Fraction) -> None:
+    assert score_named(text) == score
+
+
+@pytest.mark.parametrize("text", ["", "much", "8/3", "1e9", "1e99999999999999", "1" * 7, "nan"])
+def test_what_is_no_score_is_refused(text: str) -> None:
+    with pytest.raises(BadScale, match="is no score; expected a number as 3 or 2.66"):
+        score_named(text)
+
+
+@pytest.mark.parametrize("high", [16, 5_000, 999_999])
+def test_exponential_gains_that_no_row_holds_are_refused_however_great(high: int) -> None:
+    with pytest.raises(ValueError, match="exponential gains of the scale 0 to .* are over 32767"):
+        rule_on(Scale(Fraction(0), Fraction(high)), Fraction(3), gains="exponential")
+    assert rule_on(Scale(Fraction(0), Fraction(15)), Fraction(3), gains="exponential").highest == 32_767

@@ -40,6 +40,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.rulings import KeepApart
 from annotation.web.addresses import picture_address
 from evaluation.models import Run
+from evaluation.services.qrels import freeze_protocol
 from models_core.recipes.table11 import TABLE_11
 from tests.crowd import platform
 from tests.hostile.calls import Call
@@ -64,6 +65,8 @@ KNOWN = (
     "kind,purpose,image,mentions,boxes,pending,known,explanation\nbox_requirement,control,man,0:3-5,,,box,\n"
 )
 SETTINGS = "[trust]\nqualification = false\n"
+#: Grades of pairs, as a file that is sent.
+GRADES, TABLE = 'filename="x.csv"', b"image,caption,grade\nscene-2.png,scene-2.png#0,4.5\n"
 
 
 @dataclass
@@ -643,6 +646,8 @@ FORM_OF_REPORT: dict[str, Any] = {"qrels": "own", "measures": "MRR, R@1", "seed"
     "resamples": "20",
     "against": "",
     "batch": "",
+    "split": "",
+    "missing": "worst",
 }
 
 get("evaluation:systems", RUNNERS)
@@ -705,10 +710,82 @@ get(
     after="6,1",
     direction="search",
 )
-get("evaluation:run", RUNNERS, RUN, qrels="own:1")
-get("evaluation:trec", RUNNERS, RUN)
+get("evaluation:run", RUNNERS, RUN, qrels="own:1", split="1/3", missing=lambda at: at.one("worst", ""))
+get("evaluation:run", RUNNERS, RUN, called="each query", qrels="own", as_="queries-csv")
+get("evaluation:trec", RUNNERS, RUN, ties=lambda at: at.one("keep", "break"))
 post("evaluation:remove_run", RUNNERS, "spare-annotation")
 get("evaluation:queries", RUNNERS, RUN, qrels="own", order="difference", with_=OTHER)
+
+
+get("evaluation:qrels_list", RUNNERS, before=10**6)
+get("evaluation:qrels", RUNNERS, "own", version=1)
+get(
+    "evaluation:export_qrels",
+    RUNNERS,
+    "own",
+    version=1,
+    format=lambda at: at.one("trec", "csv", "json"),
+    ids=lambda at: at.one("own", "external"),
+    asks=lambda at: at.one("image", "caption"),
+    only="1",
+)
+
+
+@by("evaluation:remove_qrels", "sent", RUNNERS)
+def qrels_removed(at: At) -> Call:
+    made = freeze_protocol(name=at.new("spare"), corpus="quay", protocol="first caption")
+    address = reverse("evaluation:remove_qrels", args=[made.qrels])
+    return Call("POST", address, fields=[("version", "1")])
+
+
+get("evaluation:freeze_qrels", RUNNERS, corpus="quay")
+FORM_OF_QRELS: dict[str, Any] = {"name": lambda at: at.new("q"), "corpus": "quay", "seed": "1"}
+post(
+    "evaluation:freeze_qrels",
+    RUNNERS,
+    act="protocol",
+    protocol="one caption",
+    caption="1",
+    split=lambda at: at.one("", "test", "1/3", f"run:{RUN}"),
+    **FORM_OF_QRELS,
+)
+post(
+    "evaluation:freeze_qrels",
+    RUNNERS,
+    act="judgments",
+    judgments="graded",
+    relevant_from="3",
+    gains=lambda at: at.one("linear", "exponential"),
+    summary=lambda at: at.one("mean", "median"),
+    scale="0-5",
+    originals="1",
+    **FORM_OF_QRELS,
+)
+
+
+@by("evaluation:freeze_qrels", "by a file", RUNNERS)
+def frozen_by_a_file(at: At) -> Call:
+    fields = [("act", "protocol"), ("name", at.new("q")), ("corpus", "quay"), ("protocol", "any of five")]
+    files = [("file", 'filename="te.txt"', b"scene-2.png\nscene-5.png\n")]
+    return Call("POST", reverse("evaluation:freeze_qrels"), fields=fields, files=files)
+
+
+get("evaluation:import_qrels", RUNNERS)
+
+
+@by("evaluation:import_qrels", "qrels", RUNNERS)
+def qrels_imported(at: At) -> Call:
+    fields = [("act", "qrels"), ("name", at.new("q")), ("corpus", "quay"), ("format", "trec")]
+    fields += [("asks", at.one("", "image", "both")), ("level", "1"), ("skip", "1")]
+    files = [("file", 'filename="x.qrels"', b"scene-2.png 0 scene-2.png#0 1\n")]
+    return Call("POST", reverse("evaluation:import_qrels"), fields=fields, files=files)
+
+
+@by("evaluation:import_qrels", "judgments", RUNNERS)
+def judgments_imported(at: At) -> Call:
+    fields = [("act", "judgments"), ("name", at.new("j")), ("corpus", "quay"), ("format", "table")]
+    fields += [("scale", "0-5"), ("skip", "1"), ("repeats", "1")]
+    return Call("POST", reverse("evaluation:import_qrels"), fields=fields, files=[("file", GRADES, TABLE)])
 
 
 @by("evaluation:query", "seen", RUNNERS)
@@ -721,7 +798,8 @@ def query(at: At) -> Call:
 @by("evaluation:compare", "seen", RUNNERS)
 def compared(at: At) -> Call:
     asked = [("run", RUN), ("run", OTHER), ("baseline", OTHER), ("qrels", "own"), ("measures", "R@1, MRR")]
-    asked += [("rounds", "10000"), ("as", at.one("", "csv", "latex", "json")), ("direction", "annotation")]
+    asked += [("rounds", "10000"), ("direction", "annotation")]
+    asked += [("as", at.one("", "csv", "latex", "json", "queries-json")), ("split", at.one("", "1/3"))]
     return Call("GET", reverse("evaluation:compare"), asked)
 
 

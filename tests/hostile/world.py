@@ -16,9 +16,11 @@ from annotation.models.crowd import ROLES
 from annotation.protocol import questions as q
 from annotation.protocol.paging import Pair
 from evaluation.models import Run
+from evaluation.scales import scale_named
 from evaluation.services import reports
 from evaluation.services.batches import launch
 from evaluation.services.bringing import SCORES, bring
+from evaluation.services.judgments import import_judgments
 from evaluation.services.planning import plan
 from evaluation.services.qrels import freeze_protocol
 from evaluation.services.report_wanted import Wanted
@@ -126,6 +128,9 @@ def _evaluated(folder: Path) -> None:
             runs += [run] if name != "spare" else []
             import_run(name=run, corpus="quay", path=file, format="scores", direction=direction, system=name)
     freeze_protocol(name="own", corpus="quay", protocol="first caption")
+    grades = folder / "grades.csv"
+    grades.write_text(f"image,caption,grade\n{images[2]},{captions[2]},4.5\n{images[2]},{captions[5]},1\n")
+    import_judgments(corpus="quay", path=grades, format="table", name="graded", scale=scale_named("0-5"))
     launch(plan(corpus="quay", runs=runs, depth=2, settings=UNTESTED), "batch")
     reports.build(Wanted("spring", "own", runs, measures=MEASURES, rounds=50, resamples=20))
 

@@ -117,7 +117,7 @@ def _built() -> dict[str, Any]:
     )
     qrels = QrelsSnapshot.objects.create(
         corpus=world.corpus,
-        name="qrels",
+        name="q-qrels",
         version=1,
         pool="test",
         originals=False,
@@ -179,6 +179,7 @@ def _built() -> dict[str, Any]:
                 **{f"evaluation:{route}": ["q-system"] for route in ("system", "rank", "remove_system")},
                 **{f"evaluation:{route}": ["q-run"] for route in ("run", "trec", "remove_run", "queries")},
                 "evaluation:query": ["q-run", 1],
+                **{f"evaluation:{route}": ["q-qrels"] for route in ("qrels", "export_qrels", "remove_qrels")},
                 **{f"evaluation:{route}": ["q-batch"] for route in ("batch", "act_on_batch")},
                 **{
                     f"evaluation:{route}": ["q-report"]
@@ -227,7 +228,9 @@ def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
 
 
 #: How it is said that what an address names is not there, or not open.
-NOT_THERE = re.compile(r"There is no (campaign|corpus|system|run|batch|report|job) \S+( here)?\.")
+NOT_THERE = re.compile(
+    r"There (is no (campaign|corpus|system|run|batch|report|job)|are no qrels) \S+( here)?\."
+)
 
 
 def outcome(answer: Any, route: str) -> str:

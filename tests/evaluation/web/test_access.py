@@ -22,6 +22,11 @@ PAGES: dict[str, list[str | int]] = {
     "trec": ["nothing"],
     "queries": ["nothing"],
     "query": ["nothing", 1],
+    "qrels_list": [],
+    "qrels": ["nothing"],
+    "export_qrels": ["nothing"],
+    "freeze_qrels": [],
+    "import_qrels": [],
     "compare": [],
     "batches": [],
     "new_batch": [],
@@ -38,11 +43,12 @@ ACTS: dict[str, list[str | int]] = {
     "rank": ["nothing"],
     "remove_system": ["nothing"],
     "remove_run": ["nothing"],
+    "remove_qrels": ["nothing"],
     "act_on_batch": ["nothing"],
     "remove_report": ["nothing"],
 }
 #: Pages that also take a POST.
-BOTH = ("train", "bring", "new_batch", "new_report")
+BOTH = ("train", "bring", "freeze_qrels", "import_qrels", "new_batch", "new_report")
 
 
 @pytest.mark.parametrize("kind", VISITORS)

@@ -66,7 +66,9 @@ def page(client: Client, address: str) -> str:
 
 def test_without_qrels_and_without_reports_pages_say_what_is_missing(ada: Client) -> None:
     assert "There is no report yet." in page(ada, "/evaluation/reports/")
-    assert "freeze some first" in page(ada, "/evaluation/report/")
+    form = page(ada, "/evaluation/report/")
+    assert "There are no qrels yet, and a report needs some." in form
+    assert 'href="/evaluation/freeze/?corpus="' in form and 'href="/evaluation/import/?corpus="' in form
 
 
 def test_an_address_fills_the_form_and_the_form_starts_a_job(ada: Client, world: list[str]) -> None:
@@ -98,9 +100,28 @@ def test_an_address_fills_the_form_and_the_form_starts_a_job(ada: Client, world:
     assert "Look at it" in listed
 
 
+def test_a_report_is_of_the_images_that_the_comparison_was_of(ada: Client, world: list[str]) -> None:
+    compared = page(ada, "/evaluation/compare/?run=good-search&run=bad-search&split=1/3&missing=worst")
+    onwards = re.search(r'href="(/evaluation/report/\?[^"]+)"', compared)
+    assert onwards
+    form = page(ada, unescape(onwards[1]) + "&qrels=q")
+    assert 'name="split" value="1/3"' in form and '<option value="worst" selected>' in form
+    given = {"qrels": "q:1", "name": "fold", "runs": world, "split": "1/3", "missing": "worst"}
+    assert ada.post("/evaluation/report/", {**given, "rounds": "50", "resamples": "20"}).status_code == 302
+    job = Job.objects.get()
+    assert jobs.run(job.pk) == Job.DONE
+    settings = Report.objects.get(name="fold").inputs["settings"]
+    assert (settings["split"], settings["missing"]) == ("1/3", "worst")
+    again = re.search(r'href="(/evaluation/report/\?[^"]+)"', page(ada, "/evaluation/reports/fold/"))
+    assert again and 'name="split" value="1/3"' in page(ada, unescape(again[1]))
+
+
 @pytest.mark.parametrize(
     ("also", "why"),
     [
+        ({"split": "7/3"}, "fold 7/3: there is none; expected 1/3 to 3/3"),
+        ({"split": "/etc/passwd"}, "“/etc/passwd” is no split of small"),
+        ({"missing": "x"}, "missing queries"),
         ({"name": "spring"}, "There is a report “spring” already"),
         ({"name": ""}, "report name"),
         ({"runs": []}, "name at least one run"),

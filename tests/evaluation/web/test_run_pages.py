@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
-from io import StringIO
+from io import BytesIO, StringIO
 
+import numpy as np
 import pytest
+from pyarrow import parquet
 
-from evaluation.comparisons import compared, scored
-from evaluation.models import Run
+from evaluation.comparisons import compared, per_query, scored
+from evaluation.models import QrelsSnapshot, Run
 from evaluation.selectors import names_of, run_named, snapshot_named
-from evaluation.services.qrels import freeze_qrels
+from evaluation.services.qrels import freeze_protocol, freeze_qrels
+from evaluation.services.runs import import_run
+from evaluation.subsets import subset_named
 from evaluation.web import comparing, queries, runs
+from tests.evaluation.database.conftest import matrix_file
 from tests.evaluation.web import little
 from tests.web.staff import words
 
@@ -68,6 +73,116 @@ def test_figures_name_the_qrels_that_were_asked_for_where_others_have_the_same_r
         assert page.context["figures"]["qrels"] == name
         page = ada.get(f"/evaluation/compare/?run=good-search&run=bad-search&qrels={name}")
         assert page.context["sides"][0].report["qrels"] == name
+
+
+def run_of(folder, name: str, images: list[str]) -> Run:
+    """A run for some images, of all captions that were judged."""
+    scores = np.arange(3 * len(images)).reshape(len(images), 3) % 5
+    file = matrix_file(folder, name, scores, images, little.JUDGED)
+    import_run(name=name, corpus="small", path=file, format="scores", system=name)
+    return run_named(name)
+
+
+@pytest.mark.parametrize("missing", ["left-out", "worst"])
+def test_a_run_is_scored_on_the_images_asked_for_and_says_what_it_does_not_rank(ada, tmp_path, missing):
+    row = run_of(tmp_path, "part", ["a.jpg"])
+    page = ada.get(f"/evaluation/runs/part/?split=test&missing={missing}")
+    report = scored(row, snapshot_named("crowd"), subset=subset_named("small", "test"), missing=missing)
+    assert page.context["figures"] == report and report["missing"] == 1
+    how = "They are left out." if missing == "left-out" else "They count as the worst."
+    text = words(page)
+    assert f"part does not rank 1 of 2 queries. {how}" in text and "(split test)" in text
+    assert ada.get("/evaluation/runs/part/").context["figures"]["asked"] == 3
+
+
+def test_a_run_that_chose_from_fewer_items_than_the_qrels_know_says_so(ada, tmp_path):
+    freeze_protocol(name="all", corpus="small", protocol="any of five")
+    text = words(ada.get("/evaluation/runs/good-annotation/?qrels=all"))
+    assert "good-annotation chose from 3 of the 9 items that the qrels know." in text
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("split=7/3", "fold 7/3: there is none; expected 1/3 to 3/3"),
+        ("split=/etc/passwd", "“/etc/passwd” is no split of small"),
+        ("split=run:nobody", "“nobody” is no run of small."),
+        ("as=queries-xml", "“queries-xml” is no kind of file."),
+        ("qrels=none", "There are no qrels “none” here."),
+    ],
+)
+def test_figures_that_cannot_be_are_said_in_one_line(ada, asked, says):
+    page = ada.get(f"/evaluation/runs/good-annotation/?{asked}")
+    assert page.context["wrong"].startswith(says) and "\n" not in page.context["wrong"]
+
+
+def test_each_query_s_values_are_files(ada):
+    rows = list(per_query([run_named("good-search")], snapshot_named("crowd")))
+    address = "/evaluation/runs/good-search/?as=queries-"
+    answer = ada.get(f"{address}csv")
+    assert answer["Content-Disposition"] == 'attachment; filename="good-search-queries.csv"'
+    table = list(csv.DictReader(StringIO(b"".join(answer).decode())))
+    assert [row["query"] for row in table] == [row["query"] for row in rows] and len(rows) == 3
+    assert json.loads(b"".join(ada.get(f"{address}json"))) == rows
+    assert parquet.read_table(BytesIO(b"".join(ada.get(f"{address}parquet")))).to_pylist() == rows
+    part = json.loads(b"".join(ada.get(f"{address}json&split=dev")))
+    assert [row["query"] for row in part] == ["c.jpg#2"]
+
+
+def test_each_query_s_values_of_compared_runs_are_files_a_direction(ada):
+    asked = "run=good-search&run=bad-search&run=good-annotation&measures=R@1&split=test"
+    answer = ada.get(f"/evaluation/compare/?{asked}&as=queries-json&direction=search")
+    pair = [run_named("good-search"), run_named("bad-search")]
+    subset = subset_named("small", "test")
+    assert json.loads(b"".join(answer)) == list(
+        per_query(pair, snapshot_named("crowd"), ["R@1"], subset=subset)
+    )
+    assert ada.get(f"/evaluation/compare/?{asked}&as=queries-xml").status_code == 409
+    assert "as=queries-csv" in ada.get(f"/evaluation/compare/?{asked}").content.decode()
+
+
+def test_runs_without_a_common_query_are_not_compared(ada, tmp_path):
+    for name, images in (("one", ["a.jpg"]), ("other", ["b.jpg"])):
+        run_of(tmp_path, name, images)
+    page = ada.get("/evaluation/compare/?run=one&run=other")
+    assert "run 'other' ranks no query that qrels 'crowd version 1' know" in page.context["wrong"]
+    assert not page.context["sides"]
+    whole = ada.get("/evaluation/compare/?run=one&run=other&missing=worst")
+    assert whole.context["sides"][0].report["queries"] == 3
+
+
+def test_without_qrels_pages_lead_to_where_they_are_made(ada):
+    QrelsSnapshot.objects.all().delete()
+    for address in ("/evaluation/runs/good-search/", "/evaluation/compare/?run=good-search"):
+        page = ada.get(address)
+        assert "There are no qrels of this corpus yet." in words(page) and "manage.py" not in words(page)
+        for way in ("freeze", "import"):
+            assert f'href="/evaluation/{way}/?corpus=small"' in page.content.decode()
+
+
+def test_ties_are_told_and_may_be_broken_in_the_file(ada, tmp_path):
+    file = matrix_file(tmp_path, "apart", np.array([[1, 2, 3]]), ["a.jpg"], little.JUDGED)
+    import_run(name="apart", corpus="small", path=file, format="scores", system="apart")
+    assert "items with equal scores" not in words(ada.get("/evaluation/runs/apart/"))
+    file = matrix_file(tmp_path, "level", np.array([[1, 1, 0], [3, 2, 1]]), ["a.jpg", "b.jpg"], little.JUDGED)
+    import_run(name="level", corpus="small", path=file, format="scores", system="level")
+    page = ada.get("/evaluation/runs/level/")
+    assert "1 query of 2 has items with equal scores." in words(page)
+
+    def scores(address: str) -> list[float]:
+        lines = b"".join(ada.get(address)).decode().splitlines()
+        return [float(line.split()[4]) for line in lines if line.startswith("a.jpg ")]
+
+    assert len(set(scores("/evaluation/runs/level/trec"))) == 2
+    assert 'href="/evaluation/runs/level/trec?ties=break"' in page.content.decode()
+    assert len(set(scores("/evaluation/runs/level/trec?ties=break"))) == 3
+
+
+def test_an_older_version_that_was_chosen_is_shown_as_chosen(ada):
+    freeze_qrels(name="crowd", corpus="small", judgments="flickr8k-crowd", originals=False)
+    for address in ("/evaluation/runs/good-search/?", "/evaluation/compare/?run=good-search&"):
+        page = ada.get(f"{address}qrels=crowd:1").content.decode()
+        assert '<option value="crowd:1" selected>' in page and '<option value="crowd:2">' in page
 
 
 def test_a_run_is_downloaded_as_it_was(ada):
@@ -180,6 +295,14 @@ def test_queries_are_paged(ada, monkeypatch):
     page = ada.get(page.context["later"])
     assert [asking.name for asking, *_ in page.context["rows"]] == ["c.jpg"] and not page.context["later"]
     assert "a.jpg#2 caption 2 of a" in words(ada.get("/evaluation/runs/good-search/queries/"))
+
+
+def test_queries_of_a_run_that_ranks_some_alone_have_their_values(ada, tmp_path):
+    run_of(tmp_path, "part", ["b.jpg"])
+    page = ada.get("/evaluation/runs/part/queries/?order=worst&with=good-annotation")
+    assert page.status_code == 200
+    assert [(asking.name, len(values)) for asking, _, values in page.context["rows"]] == [("b.jpg", 2)]
+    assert ada.get(f"/evaluation/runs/part/queries/{key('b.jpg')}/").status_code == 200
 
 
 def test_a_query_that_is_none_is_said_to_be_missing(ada):

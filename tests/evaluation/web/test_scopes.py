@@ -36,7 +36,11 @@ def bob(db: None, tmp_path: Path) -> Client:
 
 
 @pytest.mark.parametrize(
-    "page", ["systems", "runs", "compare", "batches", "reports", "train", "bring", "new_batch", "new_report"]
+    "page",
+    [
+        *("systems", "runs", "qrels_list", "compare", "batches", "reports"),
+        *("train", "bring", "freeze_qrels", "import_qrels", "new_batch", "new_report"),
+    ],
 )
 def test_nothing_of_another_corpus_is_told(bob: Client, page: str):
     Job.objects.create(kind="rank", corpus=Corpus.objects.get(name="small"), arguments={"system": "good"})
@@ -53,6 +57,27 @@ def test_nothing_of_another_corpus_is_told(bob: Client, page: str):
     [
         ("train", {"corpus": "small", "name": "s", "recipe": "BOW5"}, "There is no corpus “small” here."),
         ("bring", {"corpus": "small", "name": "s", "act": "runs"}, "There is no corpus “small” here."),
+        (
+            "freeze_qrels",
+            {"corpus": "small", "act": "protocol", "protocol": "any of five", "name": "s"},
+            "There is no corpus “small” here.",
+        ),
+        (
+            "freeze_qrels",
+            {"corpus": "own", "act": "judgments", "judgments": "flickr8k-crowd", "name": "s"},
+            "unknown judgments 'flickr8k-crowd' of corpus 'own'; known: none",
+        ),
+        (
+            "freeze_qrels",
+            {"corpus": "own", "act": "protocol", "protocol": "any of five", "name": "s"}
+            | {"split": "run:good-search"},
+            "“good-search” is no run of own.",
+        ),
+        (
+            "import_qrels",
+            {"corpus": "small", "act": "qrels", "name": "s"},
+            "There is no corpus “small” here.",
+        ),
         ("new_batch", {"corpus": "small", "run": "good-search", "chosen": "1", "name": "b"}, "no corpus"),
         ("new_batch", {"corpus": "own", "run": "good-search", "chosen": "1", "name": "b"}, "no run “good-s"),
         ("new_report", {"qrels": "crowd", "runs": "good-search", "name": "r"}, "There are no qrels “crowd”"),
@@ -62,6 +87,15 @@ def test_forms_take_nothing_of_another_corpus(bob: Client, page: str, sent: dict
     answer = bob.post(reverse(f"evaluation:{page}"), sent)
     assert answer.status_code == 409 and says in words(answer)
     assert not Job.objects.exists() and not System.objects.filter(name="s").exists()
+    assert not QrelsSnapshot.objects.filter(name="s").exists()
+
+
+@pytest.mark.parametrize("route", ["qrels", "export_qrels", "remove_qrels"])
+def test_qrels_of_another_corpus_are_not_there(bob: Client, route: str):
+    address = reverse(f"evaluation:{route}", args=["crowd"])
+    answer = bob.post(address, {"version": "1"}) if route == "remove_qrels" else bob.get(address)
+    assert answer.status_code == 404 and "There are no qrels “crowd” here." in words(answer)
+    assert QrelsSnapshot.objects.filter(name="crowd").exists()
 
 
 def test_nobody_takes_the_place_of_a_report_of_another_corpus(bob: Client):

@@ -13,7 +13,7 @@ from annotation import jobs
 from annotation.models import Job
 from evaluation.models import Run, System
 from evaluation.services.kept import folder_of
-from evaluation.web import bringing
+from evaluation.web import uploads
 from models_core.recipes.table11 import TABLE_11
 from tests.evaluation.web import little
 from tests.web.staff import forms, press, said, words
@@ -164,21 +164,21 @@ def test_files_of_long_names_are_taken_with_their_ids_beside_them(ada):
     page = bring(ada, "embeddings", images=SimpleUploadedFile(f"{long}.npz", out.getvalue()), ids=[ids])
     assert said(page) == ["The system “clip” is here."]
     (kept,) = System.objects.get().sources
-    assert kept.endswith("ü.npz") and len(kept.encode()) <= bringing.LONGEST_NAME
+    assert kept.endswith("ü.npz") and len(kept.encode()) <= uploads.LONGEST_NAME
 
 
 def test_what_somebody_else_has_just_taken_away_is_not_looked_at(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "iterdir", lambda folder: iter([folder / "gone"]))
-    bringing._forget_old(tmp_path)
+    uploads.forget_old(tmp_path)
 
 
 def test_what_is_too_large_for_a_page_is_for_the_command(ada, monkeypatch):
-    monkeypatch.setattr(bringing, "LARGEST", 100)
+    monkeypatch.setattr(uploads, "LARGEST", 100)
     assert "Use the command add_system" in wrong(bring(ada, "embeddings", images=little.embeddings()))
 
 
 def test_an_archive_that_swells_is_not_unpacked(ada, monkeypatch, data_dir: Path):
-    monkeypatch.setattr(bringing, "UNPACKED", 1000)
+    monkeypatch.setattr(uploads, "UNPACKED", 1000)
     page = bring(ada, "embeddings", images=little.embeddings(images=np.zeros((3, 10_000))))
     assert wrong(page).startswith("images/clip.npz: unpacks to 23")
     assert not list((data_dir / "uploads").glob("*"))

@@ -1,0 +1,201 @@
+"""The pages of qrels: all of them beside the judgments they may be made of, and one with its versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.core.cache import cache
+from django.db.models import Max
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.exclusive import Busy
+from annotation.formats.base import FormatError
+from annotation.registry import UnknownName
+from annotation.selectors.jobs import Job
+from annotation.web.access import RUNNING, At, account_of, for_roles, for_roles_on
+from annotation.web.staff import said
+from evaluation.formats import JUDGMENT_FORMATS
+from evaluation.formats.qrels_files import QRELS_FORMATS
+from evaluation.models import JudgmentSet, QrelsSnapshot, Run
+from evaluation.qrels import rule_named
+from evaluation.ranked_runs import ASKS
+from evaluation.selectors import QrelsCounts, counts_of
+from evaluation.services.qrels import remove_qrels
+from evaluation.services.qrels_files import IDS, export_qrels
+from evaluation.services.registry import InUse
+from evaluation.services.writing import ImportRefused
+from evaluation.web import offered
+from evaluation.web.frame import asked, download, framed, newest
+from evaluation.web.job_lines import job_lines
+
+KINDS = ("freeze_qrels",)
+#: Qrels on a page, judgments below them, and runs that are offered beside one's qrels.
+PAGE, MOST_SETS, MOST_RUNS = 30, 100, 200
+#: How files of qrels end, by their format.
+ENDINGS = {"trec": "qrels", "csv": "csv", "json": "json"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A version of qrels: what it holds, and how its rule reads, "" of a protocol."""
+
+    row: QrelsSnapshot
+    counts: QrelsCounts
+    rule: str
+
+
+#: The qrels of an address, in their newest version.
+QRELS = At(
+    lambda name: (
+        QrelsSnapshot.objects.select_related("corpus", "judgments")
+        .filter(name=name, published=True)
+        .order_by("version")
+        .last()
+    ),
+    gettext_lazy("There are no qrels “%(name)s” here."),
+)
+
+
+@require_safe
+@for_roles(*RUNNING, corpora=True)
+def listing(request: HttpRequest) -> HttpResponse:
+    """All qrels in their newest version, the newest first, and the judgments of the same corpora."""
+    open_here = offered.published_qrels(request)
+    last = open_here.order_by().values("name").annotate(last=Max("pk")).values("last")
+    page = newest(
+        open_here.filter(pk__in=last).select_related("corpus", "judgments"), request.GET, number=PAGE
+    )
+    sets = offered.judgment_sets(request).select_related("corpus").order_by("corpus__name", "name")
+    lines = job_lines(request, KINDS, leads=leads)
+    return render(
+        request,
+        "evaluation/qrels_list.html",
+        framed(
+            "qrels",
+            lines=lines_of(page.rows),
+            page=page,
+            sets=[(row, _title(row)) for row in sets[:MOST_SETS]],
+            more_sets=max(0, sets.count() - MOST_SETS),
+            jobs=lines,
+            live=any(line.live for line in lines),
+        ),
+    )
+
+
+@require_safe
+@for_roles_on(QRELS, *RUNNING)
+def qrels(request: HttpRequest, newest_row: QrelsSnapshot) -> HttpResponse:
+    """One version, by default the newest: what it was made of, who can be compared by it, and the others."""
+    every = QrelsSnapshot.objects.filter(name=newest_row.name, published=True)
+    versions = lines_of(every.select_related("corpus", "judgments").order_by("-version"))
+    shown = newest_row
+    with said(request, UnknownName):
+        shown = _version(newest_row, asked(request.GET, "version"))
+    line = next(one for one in versions if one.row == shown)
+    runs = Run.objects.filter(corpus=line.row.corpus, published=True).order_by("name")
+    if line.row.asks:
+        runs = runs.filter(direction__in=[way for way, asks in ASKS.items() if asks == line.row.asks])
+    found = [] if line.counts.keywords else list(runs[: MOST_RUNS + 1])
+    return render(
+        request,
+        "evaluation/qrels.html",
+        framed(
+            "qrels",
+            deeper=True,
+            name=newest_row.name,
+            line=line,
+            versions=versions,
+            runs=found[:MOST_RUNS],
+            more_runs=len(found) > MOST_RUNS,
+            reports=line.row.reports.order_by("name"),
+            formats=[(key, QRELS_FORMATS.get(key).title) for key in QRELS_FORMATS.keys()],
+            sides=list(ASKS.values()),
+        ),
+    )
+
+
+@require_safe
+@for_roles_on(QRELS, *RUNNING)
+def export(request: HttpRequest, row: QrelsSnapshot) -> HttpResponseBase:
+    """A version as a file, in the format, by the ids and with the side first that the address asks for."""
+    format = asked(request.GET, "format") or "trec"
+    try:
+        version = _version(row, asked(request.GET, "version")).version
+        return download(
+            f"{row.name}-{version}.{ENDINGS[QRELS_FORMATS.get(format).key]}",
+            lambda file: export_qrels(
+                name=f"{row.name}:{version}",
+                out=file,
+                format=format,
+                asks=asked(request.GET, "asks"),
+                ids=asked(request.GET, "ids") or IDS[0],
+                only_relevant=asked(request.GET, "only") == "1",
+            ),
+        )
+    except (FormatError, ImportRefused, UnknownName) as error:
+        told = f"{error.problem}; {error.expected}" if isinstance(error, FormatError) else str(error)
+        messages.error(request, told)
+        return redirect("evaluation:qrels", row.name)
+
+
+@require_POST
+@for_roles_on(QRELS, *RUNNING)
+def remove(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
+    """Remove a version; refused while a report was made from it."""
+    then = redirect("evaluation:qrels", row.name)
+    with said(request, InUse, Busy, UnknownName) as tell:
+        name = f"{row.name}:{_version(row, asked(request.POST, 'version')).version}"
+        remove_qrels(name=name, actor=account_of(request))
+        tell(_("The qrels “%(name)s” are removed.") % {"name": name})
+        if not QrelsSnapshot.objects.filter(name=row.name, published=True).exists():
+            then = redirect("evaluation:qrels_list")
+    return then
+
+
+def lines_of(rows: Iterable[QrelsSnapshot]) -> list[Line]:
+    """Versions with what they hold; it is counted once, since a version never changes."""
+    found = []
+    for row in rows:
+        key = f"evaluation.qrels.{row.pk}.{row.digest}"
+        counts = cache.get(key)
+        if counts is None:
+            counts = counts_of(row)
+            cache.set(key, counts)
+        found.append(Line(row, counts, "" if row.pool else rule_named(row.rule).described()))
+    return found
+
+
+def leads(job: Job) -> str:
+    """The page of the qrels that a finished job froze."""
+    name = str(job.result.get("qrels", ""))
+    there = QrelsSnapshot.objects.filter(name=name, published=True).exists()
+    return reverse("evaluation:qrels", args=[name]) if there else ""
+
+
+def _version(row: QrelsSnapshot, text: str) -> QrelsSnapshot:
+    """The version of that number beside `row`, which it is where nothing is said; raises UnknownName.
+
+    No names are listed: those of other corpora are nobody's affair.
+    """
+    if not text:
+        return row
+    found = None
+    if text.isascii() and text.isdigit() and len(text) < 9:
+        found = QrelsSnapshot.objects.filter(name=row.name, version=int(text), published=True).first()
+    if found is None:
+        raise UnknownName(_("There is no version “%(version)s” of these.") % {"version": text[:20]})
+    return found
+
+
+def _title(row: JudgmentSet) -> Any:
+    """What the format of judgments is called; those of a batch have a format of their own."""
+    return JUDGMENT_FORMATS.get(row.format).title if row.format in JUDGMENT_FORMATS else row.format

@@ -1,0 +1,270 @@
+"""The forms that make qrels: frozen here as a job, or imported from a file, as judgments are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods
+
+from annotation import jobs
+from annotation.selectors.corpora import splits_of
+from annotation.web.access import RUNNING, account_of, for_roles
+from evaluation.formats import JUDGMENT_FORMATS
+from evaluation.formats.qrels_files import QRELS_FORMATS
+from evaluation.grades import GAINS, GRADED_RULES, LINEAR, MEAN, SUMMARIES
+from evaluation.metrics.protocols import PROTOCOLS
+from evaluation.qrels import RULES
+from evaluation.scales import scale_named, score_named
+from evaluation.services.judgments import JudgmentsReport, import_judgments
+from evaluation.services.qrels import (
+    JUDGMENTS,
+    PROTOCOL,
+    QrelsReport,
+    Relevance,
+    check_next,
+    check_relevance,
+)
+from evaluation.services.qrels_files import ASKED, import_qrels
+from evaluation.subsets import listed_in, subset_named
+from evaluation.web import offered
+from evaluation.web.frame import asked, framed
+from evaluation.web.splits import NotOffered, part_in, whole_in
+from evaluation.web.uploads import READ_AT_ONCE, REFUSALS, aside, kept
+
+#: What can be frozen, as buttons call it.
+FROM_PROTOCOL, FROM_JUDGMENTS = "protocol", "judgments"
+#: The field of the list of keywords that one format of judgments has beside its file.
+BESIDE = "beside"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_roles(*RUNNING, corpora=True)
+def freeze(request: HttpRequest) -> HttpResponse:
+    """Freeze originals under a protocol, or judgments, as a job; what can be wrong is looked for first."""
+    given = request.POST if request.method == "POST" else request.GET
+    corpora = offered.corpora(request)
+    wrong, status = "", 200
+    if request.method == "POST":
+        try:
+            with aside(request, commands="freeze_qrels", most=READ_AT_ONCE) as folder:
+                return _frozen(request, given, folder)
+        except (*REFUSALS, jobs.JobError) as error:
+            wrong, status = str(error), 409
+    chosen = next((each for each in corpora if each.name == asked(given, "corpus")), None)
+    corpus = chosen or (corpora[0] if len(corpora) == 1 else None)
+    sets = offered.judgment_sets(request).filter(corpus=corpus).order_by("name") if corpus else []
+    return render(
+        request,
+        "evaluation/qrels_freeze.html",
+        framed(
+            "qrels",
+            deeper=True,
+            corpora=corpora,
+            corpus=corpus,
+            splits=[split for split in splits_of(corpus) if split] if corpus else [],
+            protocols=PROTOCOLS.values(),
+            sets=sets,
+            votes=RULES,
+            grades=GRADED_RULES,
+            summaries=SUMMARIES,
+            gains=GAINS,
+            given=given,
+            act=asked(given, "act"),
+            wrong=wrong,
+        ),
+        status=status,
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_roles(*RUNNING, corpora=True)
+def bring(request: HttpRequest) -> HttpResponse:
+    """Import a file of qrels or of judgments: all of it, or nothing."""
+    given = request.POST if request.method == "POST" else request.GET
+    wrong, status = "", 200
+    act = asked(request.POST, "act")
+    if request.method == "POST":
+        try:
+            if act not in TAKEN:
+                raise NotOffered(_("Nothing was chosen: use one of the buttons."))
+            corpus = offered.corpus(request, asked(given, "corpus")).name
+            with aside(request, commands=f"import_{act}", most=READ_AT_ONCE) as folder:
+                return TAKEN[act](request, corpus, folder)
+        except REFUSALS as error:
+            wrong, status = str(error), 409
+    return render(
+        request,
+        "evaluation/qrels_import.html",
+        framed(
+            "qrels",
+            deeper=True,
+            corpora=offered.corpora(request),
+            formats=[(key, QRELS_FORMATS.get(key).title) for key in QRELS_FORMATS.keys()],
+            judgment_formats=[(key, JUDGMENT_FORMATS.get(key).title) for key in JUDGMENT_FORMATS.keys()],
+            sides=ASKED,
+            given=given,
+            act=act,
+            largest=filesizeformat(READ_AT_ONCE),
+            wrong=wrong,
+        ),
+        status=status,
+    )
+
+
+def _frozen(request: HttpRequest, given: QueryDict, folder: Path) -> HttpResponse:
+    """The job that freezes; raises one of REFUSALS, or JobError, for what cannot be frozen."""
+    corpus = offered.corpus(request, asked(given, "corpus"))
+    act = asked(given, "act")
+    if act not in (FROM_PROTOCOL, FROM_JUDGMENTS):
+        raise NotOffered(_("Nothing was chosen: use one of the buttons."))
+    name = asked(given, "name")
+    check_next(name, corpus.name, PROTOCOL if act == FROM_PROTOCOL else JUDGMENTS)
+    made = _of_protocol(given) if act == FROM_PROTOCOL else _of_judgments(given, corpus.name)
+    arguments = {"name": name, "corpus": corpus.name, **made, **_images(request, given, corpus, folder)}
+    jobs.enqueue(kind="freeze_qrels", arguments=arguments, corpus=corpus, actor=account_of(request))
+    messages.success(request, _("The qrels are being frozen. They appear here when they are ready."))
+    return redirect("evaluation:qrels_list")
+
+
+def _of_protocol(given: QueryDict) -> dict[str, Any]:
+    protocol = asked(given, "protocol")
+    if protocol not in PROTOCOLS:
+        raise NotOffered(_("There is no protocol “%(name)s”.") % {"name": protocol[:60]})
+    number = whole_in(given, "caption", default=-1)
+    if number >= 0 and PROTOCOLS[protocol].number is None:
+        raise NotOffered(_("“%(name)s” takes all captions: name no number.") % {"name": protocol})
+    return {"protocol": protocol, **({"caption": number} if number >= 0 else {})}
+
+
+def _of_judgments(given: QueryDict, corpus: str) -> dict[str, Any]:
+    judgments = asked(given, "judgments")
+    relevant_from, scale = asked(given, "relevant_from"), asked(given, "scale")
+    rule, gains, summary = asked(given, "rule") or None, asked(given, "gains"), asked(given, "summary")
+    relevance = Relevance(
+        rule,
+        scale_named(scale) if scale else None,
+        score_named(relevant_from) if relevant_from else None,
+        gains=gains if gains in GAINS else LINEAR,
+        summary=summary if summary in SUMMARIES else MEAN,
+    )
+    check_relevance(corpus, judgments, relevance)
+    found: dict[str, Any] = {"judgments": judgments, "originals": asked(given, "originals") == "1"}
+    if rule is not None:
+        found["rule"] = rule
+    if scale:
+        found["scale"] = scale
+    if relevant_from:
+        found |= {"relevant_from": relevant_from, "gains": relevance.gains, "summary": relevance.summary}
+    return found
+
+
+def _images(request: HttpRequest, given: QueryDict, corpus: Any, folder: Path) -> dict[str, Any]:
+    """Which images: a split, a fold, those of a run, or those that a file names; all where nothing is said.
+
+    The names of a file are looked up now: what the job gets are rows.
+    """
+    file = kept(request, folder, "file", most=READ_AT_ONCE)
+    split, seed = part_in(given, "split", corpus), whole_in(given, "seed", default=0)
+    if file is None:
+        subset_named(corpus.name, split, seed=seed, files=False)
+        return {"split": split, "seed": seed} if split else {}
+    if split:
+        raise NotOffered(_("Name images, or send a file of their names: not both."))
+    subset = listed_in(corpus.name, file)
+    return {"images": sorted(subset.images), "listed": subset.called}
+
+
+def _qrels(request: HttpRequest, corpus: str, folder: Path) -> HttpResponse:
+    given = request.POST
+    made = import_qrels(
+        name=asked(given, "name"),
+        corpus=corpus,
+        path=(file := _sent(request, folder)),
+        format=_known(given, list(QRELS_FORMATS.keys())),
+        asks=asked(given, "asks"),
+        level=whole_in(given, "level", default=1),
+        skip_unknown=asked(given, "skip") == "1",
+        source=file.name,
+    )
+    _tell_of_qrels(request, made)
+    return redirect("evaluation:qrels", made.qrels)
+
+
+def _judgments(request: HttpRequest, corpus: str, folder: Path) -> HttpResponse:
+    given = request.POST
+    scale = asked(given, "scale")
+    made = import_judgments(
+        corpus=corpus,
+        path=(file := _sent(request, folder)),
+        format=_known(given, list(JUDGMENT_FORMATS.keys())),
+        name=asked(given, "name"),
+        scale=scale_named(scale) if scale else None,
+        skip_unknown=asked(given, "skip") == "1",
+        repeats=asked(given, "repeats") == "1",
+        source=file.name,
+    )
+    _tell_of_judgments(request, made)
+    return redirect("evaluation:qrels_list")
+
+
+#: What a button imports.
+TAKEN: dict[str, Callable[[HttpRequest, str, Path], HttpResponse]] = {
+    "qrels": _qrels,
+    "judgments": _judgments,
+}
+
+
+def _sent(request: HttpRequest, folder: Path) -> Path:
+    file = kept(request, folder, "file", beside=BESIDE, most=READ_AT_ONCE)
+    if file is None:
+        raise NotOffered(_("No file was sent: choose one."))
+    return file
+
+
+def _known(given: QueryDict, formats: list[str]) -> str:
+    format = asked(given, "format")
+    if format not in formats:
+        raise NotOffered(_("There is no format “%(name)s”: choose one of the list.") % {"name": format[:60]})
+    return format
+
+
+def _tell_of_qrels(request: HttpRequest, made: QrelsReport) -> None:
+    named = {"name": made.qrels, "version": made.version}
+    if made.unchanged:
+        messages.success(request, _("The qrels “%(name)s” stand already, nothing changed.") % named)
+    else:
+        messages.success(request, _("The qrels “%(name)s” are here, version %(version)d.") % named)
+    _tell_left_out(request, made.left_out, made.lacking)
+
+
+def _tell_of_judgments(request: HttpRequest, made: JudgmentsReport) -> None:
+    named = {"name": made.judgments, "pairs": made.pairs, "scale": made.scale}
+    if made.unchanged:
+        messages.success(request, _("The judgments “%(name)s” stand already, nothing changed.") % named)
+    else:
+        messages.success(
+            request,
+            _("The judgments “%(name)s” are here: %(pairs)d pairs, on the scale %(scale)s.") % named,
+        )
+    _tell_left_out(request, made.skipped, made.lacking)
+
+
+def _tell_left_out(request: HttpRequest, number: int, lacking: tuple[str, ...]) -> None:
+    if number:
+        messages.warning(
+            request,
+            ngettext(
+                "%(number)d pair is left out, of what the corpus lacks (%(first)s).",
+                "%(number)d pairs are left out, of what the corpus lacks (%(first)s, …).",
+                number,
+            )
+            % {"number": number, "first": ", ".join(lacking)},
+        )

@@ -1,0 +1,129 @@
+"""Files that are sent to a page: kept aside while they are looked at, under the names that they were sent by.
+
+So what is wrong is told of them by name. Then they go, whatever came of it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest
+from django.template.defaultfilters import filesizeformat
+from django.utils.text import get_valid_filename
+from django.utils.translation import gettext as _
+
+from annotation.exclusive import Busy
+from annotation.formats.base import FormatError
+from annotation.formats.text import unpacked_size
+from annotation.registry import UnknownName
+from evaluation.services.writing import ImportRefused
+from evaluation.web.splits import NotOffered
+
+#: Bytes that are taken by page, as the proxy has it; what is larger is brought by command.
+LARGEST = 64 * 2**20
+#: Bytes that an archive of arrays may unpack to.
+UNPACKED = 16 * LARGEST
+#: Bytes, unpacked, of files that are read line by line while their sender waits.
+READ_AT_ONCE = 16 * 2**20
+#: Bytes of a file's name, and of them its ending; disks take 255.
+LONGEST_NAME, LONGEST_END = 200, 40
+#: Seconds after which nobody looks at files any more.
+LONGEST = 24 * 3600
+
+#: What is wrong with what was sent.
+REFUSALS = (FormatError, ImportRefused, NotOffered, UnknownName, Busy, ValueError)
+#: How a remedy is told that is an option of a command: a page has a field for it.
+_OPTION = re.compile(r" \(--[a-z-]+(?: [a-z]+)?\)")
+
+
+@contextmanager
+def aside(request: HttpRequest, *, commands: str, most: int | None = None) -> Iterator[Path]:
+    """A folder for what was sent; what is wrong with a file is told without the folder's name.
+
+    More than `most` bytes (default: LARGEST) are for `commands`, as the refusal says. Whatever is refused
+    meanwhile is raised as ImportRefused.
+    """
+    sent: list[Any] = [file for name in request.FILES for file in request.FILES.getlist(name)]
+    size, most = sum(file.size or 0 for file in sent), most or LARGEST
+    if size > most:
+        raise NotOffered(
+            _("The files have %(size)s; a page takes %(largest)s. Use the command %(commands)s.")
+            % {"size": filesizeformat(size), "largest": filesizeformat(most), "commands": commands}
+        )
+    parent = Path(settings.DATA_DIR) / "uploads"
+    parent.mkdir(parents=True, exist_ok=True)
+    forget_old(parent)
+    folder = Path(tempfile.mkdtemp(dir=parent))
+    try:
+        yield folder
+    except REFUSALS as error:
+        raise ImportRefused(_OPTION.sub("", str(error).replace(f"{folder}/", ""))) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def forget_old(parent: Path) -> None:
+    """Remove what a process left that was killed while it looked at files."""
+    for left in parent.iterdir():
+        with suppress(FileNotFoundError):  # whoever sent it may take it away at any time
+            if left.stat().st_mtime < time.time() - LONGEST:
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def kept(
+    request: HttpRequest, folder: Path, name: str, *, beside: str = "", most: int | None = None
+) -> Path | None:
+    """The file that was sent as `name`, in `folder`, with those that were sent as `beside`; None for none.
+
+    Raises FormatError for one that unpacks to more than `most` bytes (default: UNPACKED).
+    """
+    sent = request.FILES.get(name)
+    if not isinstance(sent, UploadedFile):
+        return None
+    folder.mkdir(exist_ok=True)
+    return [_write(file, folder, most or UNPACKED) for file in (sent, *request.FILES.getlist(beside))][0]
+
+
+def _write(file: Any, folder: Path, most: int) -> Path:
+    path = folder / _short(get_valid_filename(file.name))
+    with path.open("wb") as out:
+        for chunk in file.chunks():
+            out.write(chunk)
+    size = _unpacked(path, most)
+    if size > most:
+        told = filesizeformat(size) if path.suffix != ".gz" else _("more")
+        raise FormatError(f"unpacks to {told}", file=path, expected=f"at most {filesizeformat(most)}")
+    return path
+
+
+def _short(name: str) -> str:
+    """A file's name as a disk takes it: what it ends in stays, for that says what it holds."""
+    if len(name.encode()) <= LONGEST_NAME:
+        return name
+    ends = "".join(PurePosixPath(name).suffixes[-2:])
+    tail = ends if len(ends.encode()) <= LONGEST_END else ""
+    # Ids lie beside their file by its name, so both are cut at the same letter.
+    stem = name.removesuffix(tail).encode()[: LONGEST_NAME - LONGEST_END]
+    return stem.decode(errors="ignore") + tail
+
+
+def _unpacked(path: Path, most: int) -> int:
+    """Bytes that a packed file unpacks to, at least where above `most`; 0 of what cannot be unpacked."""
+    if path.suffix == ".gz":
+        return unpacked_size(path, most)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            # No more is unpacked of a member than it says.
+            return sum(member.file_size for member in archive.infolist())
+    except zipfile.BadZipFile:
+        return 0

@@ -1,0 +1,436 @@
+"""Qrels by page: frozen by a job, imported, exported, compared by, removed; and judgments imported."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from annotation import jobs
+from annotation.models import AuditEntry, Image, Job
+from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Report
+from evaluation.selectors import QrelsCounts, counts_of, names_of, qrels_of, snapshot_named
+from evaluation.services.qrels import Relevance, freeze_protocol, freeze_qrels
+from evaluation.subsets import subset_named
+from evaluation.web import qrels, uploads
+from tests.evaluation.web import little
+from tests.factories import a_corpus, some_images
+from tests.web.staff import press, said, words
+
+pytestmark = pytest.mark.django_db
+
+FREEZE, IMPORT, LIST = "/evaluation/freeze/", "/evaluation/import/", "/evaluation/qrels/"
+PROTOCOL = {"act": "protocol", "name": "own", "corpus": "small", "protocol": "any of five"}
+JUDGMENTS = {"act": "judgments", "name": "votes", "corpus": "small", "judgments": "flickr8k-crowd"}
+TREC = b"a.jpg 0 a.jpg#2 2\na.jpg 0 b.jpg#0 0\nb.jpg 0 a.jpg#1 1\nc.jpg 0 b.jpg#2 -1\n"
+TABLE = "image,caption,grade\na.jpg,a.jpg#0,4.5\na.jpg,b.jpg#0,1\nb.jpg,b.jpg#0,2.25\n"
+
+
+@pytest.fixture(autouse=True)
+def small(db: None) -> str:
+    return little.corpus()
+
+
+def sent(content: bytes | str, name: str = "file.txt") -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, content.encode() if isinstance(content, str) else content)
+
+
+def done(page) -> QrelsSnapshot:
+    """The qrels of the job that a page began; nothing was wrong with either."""
+    assert said(page) == ["The qrels are being frozen. They appear here when they are ready."]
+    job = Job.objects.latest("pk")
+    assert jobs.run(job.pk) == Job.DONE, Job.objects.get(pk=job.pk).error
+    return snapshot_named(job.arguments["name"])
+
+
+def wrong(page) -> str:
+    """The one line on a page that took nothing."""
+    assert page.status_code == 409 and "\n" not in page.context["wrong"]
+    assert " ".join(page.context["wrong"].split()) in words(page)
+    return page.context["wrong"]
+
+
+# Freezing
+
+
+def test_without_qrels_the_list_says_what_they_are_and_how_to_get_some(ada):
+    page = ada.get(LIST)
+    assert "There are no qrels yet." in words(page)
+    for address in (FREEZE, IMPORT):
+        assert f'href="{address}"' in page.content.decode()
+
+
+def test_originals_are_frozen_on_a_fold_by_a_job(ada):
+    page = press(ada, FREEZE, "Freeze", name="own", protocol="any of five", split="1/3")
+    made = done(page)
+    expected = subset_named("small", "1/3")
+    assert expected is not None and len(expected.images) == 1
+    assert made.pool == "any of five, fold 1/3"
+    assert set(QrelsRow.objects.filter(snapshot=made).values_list("image", flat=True)) == expected.images
+    shown = words(ada.get(LIST))
+    assert "own version 1 small originals: any of five, fold 1/3 – 3 1 3 3" in shown
+    assert 'href="/evaluation/qrels/own/">Look at it' in ada.get(LIST).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("asked", "pool", "images"),
+    [
+        ({}, "any of five", "abc"),
+        ({"split": "test"}, "any of five, split test", "ab"),
+        ({"split": "run:good-search"}, "any of five, images of run good-search", "abc"),
+        ({"protocol": "one caption", "caption": "1"}, "one caption, number 1", "abc"),
+        ({"split": "2/3", "seed": "7"}, "any of five, fold 2/3 (seed 7)", None),
+    ],
+)
+def test_originals_are_frozen_as_the_form_says(ada, tmp_path, asked, pool, images):
+    little.runs(tmp_path, "good")
+    made = done(ada.post(FREEZE, {**PROTOCOL, **asked}, follow=True))
+    assert made.pool == pool
+    rows = QrelsRow.objects.filter(snapshot=made).values_list("image__key", flat=True)
+    if images is not None:
+        assert set(rows) == set(images)
+    else:
+        subset = subset_named("small", "2/3", seed=7)
+        assert subset is not None
+        assert {Image.objects.get(corpus__name="small", key=key).pk for key in rows} == subset.images
+
+
+def test_a_file_of_names_chooses_the_images(ada):
+    made = done(ada.post(FREEZE, {**PROTOCOL, "file": sent("c.jpg\na.jpg\n", "te.txt")}, follow=True))
+    assert made.pool == "any of five, images in te.txt"
+    assert set(QrelsRow.objects.filter(snapshot=made).values_list("image__key", flat=True)) == {"a", "c"}
+
+
+def test_judgments_are_frozen_as_the_command_does(ada, tmp_path):
+    little.qrels(tmp_path)
+    given = {**JUDGMENTS, "rule": "half", "originals": "1", "split": "test"}
+    made = done(ada.post(FREEZE, given, follow=True))
+    command = freeze_qrels(
+        name="twin",
+        corpus="small",
+        judgments="flickr8k-crowd",
+        relevance=Relevance("half"),
+        subset=subset_named("small", "test"),
+    )
+    assert (made.digest, made.rule, made.subset) == (command.digest, "half", "split test")
+    bare = done(ada.post(FREEZE, {**JUDGMENTS, "name": "bare"}, follow=True))
+    assert not bare.originals
+
+
+def test_grades_on_a_scale_are_frozen_from_a_score_on(ada):
+    ada.post(IMPORT, {**SITS, "file": sent(TABLE, "sits.csv")}, follow=True)
+    given = {**JUDGMENTS, "judgments": "sits", "relevant_from": "2.25", "gains": "exponential"}
+    made = done(ada.post(FREEZE, {**given, "summary": "median"}, follow=True))
+    assert made.rule == "median 0 to 5 from 2.25 exponential"
+    graded = qrels_of(made, names_of("small"))
+    assert graded.settings.rule.threshold == Fraction("2.25")  # type: ignore[union-attr]
+    assert graded.relevant == {"a.jpg": frozenset({"a.jpg#0"}), "b.jpg": frozenset({"b.jpg#0"})}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"name": "a b"}, "qrels name 'a b': expected letters"),
+        ({"corpus": "nowhere"}, "There is no corpus “nowhere” here."),
+        ({"act": "x"}, "Nothing was chosen: use one of the buttons."),
+        ({"protocol": "x"}, "There is no protocol “x”."),
+        ({"caption": "1"}, "“any of five” takes all captions: name no number."),
+        ({"caption": "one"}, "“one” is no whole number."),
+        ({"split": "nowhere"}, "“nowhere” is no split of small; choose one, or a fold as 1/5."),
+        ({"split": "/etc/passwd"}, "“/etc/passwd” is no split of small"),
+        ({"split": "7/3"}, "fold 7/3: there is none; expected 1/3 to 3/3"),
+        ({"split": "1/4"}, "fold 1/4: "),
+        ({"split": "run:nobody"}, "“nobody” is no run of small."),
+        ({"split": "test", "file": "a.jpg\n"}, "Name images, or send a file of their names: not both."),
+        (
+            {"file": "a.jpg\nx1.jpg\nx2.jpg\nx3.jpg\nx4.jpg\n"},
+            "file.txt: names 4 images ('x1.jpg', 'x2.jpg', 'x3.jpg', ...) that corpus 'small' lacks",
+        ),
+        ({"file": "a.jpg\na.jpg\nb.jpg\n"}, "file.txt: names 1 image ('a.jpg') more than once"),
+        ({"file": "\n"}, "images in file.txt of corpus 'small': none is named"),
+        ({"file": b"\xff\xfe\x00"}, "file.txt, line 1: byte 0 (0xff) is not UTF-8"),
+    ],
+)
+def test_originals_that_cannot_be_frozen_are_refused_in_one_line(ada, given, says):
+    if "file" in given:
+        given = {**given, "file": sent(given["file"])}
+    assert wrong(ada.post(FREEZE, {**PROTOCOL, **given})).startswith(says)
+    assert not Job.objects.exists() and not QrelsSnapshot.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"judgments": "none"}, "unknown judgments 'none' of corpus 'small'; known: flickr8k-crowd"),
+        ({"rule": "x"}, "unknown relevance rule 'x'"),
+        ({"rule": "mean_grade"}, "judgments 'flickr8k-crowd' are votes, and rule 'mean_grade' is not for"),
+        ({"relevant_from": "3"}, "judgments 'flickr8k-crowd' are votes, which have a rule"),
+        ({"relevant_from": "much"}, "'much' is no score; expected a number as 3 or 2.66"),
+        ({"relevant_from": "1e99999999999"}, "'1e99999999999' is no score"),
+        ({"scale": "0-5"}, "judgments 'flickr8k-crowd' are on the scale votes"),
+        ({"scale": "wide"}, "'wide' is no scale; expected votes, 1-4"),
+        ({"name": "own"}, "qrels 'own' are from a protocol, not from judgments; choose another name"),
+        ({"name": "theirs"}, "qrels 'theirs' are of another corpus; choose another name"),
+    ],
+)
+def test_judgments_that_cannot_be_frozen_are_refused_in_one_line(ada, tmp_path, given, says):
+    little.qrels(tmp_path)
+    freeze_protocol(name="own", corpus="small", protocol="any of five")
+    a_corpus("other", some_images(1))
+    freeze_protocol(name="theirs", corpus="other", protocol="first caption")
+    assert wrong(ada.post(FREEZE, {**JUDGMENTS, **given})).startswith(says)
+    assert not Job.objects.exists() and QrelsSnapshot.objects.count() == 3
+
+
+def test_what_was_given_stays_on_the_form(ada, tmp_path):
+    little.qrels(tmp_path)
+    page = ada.post(FREEZE, {**JUDGMENTS, "rule": "half", "split": "7/3"}).content.decode()
+    assert 'value="votes"' in page and "<option selected>half</option>" in page and 'value="7/3"' in page
+
+
+# Importing and exporting
+
+QRELS = {"act": "qrels", "name": "theirs", "corpus": "small", "format": "trec"}
+SITS = {"act": "judgments", "name": "sits", "corpus": "small", "format": "table", "scale": "0-5"}
+
+
+def test_qrels_come_in_and_go_out_by_page_as_they_were(ada):
+    page = ada.post(IMPORT, {**QRELS, "file": sent(TREC, "theirs.qrels")}, follow=True)
+    assert said(page) == ["The qrels “theirs” are here, version 1."]
+    made = snapshot_named("theirs")
+    assert (made.source, made.asks, made.row_count) == ("theirs.qrels", "image", 4)
+    text = words(page)
+    assert "file theirs.qrels" in text and "2 relevant, 1 that nobody judged" in text and made.digest in text
+    answer = ada.get("/evaluation/qrels/theirs/export?version=1&format=trec")
+    assert answer["Content-Disposition"] == 'attachment; filename="theirs-1.qrels"'
+    assert b"".join(answer) == TREC
+    again = ada.post(IMPORT, {**QRELS, "file": sent(TREC, "theirs.qrels")}, follow=True)
+    assert said(again) == ["The qrels “theirs” stand already, nothing changed."]
+
+
+def test_exports_follow_what_the_form_asks(ada):
+    Image.objects.filter(corpus__name="small", key="a").update(external_id="42")
+    ada.post(IMPORT, {**QRELS, "file": sent(TREC)})
+    table = press(ada, "/evaluation/qrels/theirs/", "Download", format="csv", ids="external", asks="caption")
+    assert b"".join(table).decode().splitlines() == [
+        "caption,image,relevance",
+        "a.jpg#1,b.jpg,1",
+        "a.jpg#2,42,2",
+        "b.jpg#0,42,0",
+        "b.jpg#2,c.jpg,-1",
+    ]
+    plain = press(ada, "/evaluation/qrels/theirs/", "Download", format="json", only="1")
+    assert json.loads(b"".join(plain)) == {"a.jpg": ["a.jpg#2"], "b.jpg": ["a.jpg#1"]}
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("format=xml", "unknown qrels format 'xml'"),
+        ("version=9", "There is no version “9” of these."),
+        ("version=x", "There is no version “x” of these."),
+        ("ids=both", "unknown ids 'both'"),
+        ("asks=both", "unknown side 'both'"),
+    ],
+)
+def test_an_export_that_cannot_be_is_said_on_the_page(ada, asked, says):
+    ada.post(IMPORT, {**QRELS, "file": sent(TREC)})
+    page = ada.get(f"/evaluation/qrels/theirs/export?{asked}", follow=True)
+    assert said(page)[-1].startswith(says)
+
+
+def test_an_export_lists_no_qrels_of_others(ada):
+    ada.post(IMPORT, {**QRELS, "file": sent(TREC)})
+    for page in (
+        ada.get("/evaluation/qrels/theirs/export?version=7", follow=True),
+        ada.post("/evaluation/qrels/theirs/remove/", {"version": "7"}, follow=True),
+    ):
+        assert said(page)[-1] == "There is no version “7” of these."
+
+
+def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_counted(ada):
+    table = "query,document,relevance\na.jpg,a.jpg#0,3\na.jpg,z.jpg#0,3\n"
+    given = {**QRELS, "format": "csv", "level": "3", "skip": "1", "asks": "both"}
+    page = ada.post(IMPORT, {**given, "file": sent(gzip.compress(table.encode()), "t.csv.gz")}, follow=True)
+    assert said(page) == [
+        "The qrels “theirs” are here, version 1.",
+        "1 pair is left out, of what the corpus lacks (z.jpg#0).",
+    ]
+    made = snapshot_named("theirs")
+    assert (made.asks, made.rule, counts_of(made)) == ("", "given from 3", QrelsCounts(1, 1, 0, False))
+
+
+@pytest.mark.parametrize(
+    ("given", "content", "says"),
+    [
+        ({}, None, "No file was sent: choose one."),
+        ({"act": ""}, TREC, "Nothing was chosen: use one of the buttons."),
+        ({"name": "a b"}, TREC, "qrels name 'a b': expected letters"),
+        ({"corpus": "nowhere"}, TREC, "There is no corpus “nowhere” here."),
+        ({"format": "table"}, TREC, "There is no format “table”: choose one of the list."),
+        ({"asks": "x"}, TREC, "unknown side 'x'; known: image, caption, both"),
+        ({"level": "0"}, TREC, "relevant from 0: expected 1 to 32767"),
+        ({}, b"a.jpg 0\n", "file.txt, line 1: "),
+        ({}, b"a.jpg 0 a.jpg#0 1\na.jpg 0 a.jpg#0 1\n", "file.txt, line 2: "),
+        ({"format": "json"}, b"{", "file.txt: is not JSON"),
+        ({"format": "csv"}, b"a,b\n1,2\n", "file.txt, line 1: has the columns a, b"),
+        ({}, b"PK\x03\x04\xff\xfe", "file.txt, line 1: "),
+        ({}, b"q.jpg 0 q.jpg#0 1\n", "file.txt: its queries name nothing that corpus 'small' holds"),
+        (
+            {},
+            b"a.jpg 0 a.jpg#0 1\na.jpg 0 z#0 1\na.jpg 0 y#0 1\na.jpg 0 x#0 1\na.jpg 0 w#0 1\n",
+            "file.txt: names 4 that corpus 'small' does not hold ('z#0', 'y#0', 'x#0', ...)",
+        ),
+    ],
+)
+def test_qrels_that_cannot_be_read_are_refused_in_one_line(ada, data_dir: Path, given, content, says):
+    files = {} if content is None else {"file": sent(content)}
+    told = wrong(ada.post(IMPORT, {**QRELS, **given, **files}))
+    assert told.startswith(says) and "(--" not in told and str(data_dir) not in told
+    assert not QrelsSnapshot.objects.exists()
+    assert not list((data_dir / "uploads").glob("*"))
+
+
+def test_a_packed_file_that_is_cut_short_or_swells_is_refused(ada, monkeypatch, data_dir: Path):
+    packed = gzip.compress(b"".join(b"a.jpg 0 %d 1\n" % n for n in range(9000)))
+    told = wrong(ada.post(IMPORT, {**QRELS, "file": sent(packed[: len(packed) // 2], "t.qrels.gz")}))
+    assert told.startswith("t.qrels.gz: cannot be unpacked (")
+    bomb = gzip.compress(b"\n" * 3_000_000, mtime=0)
+    monkeypatch.setattr("evaluation.web.qrels_forms.READ_AT_ONCE", len(bomb) + 1)
+    told = wrong(ada.post(IMPORT, {**QRELS, "file": sent(bomb, "t.qrels.gz")}))
+    assert told.startswith("t.qrels.gz: unpacks to more; expected at most")
+    assert not QrelsSnapshot.objects.exists() and not list((data_dir / "uploads").glob("*"))
+
+
+def test_what_is_too_large_to_be_read_at_once_is_for_the_command(ada, monkeypatch):
+    monkeypatch.setattr("evaluation.web.qrels_forms.READ_AT_ONCE", 10)
+    assert "Use the command import_qrels." in wrong(ada.post(IMPORT, {**QRELS, "file": sent(TREC)}))
+    assert uploads.READ_AT_ONCE <= uploads.LARGEST
+
+
+def test_judgments_on_a_scale_are_imported_and_listed(ada):
+    page = ada.post(IMPORT, {**SITS, "skip": "1", "file": sent(TABLE + "z.jpg,a.jpg#0,1\n", "sits.csv")})
+    assert page.status_code == 302
+    kept = JudgmentSet.objects.get(name="sits")
+    assert (kept.source, kept.scale, kept.skipped, kept.pair_count) == ("sits.csv", "0-5", 1, 3)
+    page = ada.get(LIST)
+    assert said(page) == [
+        "The judgments “sits” are here: 3 pairs, on the scale 0-5.",
+        "1 pair is left out, of what the corpus lacks (z.jpg).",
+    ]
+    assert "sits small A table of judgments" in words(page) and "0-5 3 3 1 Freeze" in words(page)
+    assert 'href="/evaluation/freeze/?corpus=small&amp;judgments=sits"' in page.content.decode()
+
+
+def test_counts_of_keywords_come_with_their_list(ada):
+    table = "utt_key,transcription,counts\na.jpg#0,a dog,dog=4\n"
+    files = {"file": sent(table, "counts.csv"), "beside": sent("dog\ncat\n", "keywords.txt")}
+    given = {**SITS, "name": "words", "format": "keyword-counts", "scale": ""}
+    assert ada.post(IMPORT, {**given, **files}).status_code == 302
+    freeze_qrels(name="words", corpus="small", judgments="words", originals=False)
+    page = ada.get("/evaluation/qrels/words/")
+    assert "These qrels ask about keywords" in words(page) and "2 keywords" in words(page)
+    answer = ada.get("/evaluation/qrels/words/export", follow=True)
+    assert "ask about keywords" in said(answer)[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "content", "says"),
+    [
+        ({}, None, "No file was sent: choose one."),
+        ({"format": "trec"}, TABLE, "There is no format “trec”: choose one of the list."),
+        ({"scale": "wide"}, TABLE, "'wide' is no scale; expected votes, 1-4, or the least"),
+        ({"scale": "1-4"}, TABLE, "file.txt: pair 1, 'a.jpg' and 'a.jpg#0', has the answer 4.5, which the"),
+        ({"scale": ""}, TABLE, "file.txt: answers reach from 1 to 4.5, on no scale that is known; say which"),
+        ({"name": ""}, TABLE, "judgments name '': expected letters"),
+        ({}, TABLE + "a.jpg,a.jpg#0,4\n", "file.txt, line 5: judges a pair for the second time"),
+        ({}, TABLE + "z.jpg,a.jpg#0,4\n", "file.txt: pair 4 is about the image 'z.jpg', which corpus"),
+        ({"format": "flickr8k-crowd", "scale": ""}, TABLE, "file.txt, line 1: "),
+        ({"format": "flickr8k-crowd"}, TABLE, "format 'flickr8k-crowd' has answers on the scale votes"),
+    ],
+)
+def test_judgments_that_cannot_be_read_are_refused_in_one_line(ada, data_dir: Path, given, content, says):
+    files = {} if content is None else {"file": sent(content)}
+    told = wrong(ada.post(IMPORT, {**SITS, **given, **files}))
+    assert told.startswith(says) and "(--" not in told
+    assert not JudgmentSet.objects.exists() and not list((data_dir / "uploads").glob("*"))
+
+
+def test_a_pair_that_comes_twice_may_have_been_answered_twice(ada):
+    given = {**SITS, "repeats": "1", "file": sent(TABLE + "a.jpg,a.jpg#0,4\n")}
+    assert ada.post(IMPORT, given).status_code == 302
+    assert JudgmentSet.objects.get().answer_count == 4
+
+
+# A page of qrels
+
+
+def test_a_page_shows_each_version_and_leads_to_comparisons_and_reports(ada, tmp_path):
+    little.qrels(tmp_path)
+    little.runs(tmp_path, "good", "bad")
+    freeze_qrels(name="crowd", corpus="small", judgments="flickr8k-crowd", originals=False)
+    first = snapshot_named("crowd", 1)
+    Report.objects.create(corpus=first.corpus, name="spring", qrels=first, inputs={}, files={})
+    page = ada.get("/evaluation/qrels/crowd/")
+    assert page.context["line"].row.version == 2 and "as judged" in words(page)
+    assert 'href="?version=1"' in page.content.decode() and "spring" not in words(page)
+    page = ada.get("/evaluation/qrels/crowd/?version=1")
+    assert "majority mean > 1/2" in words(page) and "relevant, judged or not" in words(page)
+    assert 'href="/evaluation/reports/spring/"' in page.content.decode()
+    compared = press(
+        ada, "/evaluation/qrels/crowd/", "Compare what is ticked", run=["good-search", "bad-search"]
+    )
+    assert compared.context["sides"][0].report["version"] == 2
+    assert "There is no version “9” of these." in said(ada.get("/evaluation/qrels/crowd/?version=9"))
+
+
+def test_qrels_of_one_side_offer_runs_of_that_side_alone(ada, tmp_path):
+    little.runs(tmp_path, "good")
+    ada.post(IMPORT, {**QRELS, "file": sent(TREC)})
+    assert [run.name for run in ada.get("/evaluation/qrels/theirs/").context["runs"]] == ["good-annotation"]
+
+
+def test_counts_are_those_of_the_rows(tmp_path):
+    little.qrels(tmp_path)
+    held = qrels_of(snapshot_named("crowd"), names_of("small"))
+    assert counts_of(snapshot_named("crowd")) == QrelsCounts(
+        len({row.query for row in held.rows}),
+        sum(len(items) for items in held.relevant.values()),
+        sum(not row.judged for row in held.rows),
+        False,
+    )
+
+
+def test_a_version_is_removed_unless_a_report_was_made_from_it(ada, tmp_path):
+    little.qrels(tmp_path)
+    freeze_qrels(name="crowd", corpus="small", judgments="flickr8k-crowd", originals=False)
+    first = snapshot_named("crowd", 1)
+    Report.objects.create(corpus=first.corpus, name="spring", qrels=first, inputs={}, files={})
+    digest = snapshot_named("crowd").digest
+    page = press(ada, "/evaluation/qrels/crowd/", "Remove this version")
+    assert said(page) == ["The qrels “crowd:2” are removed."]
+    (entry,) = AuditEntry.objects.filter(act="remove_qrels")
+    assert (entry.actor_name, entry.about) == ("ada", {"qrels": "crowd:2", "digest": digest})
+    page = press(ada, "/evaluation/qrels/crowd/", "Remove this version")
+    assert said(page) == ["qrels 'crowd version 1' stay: report spring was made from them"]
+    assert AuditEntry.objects.filter(act="remove_qrels").count() == 1
+    assert list(QrelsSnapshot.objects.values_list("version", flat=True)) == [1]
+    assert QrelsRow.objects.filter(snapshot=first).exists()
+    Report.objects.all().delete()
+    page = press(ada, "/evaluation/qrels/crowd/", "Remove this version")
+    assert page.request["PATH_INFO"] == LIST and not QrelsRow.objects.exists()
+
+
+def test_qrels_are_listed_a_page_at_a_time(ada, monkeypatch):
+    monkeypatch.setattr(qrels, "PAGE", 1)
+    for name in ("one", "two"):
+        freeze_protocol(name=name, corpus="small", protocol="any of five")
+    freeze_protocol(name="one", corpus="small", protocol="first caption")
+    page = ada.get(LIST)
+    assert [line.row.name for line in page.context["lines"]] == ["one"]
+    page = ada.get(f"{LIST}{page.context['page'].later}")
+    assert [(line.row.name, line.row.version) for line in page.context["lines"]] == [("two", 1)]
