@@ -210,7 +210,7 @@ def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> No
     assert row is not None and row.relevance == 31 * 300
     for options, wrong in (
         (["--relevant-from", "0"], "relevant from 0: expected more than 0, the lowest grade, and at most 5"),
-        (["--relevant-from", "soon"], "--relevant-from soon: expected a number"),
+        (["--relevant-from", "soon"], "'soon' is no score; expected a number"),
         (["--scale", "votes"], "judgments 'cxc-sits' are on the scale 0-5; leave --scale out"),
         (["--rule", "majority"], "are grades from 0 to 5, and rule 'majority' is not for them"),
     ):

@@ -345,7 +345,7 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
         ("run:nobody", "unknown run 'nobody'; known: r"),
         ("FILE a b c d i1.jpg", "names 4 images \\('a', 'b', 'c', ...\\) that corpus 'many' lacks"),
         ("FILE i1.jpg i2 i1 i2.jpg", "names 2 images \\('i1.jpg', 'i2.jpg'\\) more than once"),
-        ("FILE ", "holds no image"),
+        ("FILE ", "none is named"),
     ],
 )
 def test_images_that_cannot_be_meant_are_refused_in_one_line(tmp_path: Path, what: str, wrong: str) -> None:
