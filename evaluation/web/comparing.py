@@ -99,7 +99,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
                 )
                 direction = asked(request.GET, "direction")
                 if download.startswith(EACH_QUERY):
-                    own = [run for run in runs if run.direction == direction] or runs
+                    own = _of_one_direction(runs, direction)
                     return each_query(
                         download, "comparison", own, snapshot, wanted.measures, wanted.split, missing
                     )
@@ -155,15 +155,25 @@ def _sides(runs: Sequence[Run], wanted: Wanted) -> list[Side]:
     """Each direction that has a run, its runs tested against its baseline."""
     found = []
     for direction in DIRECTIONS:
-        own = [run for run in runs if run.direction == direction]
-        if len(own) > MOST:
-            raise NotComparable(
-                _("%(runs)d runs of a direction are more than a page compares (%(most)d): build a report.")
-                % {"runs": len(own), "most": MOST}
-            )
-        if own:
+        if own := _at_most([run for run in runs if run.direction == direction]):
             found.append(_side(direction, _baseline_first(own, wanted.baseline, runs), wanted))
     return found
+
+
+def _of_one_direction(runs: Sequence[Run], direction: str) -> list[Run]:
+    """The runs of the direction asked for, else of the first run's."""
+    own = [run for run in runs if run.direction == direction]
+    return _at_most(own or [run for run in runs if run.direction == runs[0].direction])
+
+
+def _at_most(own: list[Run]) -> list[Run]:
+    """The runs of a direction; raises NotComparable where they are more than a page compares."""
+    if len(own) > MOST:
+        raise NotComparable(
+            _("%(runs)d runs of a direction are more than a page compares (%(most)d): build a report.")
+            % {"runs": len(own), "most": MOST}
+        )
+    return own
 
 
 def _baseline_first(own: list[Run], baseline: str, runs: Sequence[Run]) -> list[Run]:

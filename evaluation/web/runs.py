@@ -161,6 +161,7 @@ def run(request: HttpRequest, row: Run) -> HttpResponseBase:
             wrong=wrong,
             other=other.order_by("name").first() if row.made_by_id or row.system else None,
         ),
+        status=409 if wrong and asked(request.GET, "as") else 200,
     )
 
 

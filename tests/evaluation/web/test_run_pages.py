@@ -114,6 +114,7 @@ def test_a_run_that_chose_from_fewer_items_than_the_qrels_know_says_so(ada, tmp_
 def test_figures_that_cannot_be_are_said_in_one_line(ada, asked, says):
     page = ada.get(f"/evaluation/runs/good-annotation/?{asked}")
     assert page.context["wrong"].startswith(says) and "\n" not in page.context["wrong"]
+    assert page.status_code == (409 if asked.startswith("as=") else 200)
 
 
 def test_each_query_s_values_are_files(ada):
@@ -138,6 +139,8 @@ def test_each_query_s_values_of_compared_runs_are_files_a_direction(ada):
         per_query(pair, snapshot_named("crowd"), ["R@1"], subset=subset)
     )
     assert ada.get(f"/evaluation/compare/?{asked}&as=queries-xml").status_code == 409
+    mixed = json.loads(b"".join(ada.get(f"/evaluation/compare/?{asked}&as=queries-json")))
+    assert {row["run"] for row in mixed} == {"good-search", "bad-search"}, "one direction, that of the first"
     assert "as=queries-csv" in ada.get(f"/evaluation/compare/?{asked}").content.decode()
 
 
