@@ -84,7 +84,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
     try:
         runs = offered.runs(request, all_asked(request.GET, "run"))
         if runs:
-            choices = qrels_of_corpus(runs[0])
+            choices = qrels_of_corpus(*runs)
             snapshot = chosen_qrels(request, choices)
             if snapshot is None:
                 wrong = _("There are no qrels of this corpus yet.")

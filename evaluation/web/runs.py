@@ -26,7 +26,7 @@ from evaluation.comparisons import per_query, scored
 from evaluation.formats.per_query import WRITERS, write_per_query
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.ranked_runs import LEFT_OUT, MISSING, NotComparable
+from evaluation.ranked_runs import ASKS, LEFT_OUT, MISSING, NotComparable
 from evaluation.services import registry
 from evaluation.services.runs import DIRECTIONS, KEEP, TIES, export_run, tied_queries
 from evaluation.subsets import BadSubset, subset_named
@@ -190,12 +190,13 @@ def remove(request: HttpRequest, row: Run) -> HttpResponse:
     return then
 
 
-def qrels_of_corpus(run: Run) -> list[QrelsSnapshot]:
-    """The qrels that a run can be held against, the newest version of each name, newest first."""
+def qrels_of_corpus(run: Run, *others: Run) -> list[QrelsSnapshot]:
+    """The qrels that all of these runs can be scored under, the newest version of each name, newest first."""
     newest: dict[str, QrelsSnapshot] = {}
     for row in QrelsSnapshot.objects.filter(corpus=run.corpus_id, published=True).order_by("-pk"):
         newest.setdefault(row.name, row)
-    return list(newest.values())
+    asked = {ASKS[one.direction] for one in (run, *others)}
+    return [row for row in newest.values() if not row.asks or asked == {row.asks}]
 
 
 def with_chosen(choices: list[QrelsSnapshot], chosen: QrelsSnapshot | None) -> list[QrelsSnapshot]:

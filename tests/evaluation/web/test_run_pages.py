@@ -14,6 +14,7 @@ from evaluation.comparisons import compared, per_query, scored
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.selectors import names_of, run_named, snapshot_named
 from evaluation.services.qrels import freeze_protocol, freeze_qrels
+from evaluation.services.qrels_files import import_qrels
 from evaluation.services.runs import import_run
 from evaluation.subsets import subset_named
 from evaluation.web import comparing, queries, runs
@@ -99,6 +100,18 @@ def test_a_run_that_chose_from_fewer_items_than_the_qrels_know_says_so(ada, tmp_
     freeze_protocol(name="all", corpus="small", protocol="any of five")
     text = words(ada.get("/evaluation/runs/good-annotation/?qrels=all"))
     assert "good-annotation chose from 3 of the 9 items that the qrels know." in text
+
+
+def test_qrels_that_judge_rankings_for_images_are_not_offered_to_rankings_for_captions(ada, tmp_path):
+    (tmp_path / "q.json").write_text('{"a.jpg": ["a.jpg#2"]}')
+    import_qrels(name="theirs", corpus="small", path=tmp_path / "q.json", format="json")
+
+    def offered(run: str) -> set[str]:
+        return {each.name for each in ada.get(f"/evaluation/runs/{run}/").context["choices"]}
+
+    assert offered("good-annotation") - offered("good-search") == {"theirs"}
+    both = ada.get("/evaluation/compare/?run=good-annotation&run=good-search")
+    assert "theirs" not in {each.name for each in both.context["choices"]} and not both.context["wrong"]
 
 
 @pytest.mark.parametrize(
