@@ -21,6 +21,7 @@ import django
 import hypothesis
 import pytest
 from django.test import TransactionTestCase
+from django.utils import translation
 
 from tests import emptying, lanes, prepare, services
 
@@ -123,6 +124,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
     items[:] = chosen
+
+
+def pytest_runtest_teardown() -> None:
+    """A page that was asked for in German leaves its thread German: the next test begins in English."""
+    translation.deactivate()
 
 
 def _name_of(file: Path) -> str:

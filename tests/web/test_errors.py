@@ -107,7 +107,17 @@ def bare_words(template: Path) -> set[str]:
     text = re.sub(r"<(?:code|kbd|title)[^>]*>.*?</(?:code|kbd|title)>", "", text, flags=re.S)
     text = re.sub(r"\{%.*?%\}|\{#.*?#\}|\{\{.*?\}\}|<[^>]*>", " ", text, flags=re.S)
     text = re.sub(r"&\w+;", " ", text)
-    names = {"Phrasebox", "px", "BLEU", "pre", "CSV", "LaTeX", "SHA"}  # alike in every language
+    names = {
+        "Phrasebox",
+        "px",
+        "BLEU",
+        "pre",
+        "CSV",
+        "JSON",
+        "Parquet",
+        "LaTeX",
+        "SHA",
+    }  # alike in every language
     return set(re.findall(r"[A-Za-z]{2,}", text)) - names - {"narrow", "wide"}  # the last two are classes
 
 
