@@ -140,21 +140,21 @@ def alone(
     return _compared(figures, run.direction, _conditions(snapshot, subset, missing))
 
 
-def _compared(figures: Sequence[Scored], direction: str, held_against: dict[str, Any]) -> dict[str, Any]:
+def _compared(figures: Sequence[Scored], direction: str, conditions: dict[str, Any]) -> dict[str, Any]:
     return {
         "baseline": figures[0].run,
         "direction": direction,
-        **held_against,
+        **conditions,
         "queries": len(figures[0].queries),
         "asked": figures[0].asked,
         "remarks": remarks_on(figures),
         "apart": candidates_apart([(one.run, one.candidates) for one in figures]),
-        "systems": [system_of(one) for one in figures],
+        "systems": [_system(one) for one in figures],
         "tests": [],
     }
 
 
-def system_of(one: Scored) -> dict[str, Any]:
+def _system(one: Scored) -> dict[str, Any]:
     """A run in a comparison: its figures, and what it did not rank."""
     return {
         "run": one.run,

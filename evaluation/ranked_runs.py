@@ -1,10 +1,10 @@
 """Stored runs held against qrels: who asks, what takes part, and where it stands in the run's lists.
 
 The queries are those of one snapshot, or of a subset of its images. The items are those that the run ranks
-or the snapshot knows; where the snapshot is a protocol's, or a subset is asked for, only what the snapshot
-knows takes part, and what else a run ranks is taken out of its lists. Queries that a run does not rank are
-left out, or count as the worst by choice (`MISSING`). Rankings are read once and a few at a time: what stays
-in memory is one number a judged pair.
+or the snapshot knows. Under a protocol only what the snapshot knows takes part; of a subset, or a fold, its
+images and all their captions do, judged or not. What else a run ranks is taken out of its lists. Queries that
+a run does not rank are left out, or count as the worst by choice (`MISSING`). Rankings are read once and a
+few at a time: what stays in memory is one number a judged pair.
 """
 
 from __future__ import annotations
@@ -165,10 +165,10 @@ def ranked_by_all(pool: Pool, runs: Sequence[Run], snapshot: QrelsSnapshot) -> P
     for run in runs:
         common = np.intersect1d(common, queries_of(run))
         if not len(common):
-            with_others = "" if len(runs) == 1 else ", nor does any that the runs before it rank"
+            others = "" if run == runs[0] else " that the runs before it rank"
             raise NotComparable(
-                f"run {run.name!r} ranks no query that qrels '{snapshot}' know{with_others}; choose runs and "
-                "qrels of the same images"
+                f"run {run.name!r} ranks no query of qrels '{snapshot}'{others}; choose runs and qrels of "
+                "the same images"
             )
     return pool.only(common)
 
@@ -180,12 +180,12 @@ def queries_of(run: Run) -> Integers:
     return np.fromiter(rows.iterator(10_000), np.int64)
 
 
-def folds_of(pool: Pool, run: Run, snapshot: QrelsSnapshot, number: int) -> list[Pool]:
+def folds_of(whole: Pool, run: Run, snapshot: QrelsSnapshot, number: int) -> list[Pool]:
     """The images of a pool in the order of their corpus, cut into `number` equal parts.
 
     Raises NotComparable where they cannot be.
     """
-    whole, names = pool, _names(run, snapshot)
+    names = _names(run, snapshot)
     asks_image = run.direction == Run.ANNOTATION
     owners = [
         np.array([one if is_image else names.owner[one] for one in side.tolist()], dtype=np.int64)

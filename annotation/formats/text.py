@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
@@ -50,6 +51,23 @@ def open_new(path: Path | str) -> TextIO:
         raise FormatError(
             "stands already", file=path, expected="an empty folder, and each id once"
         ) from error
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Where to write a new file, which takes its place once it is whole; if writing fails, nothing is left.
+
+    Raises FormatError where `path` is there already.
+    """
+    if path.exists():
+        raise FormatError("stands already", file=path, expected="a new file")
+    part = path.with_name(f"{path.name}.part")
+    part.unlink(missing_ok=True)
+    try:
+        yield part
+        part.rename(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def lines(path: Path | str, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats.base import FormatError
-from annotation.formats.text import open_new
+from annotation.formats.text import open_new, whole_file
 from annotation.spreadsheets import harmless
 
 Rows = Sequence[Mapping[str, Any]]
@@ -30,16 +30,9 @@ def write_per_query(file: Path, rows: Iterable[Mapping[str, Any]]) -> int:
         raise FormatError(
             f"ends in {file.suffix or 'nothing'!r}", file=file, expected=f"one of {', '.join(WRITERS)}"
         )
-    if file.exists():
-        raise FormatError("stands already", file=file, expected="a new file")
-    found = list(rows)
-    part = file.with_name(f"{file.name}.part")
-    part.unlink(missing_ok=True)
-    try:
+    with whole_file(file) as part:
+        found = list(rows)
         write(part, found)
-        part.rename(file)
-    finally:
-        part.unlink(missing_ok=True)
     return len(found)
 
 

@@ -15,6 +15,7 @@ from evaluation.grades import LINEAR, MEAN
 from evaluation.job_progress import told_by
 from evaluation.scales import BadScale, scale_named, score_named
 from evaluation.services import qrels
+from evaluation.services.relevance import Relevance
 from evaluation.services.writing import ImportRefused
 from evaluation.subsets import BadSubset, Subset, subset_named
 
@@ -62,7 +63,7 @@ def freeze_qrels(
             name=name,
             corpus=corpus,
             judgments=judgments,
-            relevance=qrels.Relevance(
+            relevance=Relevance(
                 rule, scale_named(scale) if scale else None, threshold, gains=gains, summary=summary
             ),
             originals=originals,

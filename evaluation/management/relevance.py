@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from evaluation.grades import GAINS, LINEAR
 from evaluation.scales import EXPECTED, scale_named, score_named
-from evaluation.services.qrels import Relevance
+from evaluation.services.relevance import Relevance
 
 
 def add_relevance(parser: CommandParser) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import chain
 from typing import Any
 
@@ -14,25 +13,18 @@ from django.db.models import ProtectedError
 from annotation import audit, sql
 from annotation.portions import chunks, delete_in_pages
 from annotation.selectors.corpora import corpus_named
-from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
-from evaluation.formats.flickr8k_judgments import Flickr8kExpert
-from evaluation.grades import LINEAR, MEAN_GRADE, GradedRule, rule_on
+from evaluation.formats import JudgedPair
 from evaluation.metrics.protocols import protocol_named, select
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot
 from evaluation.qrels import (
-    MAJORITY,
-    RULES,
-    AnyRule,
     Qrel,
     Qrels,
     QrelsSettings,
-    Rule,
     following,
     freeze,
     relevant_by_rule,
     rule_named,
 )
-from evaluation.scales import ONE_TO_FOUR, VOTES, BadScale, Scale, number, scale_named, scale_of
 from evaluation.selectors import (
     Names,
     digest_of_images,
@@ -45,13 +37,11 @@ from evaluation.selectors import (
 from evaluation.services.judgments import KEYWORD_FORMATS
 from evaluation.services.phases import Tell, over, part, silent
 from evaluation.services.registry import InUse, held
+from evaluation.services.relevance import Relevance, fitting_rule
 from evaluation.services.writing import CHUNK, ImportRefused, alone, check_name
 from evaluation.subsets import Subset
 
 Pairs = Sequence[tuple[str, str]]
-
-#: Formats that hold grades for certain, though all of them should be 1, which elsewhere is a yes.
-GRADED_FORMATS = (Flickr8kExpert.key, "batch-graded")
 
 #: What qrels come from, in words.
 JUDGMENTS, PROTOCOL, FILE = KINDS = ("judgments", "a protocol", "a file")
@@ -62,21 +52,6 @@ _INSERT = (
     f"INSERT INTO {QrelsRow._meta.db_table} "
     "(snapshot_id, image_id, keyword, caption_id, relevance, judged) VALUES "
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Relevance:
-    """What makes a pair relevant: a rule by its name, or on any scale the score from which it is.
-
-    `scale` is asked for where judgments do not tell theirs. Unless anything is said, votes are frozen by
-    `majority`, grades from 1 to 4 by `mean_grade`, and others from the score on that their format names.
-    """
-
-    rule: str | None = None
-    scale: Scale | None = None
-    relevant_from: Fraction | None = None
-    gains: str = LINEAR
-    summary: str = "mean"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +109,7 @@ def freeze_qrels(
     images = {} if source.format in KEYWORD_FORMATS else names.image
     some = sorted(subset.images) if subset else []
     settings = QrelsSettings(
-        _fitting(relevance, asked, source, read), originals, digest_of_images(some, names)
+        fitting_rule(relevance, asked, source, read), originals, digest_of_images(some, names)
     )
     pairs = read if subset is None else [pair for pair in read if _inside(pair, subset, names, images)]
     if not pairs:
@@ -182,17 +157,6 @@ def freeze_protocol(
     return _freeze(
         name, QrelsSettings(), [], own, names, names.image, pool=", ".join(part for part in pool if part)
     )
-
-
-def check_relevance(corpus: str, judgments: str, relevance: Relevance) -> None:
-    """Raise as `freeze_qrels` does where a rule or a score does not fit judgments whose scale is known.
-
-    The scale of older judgments is found out by reading them; of those, only the names are checked.
-    """
-    asked = rule_named(relevance.rule) if relevance.rule is not None else None
-    source = judgment_set(corpus, judgments)
-    if source.scale or source.format in GRADED_FORMATS:
-        _fitting(relevance, asked, source, ())
 
 
 def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
@@ -330,65 +294,6 @@ def is_made_of(
     if own is None or judgments is None:
         return own is judgments and (snapshot.pool, snapshot.source_digest) == (pool, source_digest)
     return own == judgments or (own.digest, own.counted) == (judgments.digest, judgments.counted)
-
-
-def _fitting(
-    relevance: Relevance, asked: AnyRule | None, source: JudgmentSet, pairs: Sequence[JudgedPair]
-) -> AnyRule:
-    """The rule asked for, or the usual one of the answers' scale; refused where it is for another scale."""
-    scale = _scale_of(relevance, source, pairs)
-    try:
-        if scale == VOTES:
-            usual: AnyRule | None = MAJORITY
-        elif relevance.relevant_from is not None:
-            usual = rule_on(scale, relevance.relevant_from, gains=relevance.gains, summary=relevance.summary)
-        elif scale == ONE_TO_FOUR and (relevance.gains, relevance.summary) == (LINEAR, "mean"):
-            usual = MEAN_GRADE
-        else:
-            known = JUDGMENT_FORMATS.get(source.format) if source.format in JUDGMENT_FORMATS else None
-            threshold = known.relevant_from if known is not None else None
-            usual = None
-            if threshold is not None:
-                usual = rule_on(scale, threshold, gains=relevance.gains, summary=relevance.summary)
-    except ValueError as error:
-        raise ImportRefused(f"judgments {source.name!r}: {error}") from error
-    graded = isinstance(asked, GradedRule) and (asked.low, asked.high) == (scale.low, scale.high)
-    if asked is not None and (not isinstance(asked, Rule) if scale == VOTES else not graded):
-        instead = f"use {usual.name!r}, or leave the rule out" if usual else "say --relevant-from"
-        kind = "votes" if scale == VOTES else f"grades from {number(scale.low)} to {number(scale.high)}"
-        raise ImportRefused(
-            f"judgments {source.name!r} are {kind}, and rule {asked.name!r} is not for them; {instead}"
-        )
-    if scale == VOTES and (relevance.relevant_from is not None or relevance.gains != LINEAR):
-        raise ImportRefused(
-            f"judgments {source.name!r} are votes, which have a rule ({', '.join(RULES.keys())}), no score "
-            "and no gains; leave them out"
-        )
-    if asked is None and usual is None:
-        raise ImportRefused(
-            f"judgments {source.name!r} are grades from {number(scale.low)} to {number(scale.high)}: say "
-            "from which score on a pair is relevant (--relevant-from)"
-        )
-    found = asked or usual
-    assert found is not None
-    return found
-
-
-def _scale_of(relevance: Relevance, source: JudgmentSet, pairs: Sequence[JudgedPair]) -> Scale:
-    """The scale of the answers; raises ImportRefused where another is asked for, or none is known."""
-    if source.scale:
-        known = scale_named(source.scale)
-        if relevance.scale not in (None, known):
-            raise ImportRefused(f"judgments {source.name!r} are on the scale {known.name}; leave --scale out")
-        return known
-    if source.format in GRADED_FORMATS:
-        return ONE_TO_FOUR
-    if relevance.scale is not None:
-        return relevance.scale
-    try:
-        return scale_of(grade for pair in pairs for grade in pair.grades)
-    except BadScale as error:
-        raise ImportRefused(f"judgments {source.name!r}: {error} (--scale)") from error
 
 
 def _originals(pairs: list[JudgedPair], names: Names, asking: Mapping[str, int]) -> Pairs:

@@ -1,7 +1,7 @@
 """Qrels from files and to files: what others published, and what they read.
 
-Imported qrels hold their file's pairs as they are: no originals are added, and what a file says of a
-ranking for images is not held against one for captions, unless one asks for both.
+Imported qrels hold their file's pairs as they are: no originals are added. What a file says of rankings for
+images evaluates no rankings for captions, unless one asks for both.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from annotation.formats.base import FormatError
+from annotation.formats.text import whole_file
 from annotation.registry import UnknownName
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS, Row
+from evaluation.grades import MOST
 from evaluation.metrics.judged import POOLED
 from evaluation.models import QrelsRow, QrelsSnapshot
 from evaluation.qrels import Given, Qrel, QrelsSettings, rule_named
 from evaluation.ranked_runs import ASKS
 from evaluation.selectors import Names, names_of, snapshot_named
 from evaluation.services.judgments import NAMED, import_judgments, remove_judgments
-from evaluation.services.qrels import QrelsReport, Relevance, freeze_given, freeze_qrels
+from evaluation.services.qrels import QrelsReport, freeze_given, freeze_qrels
+from evaluation.services.relevance import Relevance
 from evaluation.services.runs import digest_of_files
 from evaluation.services.writing import ImportRefused, check_file, check_name
 
@@ -30,8 +32,6 @@ IMAGE, CAPTION = tuple(ASKS.values())
 ASKED = (IMAGE, CAPTION, "both")
 #: How images are called in a file: by their names, or by the ids that their source gave them.
 OWN, EXTERNAL = IDS = ("own", "external")
-#: The greatest relevance that a row holds.
-MOST = 32_767
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +115,9 @@ def export_qrels(
         raise UnknownName(f"unknown side {asks!r}; known: {IMAGE}, {CAPTION}")
     if ids not in IDS:
         raise UnknownName(f"unknown ids {ids!r}; known: {', '.join(IDS)}")
-    if out.exists():
-        raise FormatError("stands already", file=out, expected="a new file")
     side = asks or snapshot.asks or IMAGE
-    part = out.with_name(f"{out.name}.part")
-    part.unlink(missing_ok=True)
-    try:
+    with whole_file(out) as part:
         pairs = writer.write(part, _rows_of(snapshot, side, ids, only_relevant=only_relevant), side)
-        part.rename(out)
-    finally:
-        part.unlink(missing_ok=True)
     return Exported(snapshot.name, snapshot.version, str(out), pairs)
 
 
@@ -162,10 +155,10 @@ def _queries(rows: Sequence[Row], names: Names, asks: str, told: str) -> str:
 
     Numbers may name images and captions alike.
     """
-    of_images = sum(query in names.image and item in names.caption for query, item, _ in rows)
-    of_captions = sum(query in names.caption and item in names.image for query, item, _ in rows)
     if asks in (IMAGE, CAPTION):
         return asks
+    of_images = sum(query in names.image and item in names.caption for query, item, _ in rows)
+    of_captions = sum(query in names.caption and item in names.image for query, item, _ in rows)
     if of_images == of_captions:
         what = "nothing that corpus" if not of_images else "images and captions alike that corpus"
         raise ImportRefused(

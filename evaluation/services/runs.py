@@ -18,7 +18,7 @@ from django.db import transaction
 from numpy.typing import NDArray
 
 from annotation import sql
-from annotation.formats.base import FormatError
+from annotation.formats.text import whole_file
 from annotation.portions import chunks
 from annotation.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
@@ -287,16 +287,8 @@ def write_file(
     `ties`: as for `export_run`. Raises FormatError for a file that stands already and ids with white space;
     nothing is left then.
     """
-    if out.exists():
-        raise FormatError("stands already", file=out, expected="a new file")
-    part = out.with_name(f"{out.name}.part")
-    part.unlink(missing_ok=True)
-    try:
-        written = write_run(part, "_".join(tag.split()), rankings, keep_ties=ties == KEEP)
-        part.rename(out)
-    finally:
-        part.unlink(missing_ok=True)
-    return written
+    with whole_file(out) as part:
+        return write_run(part, "_".join(tag.split()), rankings, keep_ties=ties == KEEP)
 
 
 def best_of(

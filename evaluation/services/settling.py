@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from evaluation.services.collecting import Collected, batch_named, collect
 from evaluation.services.phases import Tell, part, silent
-from evaluation.services.qrels import QrelsReport, Relevance, freeze_qrels
+from evaluation.services.qrels import QrelsReport, freeze_qrels
+from evaluation.services.relevance import Relevance
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,10 @@ from evaluation.services.qrels import (
     JUDGMENTS,
     PROTOCOL,
     QrelsReport,
-    Relevance,
     check_next,
-    check_relevance,
 )
 from evaluation.services.qrels_files import ASKED, import_qrels
+from evaluation.services.relevance import Relevance, check_relevance
 from evaluation.subsets import listed_in, subset_named
 from evaluation.web import offered
 from evaluation.web.frame import asked, framed

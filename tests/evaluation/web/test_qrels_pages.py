@@ -14,7 +14,8 @@ from annotation import jobs
 from annotation.models import AuditEntry, Image, Job
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Report
 from evaluation.selectors import QrelsCounts, counts_of, names_of, qrels_of, snapshot_named
-from evaluation.services.qrels import Relevance, freeze_protocol, freeze_qrels
+from evaluation.services.qrels import freeze_protocol, freeze_qrels
+from evaluation.services.relevance import Relevance
 from evaluation.subsets import subset_named
 from evaluation.web import qrels, uploads
 from tests.evaluation.web import little

@@ -99,7 +99,7 @@ def test_a_run_is_scored_on_the_images_asked_for_and_says_what_it_does_not_rank(
 def test_a_run_that_chose_from_fewer_items_than_the_qrels_know_says_so(ada, tmp_path):
     freeze_protocol(name="all", corpus="small", protocol="any of five")
     text = words(ada.get("/evaluation/runs/good-annotation/?qrels=all"))
-    assert "good-annotation chose from 3 of the 9 items that the qrels know." in text
+    assert "good-annotation chose from 3 of the 9 items that take part." in text
 
 
 def test_qrels_that_judge_rankings_for_images_are_not_offered_to_rankings_for_captions(ada, tmp_path):
@@ -161,7 +161,7 @@ def test_runs_without_a_common_query_are_not_compared(ada, tmp_path):
     for name, images in (("one", ["a.jpg"]), ("other", ["b.jpg"])):
         run_of(tmp_path, name, images)
     page = ada.get("/evaluation/compare/?run=one&run=other")
-    assert "run 'other' ranks no query that qrels 'crowd version 1' know" in page.context["wrong"]
+    assert "run 'other' ranks no query of qrels 'crowd version 1'" in page.context["wrong"]
     assert not page.context["sides"]
     whole = ada.get("/evaluation/compare/?run=one&run=other&missing=worst")
     assert whole.context["sides"][0].report["queries"] == 3
