@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from annotation import qualification, relevance_pages, sql
+from annotation import qualification, relevance_pages
+from annotation.common import database
 from annotation.lease_terms import Terms
 from annotation.protocol import questions as q
 from annotation.protocol.contents import corners
@@ -68,7 +69,7 @@ class Content(NamedTuple):
 
     kept: dict[str, Any] | None
     events: list[Any]
-    graded: list[sql.Statement]
+    graded: list[database.Statement]
 
 
 def content_of(held: Held, terms: Terms, answer: Answer) -> Content:
@@ -89,7 +90,7 @@ def _ticked(held: Held, terms: Terms, answer: Answer) -> Content:
     page = relevance_pages.blocks(held.id, seed=terms.seed, settings=terms.settings)
     ticks = None if answer.flag else relevance_pages.ticked(page, answer.content)
     events: list[Any] = []
-    graded: list[sql.Statement] = []
+    graded: list[database.Statement] = []
     for place, block in enumerate(page if held.role != qualification.ROLE else ()):
         if block.control is None or not block.active:
             events.append(ItemDone())
@@ -114,7 +115,7 @@ def stored(
     image: int | None,
     schema: int,
     at: datetime,
-) -> list[sql.Statement]:
+) -> list[database.Statement]:
     """The judgment's row."""
     box = corners(judgment.box) if judgment.box else [None] * 4
     values = [
@@ -135,7 +136,7 @@ def stored(
         schema,
         terms.id,
         held.kind,
-        sql.moment(at),
+        database.moment(at),
     ]
     return [
         (
@@ -150,7 +151,7 @@ def stored(
     ]
 
 
-def flagged(held: Held, answer: Answer) -> list[sql.Statement]:
+def flagged(held: Held, answer: Answer) -> list[database.Statement]:
     return [
         (
             """INSERT INTO annotation_flag (judgment_id, comment, resolved_at, resolved_by_id)
@@ -162,14 +163,14 @@ def flagged(held: Held, answer: Answer) -> list[sql.Statement]:
 
 def handed_in(
     held: Held, terms: Terms, token: str, seconds: float | None, at: datetime, *, right: bool | None = None
-) -> sql.Statement:
+) -> database.Statement:
     """The assignment ends: how long it took, and what it earns."""
     pay = terms.settings.pay
-    elapsed = max(0.0, (at - sql.moment_from(held.leased_at)).total_seconds())
+    elapsed = max(0.0, (at - database.moment_from(held.leased_at)).total_seconds())
     worked = min(elapsed, pay.idle_after if seconds is None else max(0.0, seconds))
     earned = 0 if held.role == qualification.ROLE else pay.amount(held.kind, worked)
     return (
         """UPDATE annotation_assignment SET state = 'submitted', ended_at = %s, token = %s, seconds = %s,
                pay = %s, "right" = %s WHERE id = %s""",
-        [sql.moment(at), token, worked, earned, right, held.id],
+        [database.moment(at), token, worked, earned, right, held.id],
     )

@@ -30,8 +30,9 @@ from django.db import DatabaseError, connection
 from django.db.models import F, Q
 from django.utils.translation import gettext as _
 
-from annotation import joining, prolific_api, sql, visits, workers
+from annotation import joining, prolific_api, visits, workers
 from annotation.audit import record
+from annotation.common import database
 from annotation.models import Account, Identity, PlatformReport, Study, Visit
 from annotation.prolific_api import Away, Link, Told
 from annotation.visits import ENDED, PROLIFIC, VisitError
@@ -114,9 +115,9 @@ def heard(*, provider: str, told: Told, submission: str, at: datetime, by: str =
 
 def ask(visit: Visit) -> None:
     """Ask the platform's API now whose a visit is that waits, unless that was done a moment ago."""
-    before = sql.now() - AT_ONCE
+    before = database.now() - AT_ONCE
     due = Visit.objects.filter(_to_ask(), pk=visit.pk).filter(Q(asked_at=None) | Q(asked_at__lt=before))
-    if settings.PROLIFIC_API_TOKEN and due.update(asked_at=sql.now()):
+    if settings.PROLIFIC_API_TOKEN and due.update(asked_at=database.now()):
         try:
             _ask(visit)
         except Away as why:
@@ -127,7 +128,7 @@ def ask_waiting() -> None:
     """Ask the API about those who wait. Where it is away, the rest waits for the next turn."""
     if not settings.PROLIFIC_API_TOKEN:
         return
-    now = sql.now()
+    now = database.now()
     due = (
         Q(asked_at=None) | Q(begun_at__gt=now - YOUNG, asked_at__lt=now - SOON) | Q(asked_at__lt=now - LATER)
     )
@@ -156,13 +157,13 @@ def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: A
         participant=participant,
     )
     told = Told(participant, (), "")
-    return heard(provider=study.provider, told=told, submission=submission, at=sql.now(), by=Visit.HAND)
+    return heard(provider=study.provider, told=told, submission=submission, at=database.now(), by=Visit.HAND)
 
 
 def prune() -> None:
     """Forget what platforms told a few days ago."""
-    with sql.writing():
-        PlatformReport.objects.filter(at__lt=sql.now() - KEPT).delete()
+    with database.writing():
+        PlatformReport.objects.filter(at__lt=database.now() - KEPT).delete()
 
 
 # What the platform says --------------------------------------------------------------------------
@@ -176,7 +177,7 @@ def _ask(visit: Visit) -> None:
     told = prolific_api.submission(visit.external_id)
     # One that they do not know may come to be, and a place that nobody has taken is nobody's.
     if told is not None and told.participant:
-        heard(provider=PROLIFIC, told=told, submission=visit.external_id, at=sql.now(), by=Visit.API)
+        heard(provider=PROLIFIC, told=told, submission=visit.external_id, at=database.now(), by=Visit.API)
 
 
 def _told(arrival: Arrival) -> tuple[str, Told | None]:
@@ -211,7 +212,7 @@ def _again(act: Callable[[], T]) -> T:
     """Do what may join workers in a transaction of its own, once more where somebody worked meanwhile."""
     for left in reversed(range(TRIES)):
         try:
-            with sql.writing():
+            with database.writing():
                 return act()
         except (joining.Moved, DatabaseError):
             # In a transaction of somebody else's there is nothing to be tried again.
@@ -299,7 +300,7 @@ def _unconfirmed(
         if found.verification == Visit.REFUSED:
             return _somebody_elses()
         if told.status:
-            _note(found, told.status, told.at or sql.now())
+            _note(found, told.status, told.at or database.now())
     _used(found, arrival.link)
     return Visit.objects.select_related("identity__account", "study__campaign").get(pk=found.pk)
 
@@ -348,7 +349,7 @@ def _begun(arrival: Arrival, study: Study, identity: Identity) -> Visit:
         study=study,
         external_id=arrival.submission,
         participant=arrival.participant,
-        begun_at=sql.now(),
+        begun_at=database.now(),
         verification=Visit.WAITING if ways(study.provider) else Visit.UNVERIFIED,
     )
 
@@ -434,7 +435,7 @@ def _confirm(visit: Visit, by: str) -> None:
     elif known is None:
         identity.external_id = visit.participant
         identity.save(update_fields=["external_id"])
-    about = {"verification": Visit.CONFIRMED, "verified_by": by, "verified_at": sql.now()}
+    about = {"verification": Visit.CONFIRMED, "verified_by": by, "verified_at": database.now()}
     Visit.objects.filter(pk=visit.pk).update(**about)
     for other in list(same.filter(verification__in=Visit.OPEN)):
         _refuse(other, by)
@@ -442,7 +443,7 @@ def _confirm(visit: Visit, by: str) -> None:
 
 def _refuse(visit: Visit, by: str) -> None:
     """The visit is not of the person who came, for good. Without another visit they are put out."""
-    visit.verification, visit.verified_by, visit.verified_at = Visit.REFUSED, by, sql.now()
+    visit.verification, visit.verified_by, visit.verified_at = Visit.REFUSED, by, database.now()
     visit.save(update_fields=["verification", "verified_by", "verified_at"])
     if visits.others(visit):
         return

@@ -18,10 +18,11 @@ from typing import Any
 
 from django.db.models import Max, QuerySet
 
-from annotation import leases, qualification, refold, replay, sql, standings, task_rows
+from annotation import leases, qualification, refold, replay, standings, task_rows
 from annotation.audit import record
 from annotation.campaign_settings import settings_of
-from annotation.controls import hold, named, promotion, recheck, retire
+from annotation.common import database
+from annotation.controls import retire
 from annotation.controls.authoring import raise_revision
 from annotation.models import (
     Account,
@@ -34,6 +35,7 @@ from annotation.models import (
     Standing,
     Worker,
 )
+from annotation.moderation.control_items import from_answers, hold, named, recheck
 from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CONTROL
 from annotation.protocol.trust import QUALIFICATION, SUSPENDED, Entered, Examined, after
 from annotation.protocol.trust import Standing as Pure
@@ -87,10 +89,10 @@ def discard(
     """
     kinds = _kinds(campaign, kind)
     _check_reason(reason)
-    with sql.writing():
+    with database.writing():
         fresh = [row for row in _locked(campaign, worker, kinds) if row.withdrawn_at is None]
         for row in fresh:
-            row.blocked, row.reason, row.withdrawn_at = True, reason, sql.now()
+            row.blocked, row.reason, row.withdrawn_at = True, reason, database.now()
             row.save(update_fields=["blocked", "reason", "withdrawn_at"])
         if fresh:
             _record("discard_worker", campaign, worker, fresh, actor, reason=reason)
@@ -122,7 +124,7 @@ def restore(
     Known items that were retired stay so; those that the judgments contradict now go too.
     """
     kinds = _kinds(campaign, kind)
-    with sql.writing():
+    with database.writing():
         back = [row for row in _locked(campaign, worker, kinds) if row.withdrawn_at is not None]
         for row in back:
             row.blocked, row.reason, row.withdrawn_at = False, "", None
@@ -148,7 +150,7 @@ def suspend(
     The worker reads `reason`.
     """
     _check_reason(reason)
-    with sql.writing():
+    with database.writing():
         rows = [row for row in _locked(campaign, worker, _kinds(campaign, kind)) if not row.blocked]
         for row in rows:
             row.blocked, row.reason = True, reason
@@ -169,7 +171,7 @@ def reinstate(
     """
     settings = settings_of(campaign.settings)
     changed = []
-    with sql.writing():
+    with database.writing():
         # Before the rows are made: a standing that the worker never had is nothing to be let back to.
         rows = Standing.objects.select_for_update(no_key=True).filter(
             campaign=campaign, worker=worker, kind__in=_kinds(campaign, kind)
@@ -207,7 +209,7 @@ def disown(*, campaign: Campaign, control: int, actor: Account | None = None) ->
 
     Returns how many standings changed. Tests that were taken stay as they ended.
     """
-    with sql.writing():
+    with database.writing():
         answers = Assignment.objects.filter(campaign=campaign, control=control, role=CONTROL)
         on_pages = PageControl.objects.filter(assignment__campaign=campaign, control=control)
         workers = {
@@ -283,7 +285,7 @@ def _mark(
         .distinct()[:CHUNK]
     ):
         for image in chunk:
-            with sql.writing():
+            with database.writing():
                 hold([campaign.pk])
                 OpenImage.objects.select_for_update(no_key=True).get(pk=image)
                 judgments += mine.filter(image=image, void=not void).update(void=void)
@@ -300,7 +302,7 @@ def _promoted_with(campaign: Campaign, worker: int, kinds: Sequence[str]) -> lis
     """Known items that were promoted with a vote of this worker among others."""
     found = []
     items = Control.objects.filter(
-        campaign=campaign, kind__in=kinds, source=promotion.SOURCE, active=True
+        campaign=campaign, kind__in=kinds, source=from_answers.SOURCE, active=True
     ).values_list("id", "image", "key")
     for control, image, key in items:
         if Judgment.objects.filter(

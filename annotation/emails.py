@@ -21,8 +21,9 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from annotation import jobs, sql
+from annotation import jobs
 from annotation.accounts import inviting
+from annotation.common import database
 from annotation.models import Account, Job, StaffInvitation
 
 #: As rows of jobs have it.
@@ -93,7 +94,7 @@ def digest(address: str) -> str:
 
 def prune() -> None:
     """Forget the e-mails that were sent: their rows are of no use to anybody."""
-    with sql.writing():
+    with database.writing():
         Job.objects.filter(kind=KIND, state=Job.DONE).delete()
 
 

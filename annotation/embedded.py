@@ -16,7 +16,7 @@ from types import FrameType
 from django.db import DatabaseError, InterfaceError, connections
 
 from annotation import jobs, periodic
-from annotation.exclusive import Busy, exclusive_folder
+from annotation.common.locks import Busy, exclusive_folder
 
 log = logging.getLogger(__name__)
 

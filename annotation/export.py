@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation import layers
+from annotation.common.registry import UnknownName
 from annotation.formats import FORMATS, Format, FormatError, Written
+from annotation.images.pictures import picture_path
 from annotation.models import Campaign, Caption, Chain, Corpus, Image, Layer, LayerImage, OpenImage
-from annotation.pictures import picture_path
 from annotation.protocol.state import CLOSED
 from annotation.protocol.terms import ImageRecord
-from annotation.registry import UnknownName
 from annotation.selectors.controls import unchecked_answers, unchecked_kinds
 from annotation.selectors.corpora import corpus_named, layer_named
 from annotation.selectors.left_out import unsaid_stages

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from annotation import sql
+from annotation.common import database
 from annotation.models import Campaign
 from annotation.protocol import trust
 from annotation.protocol.trust import Standing
@@ -106,7 +106,7 @@ def claim(cursor: Any, holder: Holder, kind: str) -> Claim | None:
 def next_task(cursor: Any, holder: Holder, kind: str) -> Task | None:
     """The task that `claim` would take now, left where it is; None where there is none."""
     for start, window in [(0, HEAD), *_beyond(holder)]:
-        sql.execute(
+        database.execute(
             cursor,
             f"""SELECT t.id, o.image_id, i.content FROM annotation_task t
                 JOIN annotation_openimage o ON o.id = t.image_id
@@ -127,7 +127,7 @@ def _beyond(holder: Holder) -> list[tuple[int, int]]:
 
 def _claim(cursor: Any, holder: Holder, kind: str, start: int, window: int) -> Claim | None:
     """One conditional UPDATE on the counters of the first suitable task of a window."""
-    sql.execute(
+    database.execute(
         cursor,
         f"""UPDATE annotation_task SET live = live + 1 WHERE id = ({_first(kind, window)})
             AND live < wanted RETURNING {_SHOWN}""",
@@ -170,7 +170,7 @@ def claim_and_lease(
     kind: str,
     *,
     version: int,
-    after: Sequence[sql.Statement],
+    after: Sequence[database.Statement],
     holding: Sequence[int],
     at: datetime,
     expires: datetime,
@@ -203,17 +203,17 @@ def claim_and_lease(
         *[holder.worker, holder.campaign, kind],
         *place,
         version,
-        sql.moment(at),
-        sql.moment(expires),
+        database.moment(at),
+        database.moment(expires),
     ]
-    sql.send(cursor, [*after, (text, values)])
+    database.send(cursor, [*after, (text, values)])
     row = cursor.fetchone()
     return (row[0], Claim(*row[1:])) if row else None
 
 
 def again(cursor: Any, holder: Holder, kind: str) -> tuple[int, Claim] | None:
     """Take a place again on a task that ran out in this worker's hands: (assignment, claim), or None."""
-    locking = sql.locking("t", skip=True)
+    locking = database.locking("t", skip=True)
     cursor.execute(
         f"""UPDATE annotation_task SET live = live + 1 WHERE id = (
                 SELECT t.id FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
@@ -262,9 +262,9 @@ def ahead(cursor: Any, holder: Holder, settings: TrustSettings, at: datetime) ->
         """SELECT created_at FROM annotation_task
            WHERE barred_id = %s AND campaign_id = %s AND state = 'open' AND kind = 'box_quality'
                AND role = 'vote' AND created_at > %s ORDER BY created_at DESC LIMIT %s""",
-        [holder.worker, holder.campaign, sql.moment(at - wait), settings.drawing_unjudged],
+        [holder.worker, holder.campaign, database.moment(at - wait), settings.drawing_unjudged],
     )
-    drawn = [sql.moment_from(created) for (created,) in cursor.fetchall()]
+    drawn = [database.moment_from(created) for (created,) in cursor.fetchall()]
     refusal = trust.ahead(holder.standing, len(drawn), settings)
     if refusal is None or not _others_judge(cursor, holder):
         return None
@@ -307,7 +307,7 @@ def why_none(cursor: Any, holder: Holder, kind: str, at: datetime) -> Nothing:
     )
     (until,) = cursor.fetchone()
     if until is not None:
-        until = max(sql.moment_from(until), at)
+        until = max(database.moment_from(until), at)
         minutes = max(1, round((until - at).total_seconds() / 60))
         return Nothing(
             "busy",

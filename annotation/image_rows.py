@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 from django.db import connection
 from django.db.models import F
 
-from annotation import refold, sql, task_rows
+from annotation import refold, task_rows
 from annotation.campaign_settings import settings_of
+from annotation.common import database
 from annotation.models import Campaign, Image, Item, OpenImage, Task
 from annotation.protocol.contents import content_of, plain_mention
 from annotation.protocol.counted import Asked, plain_questions
@@ -35,8 +36,8 @@ def open_images(
     """
     plain = {**campaign.settings, "boxes": settings.boxes}
     chunk = list(images)
-    with sql.writing():
-        at = sql.now()
+    with database.writing():
+        at = database.now()
         new = _not_open(campaign, chunk)
         states = [Fold(mentions, settings)(()) for _, mentions in new]
         rows = OpenImage.objects.bulk_create(
@@ -85,8 +86,8 @@ def open_counted(
 
     As `open_images`: one chunk in one transaction, those that are open already passed over.
     """
-    with sql.writing():
-        at = sql.now()
+    with database.writing():
+        at = database.now()
         new = _not_open(campaign, images)
         rows = OpenImage.objects.bulk_create(
             OpenImage(
@@ -120,8 +121,8 @@ def ask_more(
 
     The questions' keys must be new to them. Locks the open images in the order of their ids.
     """
-    with sql.writing():
-        at = sql.now()
+    with database.writing():
+        at = database.now()
         there = OpenImage.objects.filter(campaign=campaign, image__in=[image.pk for image, _ in images])
         rows = {row.image_id: row for row in there.order_by("id").select_for_update(no_key=True)}
         more = [(rows[image.pk], questions) for image, questions in images if image.pk in rows]
@@ -145,8 +146,8 @@ def reopen_images(*, campaign: Campaign, images: Iterable[int]) -> None:
 
     Nobody has answered, and their questions are removed already. Rulings stay. One chunk, all or none.
     """
-    with sql.writing():
-        at = sql.now()
+    with database.writing():
+        at = database.now()
         rows = list(OpenImage.objects.filter(pk__in=images).select_related("image").order_by("id"))
         protocol = settings_of(campaign.settings).protocol
         for row in rows:
@@ -200,7 +201,7 @@ def _not_open(campaign: Campaign, images: Sequence[tuple[Image, T]]) -> list[tup
 
 def analyse(campaign: Campaign) -> None:
     """Once the campaign's images are open: let the database plan for their questions."""
-    sql.analyse(Task.objects.filter(campaign=campaign).count(), OpenImage, Task, Item)
+    database.analyse(Task.objects.filter(campaign=campaign).count(), OpenImage, Task, Item)
 
 
 def _tasks(
@@ -223,7 +224,7 @@ def _tasks(
 
 def prioritise(*, campaign: Campaign, images: Sequence[int], priority: int) -> int:
     """Give open images (ids of their `Image`) a priority; their open tasks follow. Returns how many."""
-    with sql.writing():
+    with database.writing():
         rows = list(
             OpenImage.objects.filter(campaign=campaign, image__in=images).order_by("id").select_for_update()
         )

@@ -18,14 +18,16 @@ from pathlib import Path
 
 from django.db import IntegrityError, transaction
 
-from annotation import pictures, portions, rebuild, sql
-from annotation.exclusive import Busy, exclusive_folder
+from annotation import rebuild
+from annotation.common import batching, database
+from annotation.common.locks import Busy, exclusive_folder
+from annotation.common.registry import UnknownName
 from annotation.formats import FORMATS, FormatError
 from annotation.formats.archive import opened
+from annotation.images import pictures
 from annotation.ledger import Ledger
 from annotation.models import Caption, Corpus, Image, Layer
 from annotation.protocol.terms import ImageRecord
-from annotation.registry import UnknownName
 
 #: The layer made of what a source brings, and where it says it is from.
 IMPORT = "import"
@@ -180,12 +182,12 @@ class _Taking:
             raise Busy(_busy(self.name)) from None
         try:
             with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-                for chunk in portions.chunks(records, rebuild.CHUNK):
+                for chunk in batching.chunks(records, rebuild.CHUNK):
                     kept = list(pool.map(self._keep, chunk))
                     self._insert(corpus, chunk, kept)
             self._check_whole(pictures_in)
             pictures.publish(self.staged)
-            sql.analyse(self.ledger.captions, Image, Caption)
+            database.analyse(self.ledger.captions, Image, Caption)
             if self.ledger.layered:
                 rebuild.analyse(self.ledger.images)
             with transaction.atomic():
@@ -279,8 +281,8 @@ def _sweep(corpus: Corpus) -> None:
     """Delete an unpublished corpus: its rows, and those of its pictures that no other corpus shows."""
     for layer in corpus.layers.all():
         rebuild.remove_layer(layer)
-    portions.delete_in_pages(Caption.objects.filter(image__corpus=corpus))
-    while page := dict(corpus.images.values_list("pk", "picture")[: portions.PAGE]):
+    batching.delete_in_pages(Caption.objects.filter(image__corpus=corpus))
+    while page := dict(corpus.images.values_list("pk", "picture")[: batching.PAGE]):
         Image.objects.filter(pk__in=page).delete()
         names = set(page.values()) - {""}
         shown = set(Image.objects.filter(picture__in=names).values_list("picture", flat=True))

@@ -14,8 +14,9 @@ from django.core.signing import BadSignature, Signer
 from django.db.models import F
 from django.utils.translation import gettext as _
 
-from annotation import instructions, sql, workers
+from annotation import instructions, workers
 from annotation.audit import record
+from annotation.common import database
 from annotation.models import Account, Campaign, Invitation
 
 PROVIDER = "invite"
@@ -46,11 +47,11 @@ def make(
             _("%(uses)d people cannot be invited by one link; expected 1 to %(most)d.")
             % {"uses": uses, "most": MOST_USES}
         )
-    if expires_at is not None and expires_at <= sql.now():
+    if expires_at is not None and expires_at <= database.now():
         raise InvitationError(_("The link would have expired already; choose a later day."))
     if language and language not in dict(settings.LANGUAGES):
         raise InvitationError(_("There is no language “%(language)s” here.") % {"language": language})
-    with sql.writing():
+    with database.writing():
         made = Invitation.objects.create(
             campaign=campaign,
             label=label[:100],
@@ -65,8 +66,8 @@ def make(
 
 def revoke(*, invitation: Invitation, actor: Account | None = None) -> bool:
     """End a link; who came by it stays. False where it was revoked before."""
-    with sql.writing():
-        ended = Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=sql.now())
+    with database.writing():
+        ended = Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=database.now())
         if ended:
             record(
                 actor=actor, act="revoke_invitation", campaign=invitation.campaign, invitation=invitation.pk
@@ -99,7 +100,7 @@ def why_over(invitation: Invitation) -> str:
     """Why an invitation lets nobody in any more, and whom to ask; "" where it does."""
     if invitation.revoked_at is not None:
         return _("This invitation was taken back. Ask the sender for a new one.")
-    if invitation.expires_at is not None and invitation.expires_at <= sql.now():
+    if invitation.expires_at is not None and invitation.expires_at <= database.now():
         return _("This invitation has expired. Ask the sender for a new one.")
     if invitation.uses is not None and invitation.used >= invitation.uses:
         return _("This invitation is used up. Ask the sender for a new one.")
@@ -118,7 +119,7 @@ def accept(
     then nothing has happened.
     """
     code = "" if username else "-".join(workers.drawn(_LETTERS) for _group in range(_GROUPS))
-    with sql.writing():
+    with database.writing():
         found = Invitation.objects.select_for_update().select_related(None).get(pk=invitation.pk)
         if why := why_over(found):
             raise InvitationError(why)
@@ -137,7 +138,7 @@ def join(*, invitation: Invitation, account: Account) -> bool:
 
     False where it is one already. Raises InvitationError where others were faster.
     """
-    with sql.writing():
+    with database.writing():
         found = Invitation.objects.select_for_update().select_related(None).get(pk=invitation.pk)
         if not workers.may_work_on(account=account, campaign=found.campaign):
             return False

@@ -26,7 +26,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import F, Max, Q, QuerySet
 
-from annotation import controls, qualification, refold, replay, sessions, task_rows
+from annotation import qualification, refold, replay, sessions, task_rows
 from annotation.audit import record
 from annotation.controls.authoring import raise_revision
 from annotation.models import (
@@ -43,6 +43,7 @@ from annotation.models import (
     Visit,
     Worker,
 )
+from annotation.moderation import control_items
 from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY
 from annotation.protocol.trust import QUALIFICATION
 from annotation.selectors.same_question import met_as_control
@@ -64,7 +65,7 @@ def join(*, provisional: Identity, known: Identity) -> None:
     sessions.hand_over(_account_of(provisional), _account_of(known))
     images = _images(was.pk, stays.pk)
     campaigns = set(Assignment.objects.filter(worker=was).values_list("campaign", flat=True))
-    controls.hold(campaigns)
+    control_items.hold(campaigns)
     rows = _lock(was.pk, stays.pk, images)
     if _images(was.pk, stays.pk) != images:
         raise Moved
@@ -76,7 +77,7 @@ def join(*, provisional: Identity, known: Identity) -> None:
     _void_withdrawn(stays.pk, images)
     for image in images:
         refold.refold(image)
-    controls.recheck(images)
+    control_items.recheck(images)
     task_rows.count_checks(images)
     replay.retell(rows(stays.pk))
     for campaign in Campaign.objects.filter(pk__in=campaigns).order_by("pk"):

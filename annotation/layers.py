@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from django.utils.translation import ngettext
 
 from annotation import rebuild
+from annotation.common.batching import chunks
 from annotation.models import Campaign, Corpus, Image, Layer, OpenImage
-from annotation.portions import chunks
 from annotation.selectors.corpora import layer_named
 
 #: Images written in one transaction: on SQLite everybody's answers wait for it.

@@ -16,8 +16,9 @@ from django.db import connection
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
-from annotation import controls, hand_out, instructions, lease_terms, qualification, sql, standings
+from annotation import controls, hand_out, instructions, lease_terms, qualification, standings
 from annotation.campaign_settings import CampaignSettings, settings_of
+from annotation.common import database
 from annotation.hand_out import Holder, Nothing
 from annotation.models import Assignment, Campaign, Identity, Worker
 from annotation.models import Standing as Row
@@ -112,10 +113,10 @@ def offers(*, worker: Worker) -> list[Offer]:
                 nothing = (
                     shut
                     or lease_terms.refused_to(holder, terms)
-                    or hand_out.ahead(cursor, holder, rules, sql.now())
+                    or hand_out.ahead(cursor, holder, rules, database.now())
                 )
                 if nothing is None and not in_hand and not _waits(cursor, campaign.pk, kind, worker.pk):
-                    nothing = hand_out.why_none(cursor, holder, kind, sql.now())
+                    nothing = hand_out.why_none(cursor, holder, kind, database.now())
             test = None
             if nothing is not None and nothing.code in qualification.NEED_A_TEST:
                 place = row or Row(campaign=campaign, worker=worker, kind=kind)
@@ -206,4 +207,4 @@ def _today(worker: Worker, campaigns: Sequence[Campaign]) -> defaultdict[tuple[i
 
 def _midnight() -> datetime:
     """When today began, in the server's time zone."""
-    return timezone.localtime(sql.now()).replace(hour=0, minute=0, second=0, microsecond=0)
+    return timezone.localtime(database.now()).replace(hour=0, minute=0, second=0, microsecond=0)

@@ -17,14 +17,14 @@ from typing import IO
 
 from django.db.models import Exists, OuterRef
 
-from annotation import sql
 from annotation.audit import record
 from annotation.campaign_settings import settings_of
+from annotation.common import database
+from annotation.common.spreadsheets import harmless
 from annotation.models import Account, Assignment, Campaign, Identity, Payout, Visit, Worker
 from annotation.protocol.work import MICROS
 from annotation.selectors.campaign.cost import hourly, money, paid
 from annotation.selectors.campaign.sums import earned
-from annotation.spreadsheets import harmless
 
 #: Lines of the ledger read at once.
 PAGE = 2_000
@@ -131,7 +131,7 @@ def pay(
 
     Raises PaymentError on more than is due, and on a reference that stands for another amount.
     """
-    with sql.writing():
+    with database.writing():
         # One at a time: of two who pay the same worker, the second finds it paid.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         currency = currency_of(campaign)
@@ -177,7 +177,7 @@ def pay_everybody(*, campaign: Campaign, reference: str, actor: Account | None =
     """
     if not reference:
         raise PaymentError("paying everybody needs a reference, by which the payment is known again")
-    with sql.writing():
+    with database.writing():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         before = set(
             Payout.objects.filter(campaign=campaign, reference=reference).values_list("worker", flat=True)

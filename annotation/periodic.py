@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from annotation import confirming, downloads, emails, jobs, layers, leases, running, sessions, throttle
-from annotation.exclusive import Busy, exclusive_folder
+from annotation.common.locks import Busy, exclusive_folder
 from annotation.models import Campaign
 
 log = logging.getLogger(__name__)

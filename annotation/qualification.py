@@ -26,8 +26,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotation import sql, standings
+from annotation import standings
 from annotation.campaign_settings import CampaignSettings, settings_of
+from annotation.common import database
 from annotation.controls import pool, rules
 from annotation.models import Assignment, Campaign, Control, Standing, Worker
 from annotation.protocol.controls import Control as Item
@@ -55,7 +56,7 @@ class Test:
 def begin(*, worker: int, campaign: Campaign, kind: str) -> Test | Refusal:
     """Begin the test of `kind`, or go on with the one under way; a Refusal says why neither goes."""
     settings = settings_of(campaign.settings)
-    with sql.writing():
+    with database.writing():
         in_force = rules_of(campaign, kind, settings)
         standings.join(worker=worker, campaign=campaign, kind=kind, settings=in_force)
         row = Standing.objects.select_for_update().get(campaign=campaign, worker=worker, kind=kind)
@@ -75,7 +76,7 @@ def begin(*, worker: int, campaign: Campaign, kind: str) -> Test | Refusal:
             attempt=row.attempt,
             used=Counter(map(str, earlier.values_list("control", flat=True))),
         )
-        at = sql.now()
+        at = database.now()
         Assignment.objects.bulk_create(
             Assignment(
                 campaign=campaign,
@@ -116,7 +117,7 @@ def hold(
     """
     if not row.attempt:
         return None
-    at = at or sql.now()
+    at = at or database.now()
     left = list(
         _items(row)
         .exclude(state=Assignment.SUBMITTED)

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.db.models import F, QuerySet
 
-from annotation import sql
-from annotation.exclusive import exclusive_folder
+from annotation.common import database
+from annotation.common.batching import chunks, delete_in_pages
+from annotation.common.locks import exclusive_folder
 from annotation.formats.checks import check_record
 from annotation.models import (
     Box,
@@ -33,7 +34,6 @@ from annotation.models import (
     Mention,
     OpenImage,
 )
-from annotation.portions import chunks, delete_in_pages
 from annotation.protocol.state import ImageState
 from annotation.protocol.terms import NOT_VISUAL, LayerRecord
 from annotation.refold import state_of
@@ -184,7 +184,7 @@ def insert(layer: Layer, shares: Sequence[Placed]) -> None:
 
 def analyse(images: int) -> None:
     """Once a layer of so many images was written: let the database plan for it."""
-    sql.analyse(images, LayerImage, Chain, Mention, Box, BoxChain)
+    database.analyse(images, LayerImage, Chain, Mention, Box, BoxChain)
 
 
 def _chains(layer: Layer, share: Placed) -> Iterator[Chain]:
@@ -235,7 +235,7 @@ def refresh(campaign: Campaign, *, images: Sequence[int] | None = None) -> int:
     layer = _growing(campaign)
     written, after = 0, 0
     while True:
-        with sql.writing():
+        with database.writing():
             # The layer's row is the lock: shares of one layer are written by one process at a time.
             Layer.objects.select_for_update().get(pk=layer.pk)
             page = list(behind.filter(pk__gt=after).select_related("image").order_by("pk")[:CHUNK])
@@ -265,7 +265,7 @@ def own_layers(campaign: Campaign) -> QuerySet[Layer]:
 
 def _growing(campaign: Campaign) -> Layer:
     """The campaign's own layer, made where it is not there yet."""
-    with sql.writing():
+    with database.writing():
         corpus = campaign.corpus
         layer = corpus.layers.filter(name=campaign.name).first()
         if layer is not None and layer.source == CAMPAIGN:

@@ -25,8 +25,9 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from annotation import sql, task_rows
+from annotation import task_rows
 from annotation.campaign_settings import settings_from
+from annotation.common import database
 from annotation.models import OpenImage, Task
 from annotation.protocol import questions as q
 from annotation.protocol.boxes import REVIEW
@@ -71,7 +72,7 @@ class Difference:
     """What a fold made of an image, and the statements that write it."""
 
     state: ImageState
-    statements: list[sql.Statement]
+    statements: list[database.Statement]
 
 
 def row_from(values: Sequence[Any]) -> Row:
@@ -91,7 +92,7 @@ VOTES = f"""(SELECT json_agg(json_build_array({_VOTE}) ORDER BY j.id)::text
 
 def votes_of(cursor: Any, image: int) -> list[Vote]:
     """All judgments of an open image that are not void, in the order in which they came."""
-    sql.execute(
+    database.execute(
         cursor,
         f"""SELECT {_VOTE}
            FROM annotation_judgment j JOIN annotation_worker w ON w.id = j.worker_id
@@ -158,13 +159,13 @@ def answered_once(row: Row, kind: str) -> bool:
 
 def refold(image: int) -> ImageState:
     """Fold an open image anew and write the difference. Locks the image."""
-    with sql.writing(), connection.cursor() as cursor:
+    with database.writing(), connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT {COLUMNS} FROM annotation_openimage o WHERE o.id = %s" + sql.locking("o"), [image]
+            f"SELECT {COLUMNS} FROM annotation_openimage o WHERE o.id = %s" + database.locking("o"), [image]
         )
         row = row_from(cursor.fetchone())
-        found = difference(row, votes_of(cursor, image), at=sql.now())
-        sql.send(cursor, found.statements)
+        found = difference(row, votes_of(cursor, image), at=database.now())
+        database.send(cursor, found.statements)
     return found.state
 
 
@@ -198,7 +199,7 @@ def difference(
     before: Mapping[str, Sequence[int]] = {key: of[-2:] for key, of in row.state["open"].items()}
     checks = [key for key in row.state["checks"] if key != checked]
     asked = {question.key: question for question in state.questions}
-    statements: list[sql.Statement] = []
+    statements: list[database.Statement] = []
     if checked:
         statements.append(task_rows.ended(row.id, checked, Task.SETTLED))
     for key in [key for key in checks if not given[key] and key not in asked]:
@@ -287,11 +288,11 @@ def merged_of(state: ImageState) -> list[dict[str, Any]]:
 
 def _moves(
     image: int, before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], at: datetime
-) -> list[sql.Statement]:
+) -> list[database.Statement]:
     """Steps taken back, and steps taken, since the last fold."""
     old = {" ".join(chain["m"]): chain["moves"] for chain in before if chain["moves"]}
     new = {" ".join(chain["m"]): chain["moves"] for chain in after if chain["moves"]}
-    statements: list[sql.Statement] = []
+    statements: list[database.Statement] = []
     values: list[Any] = []
     for chain in {**old, **new}:
         was, is_now = old.get(chain, []), new.get(chain, [])
@@ -302,11 +303,11 @@ def _moves(
                 (
                     """UPDATE annotation_move SET undone_at = %s
                        WHERE image_id = %s AND chain = %s AND number >= %s AND undone_at IS NULL""",
-                    [sql.moment(at), image, chain, kept],
+                    [database.moment(at), image, chain, kept],
                 )
             )
         for number, (stage, outcome, following) in enumerate(is_now[kept:], kept):
-            values += [image, chain, number, stage, outcome, following, sql.moment(at)]
+            values += [image, chain, number, stage, outcome, following, database.moment(at)]
     if values:
         places = ", ".join(["(%s, %s, %s, %s, %s, %s, %s)"] * (len(values) // 7))
         statements.append(
@@ -321,10 +322,17 @@ def _moves(
 
 def _image(
     image: int, plain: Mapping[str, Any], state: ImageState, at: datetime, *, layered: bool
-) -> sql.Statement:
+) -> database.Statement:
     reviews = sum(chain.stage == REVIEW for chain in state.chains)
     return (
         """UPDATE annotation_openimage SET state = %s, version = version + 1, layer_behind = %s,
                complete = %s, in_review = %s, changed_at = %s WHERE id = %s""",
-        [json.dumps(plain, separators=(",", ":")), layered, state.complete, reviews, sql.moment(at), image],
+        [
+            json.dumps(plain, separators=(",", ":")),
+            layered,
+            state.complete,
+            reviews,
+            database.moment(at),
+            image,
+        ],
     )

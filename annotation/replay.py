@@ -18,7 +18,8 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from annotation import controls, sql, standings
+from annotation import controls, standings
+from annotation.common import database
 from annotation.models import Judgment, PageControl
 from annotation.models import Standing as Row
 from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CONTROL, RELEVANCE, VOTE
@@ -102,7 +103,7 @@ def retell(rows: Iterable[int]) -> list[int]:
     """
     changed = []
     for pk in rows:
-        with sql.writing():
+        with database.writing():
             row = Row.objects.select_for_update(no_key=True).get(pk=pk)
             standing = replayed(row)
             if standing != standings.pure(row):

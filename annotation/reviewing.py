@@ -20,10 +20,12 @@ from dataclasses import dataclass
 from django.db.models import F
 from django.utils.translation import gettext as _
 
-from annotation import controls, refold, sql
+from annotation import refold
 from annotation.audit import record
+from annotation.common import database
 from annotation.models import Account, Campaign, Control, Flag, Image, OpenImage
 from annotation.models import Ruling as Row
+from annotation.moderation import control_items
 from annotation.protocol.boxes import REVIEW
 from annotation.protocol.contents import corners, mention_from, plain_ruling
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
@@ -63,8 +65,8 @@ def rule(
     `seen` are chains, as mention ids, that the reviewer takes to be there. Raises Changed where they
     are not, and CannotRule where the ruling names what the image does not have.
     """
-    with sql.writing():
-        controls.hold(OpenImage.objects.filter(pk=image).values_list("campaign", flat=True))
+    with database.writing():
+        control_items.hold(OpenImage.objects.filter(pk=image).values_list("campaign", flat=True))
         row = _locked(image)
         chains = {frozenset(chain["m"]): chain["s"] for chain in row.state["chains"]}
         if any(frozenset(chain) not in chains for chain in seen):
@@ -80,42 +82,42 @@ def rule(
             ruling=made.pk,
             content=made.content,
         )
-        retired = controls.recheck([row.pk], actor=actor)
+        retired = control_items.recheck([row.pk], actor=actor)
     return Ruled(made, state, retired)
 
 
 def withdraw(*, campaign: Campaign, ruling: int, actor: Account | None = None) -> Ruled:
     """Take a ruling (its row's id) back and fold its image without it. Raises CannotRule."""
-    with sql.writing():
+    with database.writing():
         of = Row.objects.filter(pk=ruling, image__campaign=campaign).values_list("image", flat=True).first()
         if of is None:
             raise CannotRule(
                 _("There is no ruling %(id)s in campaign %(campaign)s.")
                 % {"id": ruling, "campaign": campaign.name}
             )
-        controls.hold([campaign.pk])
+        control_items.hold([campaign.pk])
         row = _locked(of)
         given = Row.objects.get(pk=ruling)
         if given.withdrawn_at is not None:
             raise CannotRule(_("Ruling %(id)s was withdrawn already.") % {"id": ruling})
-        given.withdrawn_by, given.withdrawn_at = actor, sql.now()
+        given.withdrawn_by, given.withdrawn_at = actor, database.now()
         given.save(update_fields=["withdrawn_by", "withdrawn_at"])
         state = _folded(row)
         record(actor=actor, act="withdraw_ruling", campaign=campaign, image=row.image.key, ruling=ruling)
-        retired = controls.recheck([row.pk], actor=actor)
+        retired = control_items.recheck([row.pk], actor=actor)
     return Ruled(given, state, retired)
 
 
 def resolve_flag(*, campaign: Campaign, flag: int, actor: Account | None = None) -> bool:
     """Say that what a worker reported has been seen to; whether that was news. Raises CannotRule."""
-    with sql.writing():
+    with database.writing():
         found = Flag.objects.filter(pk=flag, judgment__campaign=campaign)
         if not found.exists():
             raise CannotRule(
                 _("There is no report %(id)s in campaign %(campaign)s.")
                 % {"id": flag, "campaign": campaign.name}
             )
-        news = found.filter(resolved_at=None).update(resolved_at=sql.now(), resolved_by=actor)
+        news = found.filter(resolved_at=None).update(resolved_at=database.now(), resolved_by=actor)
         if news:
             record(actor=actor, act="resolve_flag", campaign=campaign, flag=flag)
     return bool(news)

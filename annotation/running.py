@@ -13,9 +13,10 @@ from datetime import timedelta
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation import qualification, sql
+from annotation import qualification
 from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.campaigns import SMALLEST_CROWD, StopRule, pause, reached
+from annotation.common import database
 from annotation.models import Assignment, Campaign, OpenImage
 from annotation.protocol.state import ALWAYS
 from annotation.protocol.trust_settings import CONTROLS, known_from
@@ -157,7 +158,7 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
                 "that"
             ),
         )
-    if late := overdue(campaign, before=sql.now() - timedelta(minutes=SWEPT_WITHIN)):
+    if late := overdue(campaign, before=database.now() - timedelta(minutes=SWEPT_WITHIN)):
         yield Alarm(
             "sweep",
             "",
@@ -188,7 +189,7 @@ def _at_work(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
                 % {"command": f"manage.py pause_campaign {campaign.name} --close"},
             )
         return
-    at = sql.now()
+    at = database.now()
     last = max(filter(None, (newest(campaign), campaign.opened_at)), default=campaign.created_at)
     if at - last > timedelta(minutes=STALLED_AFTER):
         yield Alarm(
@@ -248,7 +249,7 @@ def _crowd(campaign: Campaign, settings: CampaignSettings, open_tasks: Mapping[s
 
 
 def _able(campaign: Campaign, settings: CampaignSettings) -> dict[str, list[int]]:
-    since = sql.now() - timedelta(hours=ACTIVE_FOR)
+    since = database.now() - timedelta(hours=ACTIVE_FOR)
     admits = [
         kind for kind in campaign.kinds if not qualification.rules_of(campaign, kind, settings).qualification
     ]

@@ -12,7 +12,7 @@ from django.db.models import Exists, Q
 from django.utils import timezone
 from rest_framework.authtoken.models import Token
 
-from annotation import sql
+from annotation.common import database
 from annotation.models import Account, RoleGrant
 
 #: Under which a session keeps the visit that it is for. It is set where somebody comes by the address of a
@@ -37,7 +37,7 @@ def end_access(account: Account) -> Ended:
 
     With them go the addresses of pictures, which hold for a session or a token that is there.
     """
-    with sql.writing():
+    with database.writing():
         own = _sessions_of(account)
         for start in range(0, len(own), CHUNK):
             Session.objects.filter(pk__in=own[start : start + CHUNK]).delete()
@@ -80,6 +80,6 @@ def may_look(account: int, *, session: str = "", token: str = "") -> bool:
 
 def prune() -> None:
     """Delete the sessions that are over; those that somebody is just using are passed over."""
-    with sql.writing():
+    with database.writing():
         over = Session.objects.filter(expire_date__lt=timezone.now()).values_list("pk", flat=True)
         Session.objects.filter(pk__in=list(over[:MOST_PRUNED])).delete()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from annotation import sql
+from annotation.common import database
 from annotation.models import Campaign, Identity
 from annotation.models import Standing as Row
 from annotation.protocol.trust import Entered, Event, Examined, OutOfTurn, Standing, after
@@ -72,7 +72,7 @@ def values_of(standing: Standing) -> dict[str, Any]:
 
 def store(row: Row, standing: Standing, **also: Any) -> None:
     """Write `standing` to its row, and the columns in `also`."""
-    for name, value in {**values_of(standing), "changed_at": sql.now(), **also}.items():
+    for name, value in {**values_of(standing), "changed_at": database.now(), **also}.items():
         setattr(row, name, value)
     row.save()
 
@@ -105,12 +105,14 @@ def join(*, worker: int, campaign: Campaign, kind: str, settings: TrustSettings)
         campaign=campaign,
         worker_id=worker,
         kind=kind,
-        defaults={**values_of(first), "changed_at": sql.now()},
+        defaults={**values_of(first), "changed_at": database.now()},
     )
     return row
 
 
-def changed(row_id: int, standing: Standing, at: datetime, *, cursor_at: int | None = None) -> sql.Statement:
+def changed(
+    row_id: int, standing: Standing, at: datetime, *, cursor_at: int | None = None
+) -> database.Statement:
     """The statement that writes what work changes of a standing, for `sql.send`."""
     moved = "" if cursor_at is None else ", cursor = %s"
     return (
@@ -122,7 +124,7 @@ def changed(row_id: int, standing: Standing, at: datetime, *, cursor_at: int | N
             standing.known,
             standing.right,
             "".join("01"[right] for right in standing.last),
-            sql.moment(at),
+            database.moment(at),
             *([] if cursor_at is None else [cursor_at]),
             row_id,
         ],

@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 from django.db import IntegrityError, connection
 from django.utils.translation import gettext as _
 
-from annotation import answered, controls, lease_terms, leases, qualification, refold, sql, standings
+from annotation import answered, controls, lease_terms, leases, qualification, refold, standings
 from annotation.answered import HELD, Content, Held
+from annotation.common import database
 from annotation.hand_out import Holder
 from annotation.lease_terms import Terms
 from annotation.leases import Lease, Nothing
@@ -66,7 +67,7 @@ class _Answered(NamedTuple):
     terms: Terms
     holder: Holder
     counted: bool
-    statements: list[sql.Statement]
+    statements: list[database.Statement]
 
 
 def submit(
@@ -90,11 +91,11 @@ def submit(
     if not 0 < len(token) <= LONGEST_TOKEN:
         raise BadJudgment(f"the token has {len(token)} characters: expected 1 to {LONGEST_TOKEN}")
     try:
-        with sql.writing(), connection.cursor() as cursor:
+        with database.writing(), connection.cursor() as cursor:
             done = _of_task if (row := _task_row(cursor, assignment)) else _of_control
             row = row or _control_row(cursor, assignment)
             # Once the locks are held: an answer whose lease ran out while it waited for them came after that.
-            at = sql.now()
+            at = database.now()
             if row is None or row[1] != worker:
                 raise NotYours(_("There is no such task in your hands: open your list of tasks."))
             held = Held(*row[:11])
@@ -118,7 +119,7 @@ def submit(
                     cursor, stored.terms, stored.holder, held.kind, holding, at, after=stored.statements
                 )
             else:
-                sql.send(cursor, stored.statements)
+                database.send(cursor, stored.statements)
     except IntegrityError as error:
         if "one_token_is_one_answer" in str(error) or "assignment.token" in str(error):
             raise Conflict(_("This answer's token was used for another task: reload the page.")) from error
@@ -127,7 +128,7 @@ def submit(
 
 
 def _task_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
-    sql.execute(
+    database.execute(
         cursor,
         f"""SELECT {HELD.format(of="t")}, t.id, t.state, t.role, t.barred_id,
                 {refold.COLUMNS}, {lease_terms.COLUMNS}, {lease_terms.CARRIED}
@@ -136,7 +137,7 @@ def _task_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
             JOIN annotation_image im ON im.id = o.image_id
             JOIN annotation_campaign c ON c.id = a.campaign_id
             WHERE a.id = %s"""
-        + sql.locking("o", "t", "a"),
+        + database.locking("o", "t", "a"),
         [assignment],
     )
     row: Sequence[Any] | None = cursor.fetchone()
@@ -151,7 +152,7 @@ def _control_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
             JOIN annotation_image im ON im.id = k.image_id
             JOIN annotation_campaign c ON c.id = a.campaign_id
             WHERE a.id = %s"""
-        + sql.locking("a"),
+        + database.locking("a"),
         [assignment],
     )
     row: Sequence[Any] | None = cursor.fetchone()
@@ -209,7 +210,7 @@ def _of_task(
     first = role == q.VOTE and not any(
         v.judgment.key == held.key and v.judgment.role == q.VOTE and not v.judgment.flag for v in votes[:-1]
     )
-    told = controls.tells_of_drawer(terms.id, terms.revision, sql.moment_from(held.leased_at))
+    told = controls.tells_of_drawer(terms.id, terms.revision, database.moment_from(held.leased_at))
     if drawn is not None and first and told and not answer.flag:
         judged = BoxJudged(answer.answer == "good")
         changed.append(standings.changed(drawn.id, _after(drawn, [judged], terms), at))
@@ -305,7 +306,7 @@ def _of_control(
         after = _after(holder, events, terms)
         statements.append(standings.changed(holder.id, after, at))
         return _Answered(now, holder._replace(standing=after), True, statements)
-    sql.send(cursor, statements)
+    database.send(cursor, statements)
     campaign = Campaign.objects.get(pk=terms.id)
     assert right is not None
     qualification.answered(assignment=held.id, campaign=campaign, settings=terms.settings, right=right)
@@ -341,13 +342,13 @@ def _holders(
     """The worker's standing for the kind, and the drawer's for drawing, locked in the order of their ids;
     the votes on `image`, whose lock is held, in the same trip."""
     also = " OR (s.worker_id = %s AND s.kind = %s)" if drawer is not None else ""
-    along = image is not None and sql.in_one_trip()
-    sql.execute(
+    along = image is not None and database.in_one_trip()
+    database.execute(
         cursor,
         f"""SELECT {refold.VOTES if along else "NULL"}, {lease_terms.HOLDER}
             FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
             WHERE s.campaign_id = %s AND ((s.worker_id = %s AND s.kind = %s){also}) ORDER BY s.id"""
-        + sql.locking("s"),
+        + database.locking("s"),
         [
             *([image] if along else []),
             *[terms.id, held.worker, held.kind],

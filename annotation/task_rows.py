@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from annotation import sql
+from annotation.common import database
 from annotation.models import Assignment, Judgment, Task
 from annotation.protocol.contents import content_of
 from annotation.protocol.questions import DOUBLE_CHECK, VOTE, Question
@@ -32,7 +32,7 @@ _LEASED = """(SELECT count(*) FROM annotation_assignment a
               WHERE a.task_id = annotation_task.id AND a.state = 'leased')"""
 
 
-def wants(image: int, key: str, wanted: int, more: int) -> sql.Statement:
+def wants(image: int, key: str, wanted: int, more: int) -> database.Statement:
     """An open task wants `wanted` answers, or as many as are given and out if those are more.
 
     `more` votes hold a place that it did not count. Reckoned from the row's own counter, which
@@ -46,7 +46,7 @@ def wants(image: int, key: str, wanted: int, more: int) -> sql.Statement:
     )
 
 
-def twice(image: int, key: str) -> sql.Statement:
+def twice(image: int, key: str) -> database.Statement:
     """A settled task is to be asked of one more worker."""
     return (
         """UPDATE annotation_task SET role = 'double_check', wanted = live + 1
@@ -55,7 +55,7 @@ def twice(image: int, key: str) -> sql.Statement:
     )
 
 
-def ended(image: int, key: str, state: str) -> sql.Statement:
+def ended(image: int, key: str, state: str) -> database.Statement:
     return "UPDATE annotation_task SET state = %s WHERE image_id = %s AND key = %s", [state, image, key]
 
 
@@ -68,13 +68,13 @@ def asked(
     image: int,
     rank: int,
     at: datetime,
-) -> list[sql.Statement]:
+) -> list[database.Statement]:
     """Open tasks for `questions`, or open again those that were asked before, with what they show.
 
     `given` are votes by key, `drawers` the one worker who may not judge, by key. To be sent when the
     lease that is being handed in has ended, since leases are counted.
     """
-    created = sql.moment(at)
+    created = database.moment(at)
     values: list[Any] = []
     shown: list[Any] = []
     for question in questions:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from django.db.models import F
 from django.utils.crypto import salted_hmac
 
-from annotation import sql
+from annotation.common import database
 from annotation.models import Attempts
 
 #: Rows older than this are of no limit any more.
@@ -87,8 +87,8 @@ class Try(NamedTuple):
 
 def attempt(*tries: Try) -> int:
     """Note an attempt under each of the limits: 0, or the seconds to wait, and then nothing is noted."""
-    with sql.writing():
-        now = sql.now()
+    with database.writing():
+        now = database.now()
         rows = []
         # In the order of their keys: two visitors never wait for each other.
         for each in sorted(tries, key=lambda one: one.key):
@@ -109,7 +109,7 @@ def attempt(*tries: Try) -> int:
 
 def take_back(*tries: Try) -> None:
     """What was noted last under these limits is not to count: it succeeded."""
-    with sql.writing():
+    with database.writing():
         for each in sorted(tries, key=lambda one: one.key):
             Attempts.objects.filter(key=each.key, count__gt=0).update(count=F("count") - 1)
 
@@ -121,6 +121,6 @@ def forget(*tries: Try) -> None:
 
 def prune() -> None:
     """Delete the rows that are of no limit any more; those that somebody is just counting are passed over."""
-    with sql.writing():
-        old = Attempts.objects.select_for_update(skip_locked=True).filter(since__lt=sql.now() - KEPT)
+    with database.writing():
+        old = Attempts.objects.select_for_update(skip_locked=True).filter(since__lt=database.now() - KEPT)
         Attempts.objects.filter(pk__in=list(old.values_list("pk", flat=True)[:MOST_PRUNED])).delete()

@@ -19,8 +19,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotation import leases, sessions, sql
+from annotation import leases, sessions
 from annotation.audit import record
+from annotation.common import database
 from annotation.models import Account, Assignment, Campaign, Study, Visit
 from annotation.offers import Offer, no_consent, offers
 from annotation.qualification import ROLE as TEST
@@ -101,7 +102,7 @@ def save_study(
         )
     if max(map(len, (completion_code, screen_out_code))) > 50 or len(external_id) > 100:
         raise VisitError(_("A code has 50 characters at most, an id 100."))
-    with sql.writing():
+    with database.writing():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         found = Study.objects.filter(provider=provider, external_id=external_id)
         other = found.exclude(campaign=campaign).first() if external_id else None
@@ -185,7 +186,7 @@ def _open(offer: Offer) -> bool:
 
 def finish(visit: Visit) -> Progress:
     """End a visit that may end, and give back what is in hand; ended before, it stays as it ended."""
-    with sql.writing():
+    with database.writing():
         found = Visit.objects.select_for_update(of=("self",)).select_related("identity", "study__campaign")
         row = found.get(pk=visit.pk)
         reached = progress(row)
@@ -196,7 +197,7 @@ def finish(visit: Visit) -> Progress:
         if not row.counts:
             raise VisitError(_("Your platform has not confirmed yet that this submission is yours."))
         row.outcome = Visit.COMPLETE if reached.state == DONE else Visit.SCREENED_OUT
-        row.ended_at = sql.now()
+        row.ended_at = database.now()
         row.save(update_fields=["outcome", "ended_at"])
         release(row)
     return reached

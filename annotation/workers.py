@@ -23,8 +23,10 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 
-from annotation import leases, payments, sessions, sql
+from annotation import leases, payments, sessions
 from annotation.audit import record
+from annotation.common import database
+from annotation.common.roles import ANNOTATOR
 from annotation.models import (
     Account,
     Assignment,
@@ -38,7 +40,6 @@ from annotation.models import (
     Worker,
 )
 from annotation.protocol.questions import CAPTION_WRITING, REGION_DESCRIPTION
-from annotation.roles import ANNOTATOR
 from annotation.selectors.campaign.cost import money
 
 ERASURES = "erasures.txt"
@@ -75,7 +76,7 @@ def worker_of(account: Account) -> Worker:
     found = Worker.objects.filter(identity__account=account).first()
     if found is not None:
         return found
-    with sql.writing():
+    with database.writing():
         # The account's row is the lock: two tabs that come first at once are one worker.
         Account.objects.select_for_update().get(pk=account.pk)
         found = Worker.objects.filter(identity__account=account).first()
@@ -114,7 +115,7 @@ def admit(
     Without `username` the account is called like the pseudonym; without `password` nobody signs in by one.
     Raises IntegrityError where the name, or the provider's `external_id`, is taken.
     """
-    with sql.writing():
+    with database.writing():
         worker = new_worker()
         account = Account.objects.create_user(username or worker.pseudonym, password=password)
         RoleGrant.objects.create(account=account, role=ANNOTATOR, campaign=campaign)
@@ -245,7 +246,7 @@ def _erase(worker: Worker, actor: Account | None, texts: bool, *, note: bool) ->
         Assignment.objects.filter(worker=worker, state=Assignment.LEASED).values_list("pk", flat=True)
     ):
         leases.give_back(worker=worker.pk, assignment=held)
-    with sql.writing():
+    with database.writing():
         identity = Identity.objects.select_for_update().filter(worker=worker).first()
         account = identity.account if identity is not None else None
         names = [worker.pseudonym, *_forget_visits(identity)]
@@ -256,7 +257,7 @@ def _erase(worker: Worker, actor: Account | None, texts: bool, *, note: bool) ->
             identity.delete()
         if account is not None:
             account.delete()
-        worker.erased_at = worker.erased_at or sql.now()
+        worker.erased_at = worker.erased_at or database.now()
         worker.save(update_fields=["erased_at"])
         record(actor=actor, act="erase_worker", worker=worker.pseudonym, again=not note)
         if note:

@@ -74,9 +74,10 @@ def _corpus(images: int) -> Corpus:
 
 def _campaign(corpus: Corpus, seed: int, name: str = "") -> Campaign:
     """An open campaign over all images but the first KNOWN_FROM, which make its known items."""
-    from annotation import controls, image_rows
+    from annotation import image_rows
     from annotation.campaign_settings import settings_of
     from annotation.models import Campaign
+    from annotation.moderation import control_items
     from annotation.selectors.records import stream_records
 
     settings = settings_of({"trust": {"qualification": False}})
@@ -93,7 +94,7 @@ def _campaign(corpus: Corpus, seed: int, name: str = "") -> Campaign:
     rows = {image.key: image for image in corpus.images.all()}
     opened = [(rows[r.id], r.layer.mentions) for r in records[KNOWN_FROM:] if r.layer is not None]
     image_rows.open_images(campaign=campaign, images=opened, settings=settings.protocol)
-    controls.from_gold(
+    control_items.from_gold(
         campaign=campaign, layer=layer, images=[record.id for record in records[:KNOWN_FROM]], seed=seed
     )
     return campaign

@@ -14,7 +14,7 @@ from celery.signals import celeryd_init, worker_ready
 from celery.worker import state
 from django.conf import settings
 
-from annotation.exclusive import Busy, at_work
+from annotation.common.locks import Busy, at_work
 
 log = logging.getLogger(__name__)
 

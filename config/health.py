@@ -14,7 +14,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotation import schema
+from annotation.common import schema
 
 log = logging.getLogger(__name__)
 #: Bytes that a trial writes: as many as a disk gives at once.

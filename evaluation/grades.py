@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from annotation.common.registry import Registry
 from annotation.protocol.grading import GRADES
-from annotation.registry import Registry
 from evaluation.formats.base import JudgedPair
 from evaluation.scales import Scale, number
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from annotation.registry import Registry, UnknownName
+from annotation.common.registry import Registry, UnknownName
 from evaluation.formats.base import JudgedPair
 from evaluation.grades import GRADED_RULES, GradedRule, graded_rule_named
 

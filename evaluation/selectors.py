@@ -20,7 +20,7 @@ import numpy as np
 from django.db.models import Count, Q, QuerySet
 from numpy.typing import NDArray
 
-from annotation.registry import UnknownName
+from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats.base import JudgedPair
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Ranking, Run

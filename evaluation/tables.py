@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from annotation.registry import Registry
-from annotation.spreadsheets import harmless
+from annotation.common.registry import Registry
+from annotation.common.spreadsheets import harmless
 
 _ESCAPED = str.maketrans(
     {

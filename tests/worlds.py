@@ -26,9 +26,9 @@ from django.apps import apps
 from django.db import connection, transaction
 from django.db.models import AutoField
 
-from annotation import sql
+from annotation.common import database
+from annotation.images.pictures import picture_path
 from annotation.models import Image
-from annotation.pictures import picture_path
 from annotation.protocol.terms import ImageRecord
 from annotation.sample.generate import scene, split_of
 
@@ -61,7 +61,7 @@ class _Kept:
     at: float
 
 
-_now = sql.now
+_now = database.now
 _kept: dict[str, _Kept] = {}
 _asked: set[str] = set()
 _firsts = itertools.count(APART, APART)
@@ -78,7 +78,7 @@ def again(name: str, build: Callable[[], T], *, at_once: bool = True) -> T:
     global _building
 
     # A part of a larger world is kept with that; and a test that turns the clock has rows of its own.
-    if _building or sql.now is not _now:
+    if _building or database.now is not _now:
         return build()
     if name in _kept and time.monotonic() - _kept[name].at < FRESH:
         _put_back(_kept[name])

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from django.conf import settings
 
-from annotation import sql
 from annotation.audit import record
-from annotation.exclusive import exclusive_folder
+from annotation.common import database
+from annotation.common.locks import exclusive_folder
+from annotation.common.roles import ADMIN
 from annotation.models import Account, RoleGrant
-from annotation.roles import ADMIN
 
 _FILE = "first-account"
 
@@ -58,7 +58,7 @@ def is_open(given: str) -> bool:
 
 def make(*, given: str, username: str, password: str) -> Account:
     """The first account, an admin of the whole server. Raises TooLate."""
-    with exclusive_folder(_FILE, busy="the first account is being made by somebody else"), sql.writing():
+    with exclusive_folder(_FILE, busy="the first account is being made by somebody else"), database.writing():
         if not is_open(given):
             raise TooLate("there is an account already, or this link is another one")
         account = Account.objects.create_user(username, password=password)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from annotation import sessions, sql
+from annotation import sessions
 from annotation.audit import record
+from annotation.common import database
+from annotation.common.roles import ADMIN, EVERYTHING, ROLES
 from annotation.models import Account, Campaign, Corpus, RoleGrant
-from annotation.roles import ADMIN, EVERYTHING, ROLES
 
 
 class GrantError(ValueError):
@@ -35,7 +36,7 @@ def grant(
         raise GrantError(_("Nobody grants a role to themselves: ask another admin."))
     if not account.is_active:
         raise GrantError(_("The account “%(name)s” is not active.") % {"name": account.get_username()})
-    with sql.writing():
+    with database.writing():
         made = RoleGrant.objects.get_or_create(
             account=account, role=role, corpus=corpus, campaign=campaign, defaults={"granted_by": actor}
         )[1]
@@ -59,7 +60,7 @@ def revoke(
     Raises GrantError, also where nobody could grant roles any more.
     """
     check(role=role, corpus=corpus, campaign=campaign, actor=actor)
-    with sql.writing():
+    with database.writing():
         admins = _admins()
         if role == ADMIN and corpus is None and campaign is None and admins == {account.pk}:
             raise GrantError(

@@ -9,11 +9,11 @@ from django.core.signing import BadSignature, Signer
 from django.core.validators import validate_email
 from django.utils.translation import gettext as _
 
-from annotation import sql
 from annotation.accounts.granting import GrantError, check, grant
 from annotation.audit import record
+from annotation.common import database
+from annotation.common.roles import ADMIN, ANNOTATOR, EVERYTHING
 from annotation.models import Account, Campaign, Corpus, StaffInvitation
-from annotation.roles import ADMIN, ANNOTATOR, EVERYTHING
 
 DAYS = 7
 #: Characters of an e-mail address.
@@ -39,13 +39,13 @@ def invite(
         validate_email(email)
     except ValidationError:
         raise GrantError(_("“%(given)s” is not an e-mail address.") % {"given": email[:100]}) from None
-    with sql.writing():
+    with database.writing():
         made = StaffInvitation.objects.create(
             email=email,
             role=role,
             corpus=corpus,
             campaign=campaign,
-            expires_at=sql.now() + timedelta(days=DAYS),
+            expires_at=database.now() + timedelta(days=DAYS),
             created_by=actor,
         )
         record(actor=actor, act="invite_staff", campaign=campaign, invitation=made.pk, role=role)
@@ -54,9 +54,9 @@ def invite(
 
 def revoke(*, invitation: StaffInvitation, actor: Account | None = None) -> bool:
     """End a link. False where it was over before."""
-    with sql.writing():
+    with database.writing():
         waiting = StaffInvitation.objects.filter(pk=invitation.pk, used_at=None, revoked_at=None)
-        ended = bool(waiting.update(revoked_at=sql.now()))
+        ended = bool(waiting.update(revoked_at=database.now()))
         if ended:
             record(actor=actor, act="revoke_staff_invitation", invitation=invitation.pk)
     return ended
@@ -88,18 +88,18 @@ def over(invitation: StaffInvitation) -> bool:
     return (
         invitation.used_at is not None
         or invitation.revoked_at is not None
-        or invitation.expires_at <= sql.now()
+        or invitation.expires_at <= database.now()
         or (sender is not None and not sender.has_role(ADMIN, on=EVERYTHING))
     )
 
 
 def accept(*, invitation: StaffInvitation, username: str, password: str) -> Account:
     """Make the account that an invitation is for. Raises GrantError, and IntegrityError for a taken name."""
-    with sql.writing():
+    with database.writing():
         StaffInvitation.objects.select_for_update().get(pk=invitation.pk)
         found = opened(token_of(invitation))
         account = Account.objects.create_user(username, email=found.email, password=password)
-        StaffInvitation.objects.filter(pk=found.pk).update(used_at=sql.now())
+        StaffInvitation.objects.filter(pk=found.pk).update(used_at=database.now())
         # Who may grant it is asked again: it may have been taken from them since.
         grant(
             account=account,

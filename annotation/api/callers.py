@@ -22,10 +22,11 @@ from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 from rest_framework.authentication import CSRFCheck
 
-from annotation import sql, workers
+from annotation import workers
 from annotation.api.problems import Problem
+from annotation.common import database
+from annotation.common.roles import ADMIN, ANNOTATOR
 from annotation.models import Account
-from annotation.roles import ADMIN, ANNOTATOR
 
 SCHEME = "Token "
 #: Characters of a token; what is longer is none.
@@ -62,7 +63,7 @@ def worker_calling(request: HttpRequest, assignment: int | None = None) -> int:
 
     Raises Problem: signed out, no role, or no CSRF token.
     """
-    about = assignment if assignment is not None and assignment <= sql.LARGEST_ID else None
+    about = assignment if assignment is not None and assignment <= database.LARGEST_ID else None
     header = request.headers.get("Authorization", "")
     row = _by_token(header, about) if header.startswith(SCHEME) else _by_session(request, about)
     caller: Any = request
@@ -113,11 +114,11 @@ def _of_session(request: HttpRequest, about: int | None) -> tuple[_Row | None, M
         return None, {}
     guess = _owners.get(key, 0)
     with connection.cursor() as cursor:
-        sql.execute(
+        database.execute(
             cursor,
             f"""SELECT s.session_data, who.* FROM django_session s LEFT JOIN ({_WHO}) who ON who.id = %s
                 WHERE s.session_key = %s AND s.expire_date > %s""",
-            [about, guess, key, sql.moment(timezone.now())],
+            [about, guess, key, database.moment(timezone.now())],
         )
         found = cursor.fetchone()
     if found is None:
@@ -159,7 +160,7 @@ def _hash_under(password: str, secret: str) -> str:
 
 def _row(which: str, values: Sequence[Any]) -> _Row | None:
     with connection.cursor() as cursor:
-        sql.execute(cursor, f"{_WHO} {which}", values)
+        database.execute(cursor, f"{_WHO} {which}", values)
         found = cursor.fetchone()
     return _Row(*found) if found else None
 

@@ -16,9 +16,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
-from annotation import sql, submission
+from annotation import submission
 from annotation.api.callers import worker_calling
 from annotation.api.problems import Problem
+from annotation.common import database
 from annotation.models import Worker
 from annotation.tasktypes import BadAnswer
 from annotation.web import plain_json
@@ -49,7 +50,7 @@ def for_workers(*methods: str) -> Callable[[View], Callable[..., HttpResponse]]:
                         _("This address takes %(methods)s.") % {"methods": ", ".join(methods)},
                         headers={"Allow": ", ".join(methods)},
                     )
-                sql.spare_the_check()
+                database.spare_the_check()
                 worker = worker_calling(request, path.get("assignment"))
                 data = json_in(request) if request.method == "POST" else {}
                 said = view(request, worker, data, **path)

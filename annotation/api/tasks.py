@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from annotation import instructions, leases, qualification, sql, submission
+from annotation import instructions, leases, qualification, submission
 from annotation.api.contents import done_today, moment, offer, task_or_nothing
 from annotation.api.problems import Problem
 from annotation.api.requests import (
@@ -20,6 +20,7 @@ from annotation.api.requests import (
     switch_in,
     word_in,
 )
+from annotation.common import database
 from annotation.hand_out import Nothing
 from annotation.models import Assignment, Campaign, Worker
 from annotation.offers import kinds_of, no_consent, offers, today
@@ -143,7 +144,7 @@ def _given(data: dict[str, Any]) -> tuple[Answer, int]:
 
 def _real(assignment: int) -> int:
     """`assignment`, if a row can have it as its id."""
-    if assignment > sql.LARGEST_ID:
+    if assignment > database.LARGEST_ID:
         raise not_yours(_("There is no such task in your hands."))
     return assignment
 

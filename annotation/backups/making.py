@@ -13,9 +13,9 @@ from django.conf import settings
 from annotation import workers
 from annotation.backups import BackupRefused, archive, contents, keys
 from annotation.backups.database import applied, database
-from annotation.exclusive import exclusive_folder
+from annotation.common.locks import exclusive_folder
+from annotation.images.pictures import picture_path
 from annotation.models import Image
-from annotation.pictures import picture_path
 
 #: The member that holds the list of erasures.
 ERASURES = workers.ERASURES

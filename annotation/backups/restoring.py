@@ -31,7 +31,7 @@ from annotation.audit import record
 from annotation.backups import BackupRefused, archive, contents, keys
 from annotation.backups import database as databases
 from annotation.backups.making import ERASURES, missing_pictures
-from annotation.exclusive import BEFORE, RESTORING, nobody_at_work
+from annotation.common.locks import BEFORE, RESTORING, nobody_at_work
 
 #: Seconds in which whoever has left the database disappears from its list.
 LEAVING = 2.0

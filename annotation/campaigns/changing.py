@@ -18,10 +18,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation import image_rows, sql
+from annotation import image_rows
 from annotation.audit import record
 from annotation.campaign_settings import CampaignError, CampaignSettings, settings_of
 from annotation.campaigns import counted
+from annotation.common import database
+from annotation.common.batching import chunks
 from annotation.controls.authoring import raise_revision
 from annotation.models import (
     Account,
@@ -34,7 +36,6 @@ from annotation.models import (
     SettingsVersion,
     Task,
 )
-from annotation.portions import chunks
 from annotation.protocol.paging import FILLER, ROLES, WANTED, Pair
 from annotation.rebuild import own_layers
 
@@ -122,7 +123,7 @@ def change_settings(
     Raises CampaignError, changing nothing, for a setting that cannot be or cannot change any more.
     """
     wanted = settings_of(settings)
-    with sql.writing():
+    with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).select_related("corpus").get(pk=campaign.pk)
         check_seen(row, seen)
         if row.state == Campaign.CLOSED:

@@ -12,11 +12,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotation import image_rows, sql
+from annotation import image_rows
 from annotation.audit import record
 from annotation.campaign_settings import CampaignError, CampaignSettings, settings_of
+from annotation.common import database
+from annotation.common.batching import chunks
 from annotation.models import Account, Campaign, Caption, Image
-from annotation.portions import chunks
 from annotation.protocol import questions as q
 from annotation.protocol.controls import draw, drawn
 from annotation.protocol.counted import Asked
@@ -101,7 +102,7 @@ def open_pairs(
         asked, filling = _pages(laid_out.pages, found, settings, wave), laid_out.filling
     else:
         asked = _graded(wanted, found, settings)
-    with sql.writing():
+    with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         if row.settings_version != campaign.settings_version:
             raise CampaignError(

@@ -9,15 +9,16 @@ from django.db import IntegrityError
 from django.db.models import ProtectedError
 from django.utils.translation import gettext as _
 
-from annotation import image_rows, sql
+from annotation import image_rows
 from annotation.audit import record
 from annotation.campaign_settings import CampaignError
-from annotation.jobs.rows import LIVE
+from annotation.common import database
 from annotation.models import (
     Account,
     Assignment,
     Campaign,
     Invitation,
+    Job,
     Judgment,
     OpenImage,
     Payout,
@@ -41,7 +42,7 @@ def why_kept(campaign: Campaign) -> str:
         return _("somebody has come to it from a platform: close it instead")
     if Invitation.objects.filter(campaign=campaign, used__gt=0).exists():
         return _("somebody has come to it by an invitation: close it instead")
-    if campaign.jobs.filter(state__in=LIVE).exists():
+    if campaign.jobs.filter(state__in=Job.LIVE).exists():
         return _("a job of it waits or runs: cancel that first, on its page of jobs")
     return ""
 
@@ -52,7 +53,7 @@ def delete(*, campaign: Campaign, actor: Account | None = None) -> None:
     Raises CampaignError where somebody has, or where something else hangs on it.
     """
     try:
-        with sql.writing():
+        with database.writing():
             row = Campaign.objects.select_for_update().get(pk=campaign.pk)
             if why := why_kept(row):
                 raise CampaignError(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from annotation import instructions, sql
+from annotation import instructions
 from annotation.audit import record
 from annotation.campaign_settings import CampaignError
 from annotation.campaigns.opening import create
+from annotation.common import database
 from annotation.controls.authoring import raise_revision
 from annotation.models import Account, Campaign, Control
 
@@ -29,7 +30,7 @@ def duplicate(
     Answers, workers, invitations and studies do not; nor do named pairs: relevance and grading are opened
     with pairs of their own. Where the draft is there already, nothing of it is changed. Raises CampaignError.
     """
-    with sql.writing():
+    with database.writing():
         made = create(
             name=name,
             corpus=corpus or campaign.corpus.name,

@@ -14,15 +14,16 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from annotation import image_rows, instructions, sql
+from annotation import image_rows, instructions
 from annotation.audit import record
 from annotation.campaign_settings import CampaignError, settings_of
 from annotation.campaigns import counted
+from annotation.common import database
+from annotation.common.batching import chunks
 from annotation.controls.authoring import raise_revision
 from annotation.controls.spelling import install as install_spelling
 from annotation.layers import layer_to_read
 from annotation.models import Account, Campaign, Corpus, Image, Layer, OpenImage, SettingsVersion
-from annotation.portions import chunks
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.questions import ASKED_BY, CAPTION_WRITING
 from annotation.protocol.terms import ImageRecord, Mention
@@ -105,7 +106,7 @@ def create(
     wanted = settings_of(settings or {})
     frozen = wanted.as_dict()
     target = corpus_named(corpus)
-    with sql.writing():
+    with database.writing():
         campaign, created = Campaign.objects.get_or_create(
             name=name,
             defaults={
@@ -166,7 +167,7 @@ def open_images(
         covered = [record for record in chunk if layer is None or record.layer is not None]
         uncovered += len(chunk) - len(covered)
         found = {record.id: mentions_of(record) for record in islice(covered, left)}
-        with sql.writing():
+        with database.writing():
             # The campaign's row: of two who open it at once, the second finds the first one's images.
             now = _still_open(campaign)
             settings = settings_of(now.settings).protocol
@@ -206,7 +207,7 @@ def _open_counted(
     left = missing[: max(0, images - there)] if images is not None else missing
     total, opened = left.count(), 0
     for chunk in chunks(list(left), counted.CHUNK):
-        with sql.writing():
+        with database.writing():
             now = _still_open(campaign)
             opened += image_rows.open_counted(campaign=now, images=counted.per_image(now, chunk))
         progress(opened, total)
@@ -230,7 +231,7 @@ def begin(*, campaign: Campaign, actor: Account | None = None) -> None:
 
     Kinds that nobody wrote instructions for get the built-in ones, frozen as they are now.
     """
-    with sql.writing():
+    with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         if row.state == Campaign.DRAFT:
             images = OpenImage.objects.filter(campaign=campaign).count()
@@ -242,7 +243,7 @@ def begin(*, campaign: Campaign, actor: Account | None = None) -> None:
             instructions.install(campaign)
             if CAPTION_WRITING in kinds_tested(campaign.kinds, settings_of(row.settings).trust):
                 install_spelling(campaign=campaign, actor=actor)
-            row.state, row.opened_at = Campaign.OPEN, sql.now()
+            row.state, row.opened_at = Campaign.OPEN, database.now()
             row.save(update_fields=["state", "opened_at"])
             raise_revision(campaign)
             record(actor=actor, act="open_campaign", campaign=campaign, images=images)

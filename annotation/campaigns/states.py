@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from datetime import UTC, date
 from typing import Any
 
-from annotation import sql
 from annotation.audit import record
 from annotation.campaign_settings import CampaignError, settings_of
 from annotation.campaigns.changing import change_settings
+from annotation.common import database
 from annotation.controls.authoring import raise_revision
 from annotation.models import Account, Campaign
 from annotation.protocol.work import MICROS
@@ -44,7 +44,7 @@ def pause(*, campaign: Campaign, reason: str, actor: Account | None = None, rule
 
     `rule` names the stop rule that did it, if one did.
     """
-    with sql.writing():
+    with database.writing():
         row = _locked(campaign)
         if row.state not in (Campaign.OPEN, Campaign.PAUSED):
             raise CampaignError(f"campaign {row.name!r} is {_is(row)}; only an open one can be paused")
@@ -56,7 +56,7 @@ def pause(*, campaign: Campaign, reason: str, actor: Account | None = None, rule
 
 def resume(*, campaign: Campaign, actor: Account | None = None) -> None:
     """Hand out again. Refused while a stop rule holds, which would only pause it once more."""
-    with sql.writing():
+    with database.writing():
         row = _locked(campaign)
         if row.state not in (Campaign.OPEN, Campaign.PAUSED):
             raise CampaignError(f"campaign {row.name!r} is {_is(row)}; only a paused one can be resumed")
@@ -72,10 +72,10 @@ def resume(*, campaign: Campaign, actor: Account | None = None) -> None:
 
 def close(*, campaign: Campaign, reason: str = "", actor: Account | None = None) -> None:
     """End the campaign for good; its answers, layer and pay stay."""
-    with sql.writing():
+    with database.writing():
         row = _locked(campaign)
         if row.state != Campaign.CLOSED:
-            row.ended_at = sql.now()
+            row.ended_at = database.now()
             row.save(update_fields=["ended_at"])
             _move(row, Campaign.CLOSED, "close_campaign", actor, reason=_short(reason))
     campaign.refresh_from_db()
@@ -88,7 +88,7 @@ def set_stop_rules(
 
     None takes a rule away; rules that are not named stay. `seen`, and what is raised: as `change_settings`.
     """
-    with sql.writing():
+    with database.writing():
         row = _locked(campaign)
         stop = {**row.settings.get("stop", {}), **rules}
         wanted = {**row.settings, "stop": stop}
@@ -105,7 +105,7 @@ def reached(campaign: Campaign) -> StopRule | None:
     stop, currency = settings.stop, settings.pay.currency
     if stop.budget is not None and spent(campaign, settings.pay) >= stop.budget * MICROS:
         return StopRule(BUDGET, coded(BUDGET, round(stop.budget * MICROS), currency))
-    if stop.until is not None and sql.now().astimezone(UTC).date() > date.fromisoformat(stop.until):
+    if stop.until is not None and database.now().astimezone(UTC).date() > date.fromisoformat(stop.until):
         return StopRule(UNTIL, coded(UNTIL, stop.until))
     if stop.images is not None and complete_images(campaign) >= stop.images:
         return StopRule(IMAGES, coded(IMAGES, stop.images))
@@ -138,7 +138,7 @@ def set_open_to_all(*, campaign: Campaign, open_to_all: bool, actor: Account | N
 
     False where it is so already. What somebody holds who may not work on it any more runs out.
     """
-    with sql.writing():
+    with database.writing():
         changed = bool(
             Campaign.objects.filter(pk=campaign.pk)
             .exclude(open_to_all=open_to_all)

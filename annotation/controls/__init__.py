@@ -4,18 +4,16 @@ pool, shown, seen, grade            what the queue needs of them
 measured, measures_late             what they came to with a worker
 known, rules, tells_of_drawer       what follows from which there are
 history, strangeness                which of them would stand out before a worker
-add, from_csv, from_gold,           where they come from; raises BadItems, storing nothing
-from_captions, from_split,
-promote, install_spelling
+add, from_csv, from_captions,       where they come from; raises BadItems, storing nothing
+from_split, install_spelling
 retire                              out of the pools
-hold, recheck, named                retire and name what rulings and withdrawals contradict
+
+Items made from a layer or from answers: `annotation.moderation.control_items`.
 """
 
 from annotation.controls.authoring import Added, BadItems, add, retire
 from annotation.controls.captions import from_captions, from_split
-from annotation.controls.contradicted import hold, named, recheck
 from annotation.controls.counted import CountedItem
-from annotation.controls.gold import NoGold, from_gold, from_golds
 from annotation.controls.items import BadItem, ItemName, KnownItem
 from annotation.controls.likeness import History, history, strangeness
 from annotation.controls.pools import (
@@ -31,7 +29,6 @@ from annotation.controls.pools import (
     tells_of_drawer,
     warnings,
 )
-from annotation.controls.promotion import CannotPromote, promote
 from annotation.controls.spelling import install as install_spelling
 from annotation.controls.table import from_csv
 
@@ -39,30 +36,22 @@ __all__ = [
     "Added",
     "BadItem",
     "BadItems",
-    "CannotPromote",
     "CountedItem",
     "History",
     "ItemName",
     "KnownItem",
-    "NoGold",
     "add",
     "from_captions",
     "from_csv",
-    "from_gold",
-    "from_golds",
     "from_split",
     "grade",
     "history",
-    "hold",
     "install_spelling",
     "known",
     "known_from_plain",
     "measured",
     "measures_late",
-    "named",
     "pool",
-    "promote",
-    "recheck",
     "retire",
     "rules",
     "seen",

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from django.db.models import F
 
-from annotation import sql
 from annotation.audit import record
+from annotation.common import database
 from annotation.controls.counted import CountedItem, counted_row
 from annotation.controls.items import BadItem, Images, ItemName, KnownItem, row_of
 from annotation.models import Account, Campaign, Control, Layer
@@ -54,7 +54,7 @@ def add(
     then.
     """
     given = list(items)
-    with sql.writing():
+    with database.writing():
         # One at a time: of two who add the same question, the second finds it there.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         images = Images(campaign.corpus_id, (item.image for _, item in given))
@@ -104,7 +104,7 @@ def retire(*, campaign: Campaign, controls: Sequence[int], actor: Account | None
 
     Returns how many were in use until now.
     """
-    with sql.writing():
+    with database.writing():
         rows = Control.objects.filter(campaign=campaign, pk__in=controls, active=True)
         retired = rows.update(active=False)
         if retired:

@@ -20,8 +20,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import emails, payments, throttle, workers
+from annotation.common.roles import ANNOTATOR
 from annotation.models import Account
-from annotation.roles import ANNOTATOR
 from annotation.selectors import own_data
 from annotation.selectors.campaign.cost import money
 from annotation.web import limits

@@ -19,12 +19,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import instructions, invitations, throttle, workers
+from annotation.common.roles import ANNOTATOR
 from annotation.crowd import return_code
 from annotation.crowd.arrival import BACKEND
 from annotation.invitations import InvitationError
 from annotation.models import Account, Invitation
 from annotation.offers import kinds_of
-from annotation.roles import ANNOTATOR
 from annotation.tasktypes import TASK_TYPES
 from annotation.throttle import Try
 from annotation.web import limits

@@ -24,7 +24,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import confirming, prolific_api, sql, visits
+from annotation import confirming, prolific_api, visits
+from annotation.common import database
 from annotation.confirming import Arrival
 from annotation.crowd import arrival
 from annotation.prolific_api import PARTICIPANT, STUDY, SUBMISSION, Away, BadLink, Link, Told
@@ -139,7 +140,7 @@ def _signed_at(request: HttpRequest) -> datetime | None:
     if not secret or not hmac.compare_digest(given.encode(), expected.encode()):
         return None
     sent = _time(timestamp)
-    return sent if sent is not None and abs((sql.now() - sent).total_seconds()) <= WINDOW else None
+    return sent if sent is not None and abs((database.now() - sent).total_seconds()) <= WINDOW else None
 
 
 def _time(text: str) -> datetime | None:

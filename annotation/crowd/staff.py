@@ -17,9 +17,9 @@ from django.views.decorators.http import require_http_methods
 from annotation import throttle
 from annotation.accounts import first, inviting
 from annotation.accounts.granting import GrantError
+from annotation.common.locks import Busy
 from annotation.crowd.arrival import BACKEND
 from annotation.crowd.invite import AccountForm
-from annotation.exclusive import Busy
 from annotation.throttle import Try
 from annotation.web import limits
 

@@ -13,9 +13,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import confirming, visits
+from annotation.common.roles import ANNOTATOR
 from annotation.crowd import prolific
 from annotation.models import Visit
-from annotation.roles import ANNOTATOR
 from annotation.visits import PROLIFIC, VisitError
 from annotation.web.access import for_roles
 

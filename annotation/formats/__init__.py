@@ -6,8 +6,8 @@ They are imported then and not before: whoever needs `base` or `text` alone load
 import sys
 from typing import TYPE_CHECKING, Any
 
+from annotation.common.registry import discover
 from annotation.formats import base
-from annotation.registry import discover
 
 if TYPE_CHECKING:
     from annotation.formats.base import FORMATS, Format, FormatError, Written

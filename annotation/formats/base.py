@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from annotation.common.registry import Registry
 from annotation.protocol.terms import ImageRecord
-from annotation.registry import Registry
 
 
 class FormatError(ValueError):

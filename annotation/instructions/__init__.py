@@ -21,9 +21,9 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-from annotation import sql
 from annotation.audit import record
 from annotation.campaign_settings import CampaignError
+from annotation.common import database
 from annotation.controls.authoring import raise_revision
 from annotation.models import Account, Campaign, Consent, Instructions
 from annotation.protocol.questions import KINDS as QUESTIONS
@@ -103,7 +103,7 @@ def publish(
         raise CampaignError(f"the instructions of {kind} are empty; write what workers are to do")
     if len(text) > LONGEST:
         raise CampaignError(f"the text has {len(text)} characters; expected at most {LONGEST}")
-    with sql.writing():
+    with database.writing():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         newest = _newest(campaign, kind)
         if seen is not None and seen != (newest.version if newest is not None else 0):
@@ -146,7 +146,7 @@ def consent(*, worker: int, campaign: Campaign, version: int) -> None:
 
     Raises StaleText where there is a newer one by now.
     """
-    with sql.writing():
+    with database.writing():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         newest = _newest(campaign, CONSENT)
         if (newest.version if newest is not None else 0) != version:

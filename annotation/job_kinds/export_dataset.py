@@ -9,13 +9,13 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
+from annotation.common.locks import exclusive_folder
+from annotation.common.registry import UnknownName
 from annotation.downloads import pack
-from annotation.exclusive import exclusive_folder
 from annotation.export import ExportError
 from annotation.export import export_dataset as write
 from annotation.jobs import Progress, job_kind
 from annotation.protocol.terms import ImageRecord
-from annotation.registry import UnknownName
 from annotation.selectors.corpora import AmbiguousLayer, corpus_named
 
 #: The share of the work that is done when the files are written, and are yet to be packed.

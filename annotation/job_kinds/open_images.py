@@ -8,8 +8,8 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from annotation import campaigns
+from annotation.common.registry import UnknownName
 from annotation.jobs import JobError, Progress, job_kind
-from annotation.registry import UnknownName
 
 
 @job_kind(

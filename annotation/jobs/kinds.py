@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from django.utils.functional import Promise
 from django.utils.module_loading import autodiscover_modules
 
-from annotation.registry import Registry
+from annotation.common.registry import Registry
 
 Work = Callable[..., Mapping[str, Any] | None]
 F = TypeVar("F", bound=Work)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from django.db import connection
 from django.db.models import QuerySet
 
-from annotation import sql
+from annotation.common import database
 from annotation.jobs.outages import DATABASE_LOST, insist, mend_connection, never, one_line
 from annotation.models import Account, Campaign, Job
 
@@ -119,11 +119,11 @@ class Progress:
         self._written = time.monotonic() + wait
 
     def _write(self, checkpoint: Mapping[str, Any] | None) -> None:
-        values: dict[str, Any] = {"state": Job.RUNNING, "heartbeat_at": sql.now()}
+        values: dict[str, Any] = {"state": Job.RUNNING, "heartbeat_at": database.now()}
         values |= {"share": self.share, "phase": self.phase[:80]}
         if checkpoint is not None:
             values["checkpoint"] = dict(checkpoint)
-        with sql.writing():
+        with database.writing():
             if not self.row().filter(cancel=False).update(**values):
                 if self.row().exists():
                     raise Cancelled(f"job {self.job_id} was cancelled")

@@ -16,7 +16,8 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Q
 
-from annotation import audit, sql
+from annotation import audit
+from annotation.common import database
 from annotation.jobs.delivery import by_broker, deliver
 from annotation.jobs.kinds import kind_named
 from annotation.models import Account, Campaign, Corpus, Job
@@ -28,7 +29,6 @@ BEAT = 5.0
 ATTEMPTS = 5
 #: Seconds after which a queued job's id is sent again: half its age, between these.
 FORGOTTEN = (60.0, 600.0)
-LIVE = (Job.QUEUED, Job.RUNNING)
 #: Seconds ahead of now beyond which a row's time was given by a clock that has been set back since. None is
 #: further ahead than the longest wait, a minute.
 AHEAD = 120.0
@@ -70,10 +70,10 @@ def enqueue(
         raise JobError(f"arguments of a {kind!r} job must be JSON: {error}") from error
     if misfit := kind_named(kind).misfit(plain):
         raise JobError(f"arguments of a {kind!r} job: {misfit}")
-    with sql.writing():
+    with database.writing():
         _one_at_a_time(kind)
         for job in Job.objects.filter(
-            kind=kind, campaign=campaign, corpus=corpus, state__in=LIVE, cancel=False
+            kind=kind, campaign=campaign, corpus=corpus, state__in=Job.LIVE, cancel=False
         ):
             if job.arguments == plain:
                 return job
@@ -83,7 +83,7 @@ def enqueue(
             campaign=campaign,
             corpus=corpus,
             created_by=actor,
-            heartbeat_at=sql.now(),
+            heartbeat_at=database.now(),
         )
         transaction.on_commit(partial(deliver, job.pk))
     return job
@@ -102,12 +102,12 @@ def cancel(*, job_id: int, actor: Account | None = None) -> Job:
 
     Raises JobError where it has ended.
     """
-    with sql.writing():
+    with database.writing():
         row = Job.objects.filter(pk=job_id)
         waiting = row.filter(state=Job.QUEUED)
-        if not waiting.update(state=Job.CANCELLED, cancel=True, finished_at=sql.now()) and not row.filter(
-            state=Job.RUNNING
-        ).update(cancel=True):
+        if not waiting.update(
+            state=Job.CANCELLED, cancel=True, finished_at=database.now()
+        ) and not row.filter(state=Job.RUNNING).update(cancel=True):
             job = job_numbered(job_id)
             raise JobError(f"job {job_id} is {job.state}; only queued and running ones can be cancelled")
         job = job_numbered(job_id)
@@ -120,11 +120,16 @@ def resume(*, job_id: int, actor: Account | None = None) -> Job:
 
     Raises JobError where it has not ended so, and UnknownName where its kind is none any more.
     """
-    with sql.writing():
+    with database.writing():
         kind_named(job_numbered(job_id).kind)
         ended = Job.objects.filter(pk=job_id, state__in=(Job.FAILED, Job.CANCELLED))
         if not ended.update(
-            state=Job.QUEUED, cancel=False, error="", attempts=0, finished_at=None, heartbeat_at=sql.now()
+            state=Job.QUEUED,
+            cancel=False,
+            error="",
+            attempts=0,
+            finished_at=None,
+            heartbeat_at=database.now(),
         ):
             job = job_numbered(job_id)
             raise JobError(f"job {job_id} is {job.state}; only failed and cancelled ones can be resumed")
@@ -136,7 +141,7 @@ def resume(*, job_id: int, actor: Account | None = None) -> Job:
 
 def due() -> int | None:
     """The id of the queued job that has waited longest, for a worker that looks for itself."""
-    waiting = Job.objects.filter(state=Job.QUEUED, heartbeat_at__lte=sql.now())
+    waiting = Job.objects.filter(state=Job.QUEUED, heartbeat_at__lte=database.now())
     return waiting.order_by("heartbeat_at", "pk").values_list("pk", flat=True).first()
 
 
@@ -148,7 +153,7 @@ def sweep() -> Swept:
     """
     _set_right()
     found = Swept()
-    silent = Q(heartbeat_at=None) | Q(heartbeat_at__lt=sql.now() - timedelta(seconds=LOST))
+    silent = Q(heartbeat_at=None) | Q(heartbeat_at__lt=database.now() - timedelta(seconds=LOST))
     for job in Job.objects.filter(silent, state=Job.RUNNING).order_by("pk")[:PAGE]:
         did = _take_back(job)
         found = found._replace(**{name: getattr(found, name) + 1 for name in did})
@@ -157,23 +162,23 @@ def sweep() -> Swept:
 
 def _set_right() -> None:
     """Take times that are far ahead of the clock for now, else a job would wait until the clock is there."""
-    at = sql.now()
-    ahead = Job.objects.filter(state__in=LIVE, heartbeat_at__gt=at + timedelta(seconds=AHEAD))
+    at = database.now()
+    ahead = Job.objects.filter(state__in=Job.LIVE, heartbeat_at__gt=at + timedelta(seconds=AHEAD))
     if ahead.exists():
-        with sql.writing():
+        with database.writing():
             ahead.update(heartbeat_at=at)
 
 
 def _take_back(job: Job) -> list[str]:
     """Queue a lost job, or end it; the field of Swept that counts it, if it was still lost."""
-    at = sql.now()
+    at = database.now()
     name = "again"
     values: dict[str, Any] = {"state": Job.QUEUED, "heartbeat_at": at}
     if job.cancel:
         name, values = "cancelled", {"state": Job.CANCELLED, "finished_at": at}
     elif job.attempts >= ATTEMPTS:
         name, values = "failed", {"state": Job.FAILED, "finished_at": at, "error": given_up(job)}
-    with sql.writing():
+    with database.writing():
         row = Job.objects.filter(pk=job.pk, state=Job.RUNNING, heartbeat_at=job.heartbeat_at)
         if not row.filter(cancel=job.cancel).update(**values):
             return []
@@ -219,9 +224,9 @@ def _killed_by_limit(job: Job) -> Stopped | None:
 
 def _send_again() -> int:
     """Send the ids of queued jobs that no worker took for long; how many."""
-    at = sql.now()
+    at = database.now()
     # Rows that other code wrote have no time yet; without one the embedded worker passes them over.
-    with sql.writing():
+    with database.writing():
         Job.objects.filter(state=Job.QUEUED, heartbeat_at=None).update(heartbeat_at=at)
     if not by_broker():
         return 0
@@ -234,7 +239,7 @@ def _send_again() -> int:
         patience = min(longest, max(shortest, (job.heartbeat_at - job.created_at).total_seconds() / 2))
         if job.heartbeat_at > at - timedelta(seconds=patience):
             continue
-        with sql.writing():
+        with database.writing():
             row = Job.objects.filter(pk=job.pk, state=Job.QUEUED, heartbeat_at=job.heartbeat_at)
             sent += row.update(heartbeat_at=at)
         if not deliver(job.pk):
@@ -246,7 +251,7 @@ def remaining(job: Job, *, at: datetime | None = None) -> float | None:
     """Seconds that a running job will take yet, at the pace of this run; None where nobody can tell."""
     if job.state != Job.RUNNING or job.started_at is None or job.share <= job.share_before:
         return None
-    elapsed = ((at or sql.now()) - job.started_at).total_seconds()
+    elapsed = ((at or database.now()) - job.started_at).total_seconds()
     return max(0.0, elapsed) * (1.0 - job.share) / (job.share - job.share_before)
 
 

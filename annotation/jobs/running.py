@@ -13,14 +13,14 @@ from typing import Any
 from django.db import DataError, Error, connections, transaction
 from django.db.models import F, Q
 
-from annotation import sql
+from annotation.common import database
+from annotation.common.registry import UnknownName
 from annotation.jobs.delivery import deliver
 from annotation.jobs.kinds import kind_named
 from annotation.jobs.outages import DATABASE_LOST, LONGEST_WAIT, insist, mend_connection, never, one_line
 from annotation.jobs.progress import Cancelled, Progress, Stopping, Superseded
 from annotation.jobs.rows import ATTEMPTS, BEAT, Stopped, given_up, stopped_by_limit
 from annotation.models import Job
-from annotation.registry import UnknownName
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def run(
     is kept until the database takes it. Raises LeftRunning where that takes too long; its `claimed`
     lets the next run take over the row that this one left.
     """
-    at = sql.now()
+    at = database.now()
     try:
         job = _claim(job_id, at, claimed)
     except DATABASE_LOST as error:
@@ -100,7 +100,7 @@ def _worked(job: Job, progress: Progress, limits: tuple[type[Exception], ...]) -
     except Stopping:
         return partial(_hand_back, job, progress, forgiven=True)
     except limits:
-        lived = (sql.now() - (job.started_at or sql.now())).total_seconds()
+        lived = (database.now() - (job.started_at or database.now())).total_seconds()
         log.warning("job %d (%s) was stopped by its time limit after %.0f s", job.pk, job.kind, lived)
         # One that gets nowhere in the time it is given would be begun for ever.
         forgiven = progress.share > job.share_before
@@ -133,7 +133,7 @@ def _claim(job_id: int, at: datetime, claimed: datetime | None) -> Job | None:
     free = Q(state=Job.QUEUED)
     if claimed is not None:
         free |= Q(state=Job.RUNNING, started_at=claimed)
-    with sql.writing():
+    with database.writing():
         if not Job.objects.filter(free, pk=job_id).update(
             state=Job.RUNNING,
             started_at=at,
@@ -155,8 +155,8 @@ def _beating(progress: Progress) -> Iterator[None]:
     def beat() -> None:
         while not ended.wait(BEAT):
             try:
-                with sql.writing():
-                    progress.row().filter(state=Job.RUNNING).update(heartbeat_at=sql.now())
+                with database.writing():
+                    progress.row().filter(state=Job.RUNNING).update(heartbeat_at=database.now())
             except Error as error:
                 log.warning("no sign of life of job %d: %s", progress.job_id, one_line(error))
                 connections.close_all()
@@ -173,8 +173,8 @@ def _beating(progress: Progress) -> Iterator[None]:
 
 def _end(progress: Progress, state: str, **values: Any) -> str | None:
     """Write how the job ended, if it is still ours."""
-    with sql.writing():
-        ours = progress.row().update(state=state, finished_at=sql.now(), **values)
+    with database.writing():
+        ours = progress.row().update(state=state, finished_at=database.now(), **values)
     return state if ours else None
 
 
@@ -196,9 +196,9 @@ def _hand_back(
     values = {
         "state": Job.QUEUED,
         "attempts": job.attempts - (1 if forgiven else 0),
-        "heartbeat_at": sql.now() + timedelta(seconds=wait),
+        "heartbeat_at": database.now() + timedelta(seconds=wait),
     }
-    with sql.writing():
+    with database.writing():
         if not progress.row().filter(cancel=False).update(**values):
             return _end(progress, Job.CANCELLED)
         transaction.on_commit(partial(deliver, job.pk, wait=wait))

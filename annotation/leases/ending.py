@@ -8,13 +8,14 @@ from typing import Any
 
 from django.db import connection
 
-from annotation import lease_terms, sql
+from annotation import lease_terms
+from annotation.common import database
 from annotation.models import Assignment
 
 
 def renew(*, worker: int, assignment: int) -> datetime | None:
     """Sign of life: the lease's new end, or None where it is no longer this worker's."""
-    with sql.writing(), connection.cursor() as cursor:
+    with database.writing(), connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT {lease_terms.COLUMNS}, {lease_terms.CARRIED} FROM annotation_assignment a
                JOIN annotation_campaign c ON c.id = a.campaign_id
@@ -25,17 +26,17 @@ def renew(*, worker: int, assignment: int) -> datetime | None:
         if row is None:
             return None
         terms = lease_terms.under(lease_terms.terms_from(row[:-2]), row[-2:])
-        expires = sql.now() + timedelta(minutes=terms.settings.lease.minutes)
+        expires = database.now() + timedelta(minutes=terms.settings.lease.minutes)
         cursor.execute(
             "UPDATE annotation_assignment SET expires_at = %s WHERE id = %s AND state = 'leased'",
-            [sql.moment(expires), assignment],
+            [database.moment(expires), assignment],
         )
         return expires if cursor.rowcount else None
 
 
 def give_back(*, worker: int, assignment: int) -> bool:
     """Return a task unanswered: its place is free again, for others. False where it was not in hand."""
-    with sql.writing():
+    with database.writing():
         return bool(
             _end(
                 Assignment.RETURNED,
@@ -52,8 +53,10 @@ def expire(*, limit: int = 1000) -> int:
 
     Those that somebody is just handing in are passed over.
     """
-    with sql.writing():
-        return _end(Assignment.EXPIRED, "a.expires_at < %s", [sql.moment(sql.now())], limit=limit, skip=True)
+    with database.writing():
+        return _end(
+            Assignment.EXPIRED, "a.expires_at < %s", [database.moment(database.now())], limit=limit, skip=True
+        )
 
 
 def _end(state: str, which: str, values: Sequence[Any], *, limit: int, skip: bool) -> int:
@@ -64,7 +67,7 @@ def _end(state: str, which: str, values: Sequence[Any], *, limit: int, skip: boo
             f"""SELECT a.id, t.id FROM annotation_openimage o, annotation_task t, annotation_assignment a
                 WHERE t.id = a.task_id AND o.id = t.image_id AND a.state = 'leased' AND {which}
                 ORDER BY a.expires_at LIMIT {limit}"""
-            + sql.locking("o", "t", "a", skip=skip),
+            + database.locking("o", "t", "a", skip=skip),
             values,
         )
         ended = cursor.fetchall()
@@ -76,8 +79,8 @@ def _end(state: str, which: str, values: Sequence[Any], *, limit: int, skip: boo
             f"""SELECT a.id FROM annotation_assignment a
                 WHERE a.task_id IS NULL AND a.state = 'leased' AND {which}
                 ORDER BY a.expires_at LIMIT {limit}"""
-            + sql.locking("a", skip=skip),
+            + database.locking("a", skip=skip),
             values,
         )
         ids = [assignment for assignment, _ in ended] + [assignment for (assignment,) in cursor.fetchall()]
-    return Assignment.objects.filter(pk__in=ids).update(state=state, ended_at=sql.now()) if ids else 0
+    return Assignment.objects.filter(pk__in=ids).update(state=state, ended_at=database.now()) if ids else 0

@@ -11,7 +11,8 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from annotation import controls, hand_out, qualification, relevance_pages, sql, standings
+from annotation import controls, hand_out, qualification, relevance_pages, standings
+from annotation.common import database
 from annotation.hand_out import Holder, Nothing
 from annotation.lease_terms import (
     CARRIED,
@@ -59,7 +60,7 @@ def take(*, worker: int, campaign: Campaign, kind: str, holding: Collection[int]
     consent text is for pages and API to ask before. Raises Worker.DoesNotExist where they have just become
     another one (`joining`).
     """
-    with sql.writing(), connection.cursor() as cursor:
+    with database.writing(), connection.cursor() as cursor:
         terms = terms_of(cursor, campaign.pk)
         holder = _holder(cursor, campaign.pk, worker, kind)
         if holder is None:
@@ -67,16 +68,16 @@ def take(*, worker: int, campaign: Campaign, kind: str, holding: Collection[int]
             holder = _holder(cursor, campaign.pk, worker, kind)
             if holder is None:
                 raise Worker.DoesNotExist("the worker has just become another one")
-        return following(cursor, terms, holder, kind, holding, sql.now())
+        return following(cursor, terms, holder, kind, holding, database.now())
 
 
 def _holder(cursor: Any, campaign: int, worker: int, kind: str) -> Holder | None:
     """The worker's standing, locked; None where they have none yet."""
-    sql.execute(
+    database.execute(
         cursor,
         f"""SELECT {HOLDER} FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
             WHERE s.campaign_id = %s AND s.worker_id = %s AND s.kind = %s"""
-        + sql.locking("s"),
+        + database.locking("s"),
         [campaign, worker, kind],
     )
     row = cursor.fetchone()
@@ -91,11 +92,11 @@ def following(
     holding: Collection[int],
     at: datetime,
     *,
-    after: Sequence[sql.Statement] = (),
+    after: Sequence[database.Statement] = (),
 ) -> Lease | Nothing:
     """`take` within a transaction that holds the worker's standing, once the statements `after` are done."""
     expires = at + timedelta(minutes=terms.settings.lease.minutes)
-    if sql.in_one_trip() and _is_plain(terms, holder, kind, len(holding)):
+    if database.in_one_trip() and _is_plain(terms, holder, kind, len(holding)):
         found = hand_out.claim_and_lease(
             cursor,
             holder,
@@ -109,8 +110,8 @@ def following(
         if found is not None:
             return _lease(*found, kind, expires, terms)
     else:
-        sql.send(cursor, after)
-    sql.execute(
+        database.send(cursor, after)
+    database.execute(
         cursor,
         f"""SELECT a.id, a.role, a.task_id, a.control_id, a.expires_at, {CARRIED}
            FROM annotation_assignment a JOIN annotation_campaign c ON c.id = a.campaign_id
@@ -149,7 +150,7 @@ def following(
         cursor.execute(
             """UPDATE annotation_assignment SET state = 'leased', role = %s, settings_version = %s,
                    leased_at = %s, expires_at = %s, ended_at = NULL WHERE id = %s""",
-            [claim.role, terms.version, sql.moment(at), sql.moment(expires), assignment],
+            [claim.role, terms.version, database.moment(at), database.moment(expires), assignment],
         )
     else:
         assignment = _insert(cursor, terms, holder, kind, claim.role, at, expires, task=claim.task)
@@ -247,7 +248,7 @@ def _insert(
     task: int | None = None,
     control: int | None = None,
 ) -> int:
-    sql.execute(
+    database.execute(
         cursor,
         """INSERT INTO annotation_assignment
                (campaign_id, worker_id, kind, task_id, control_id, attempt, role, settings_version, state,
@@ -255,7 +256,7 @@ def _insert(
            VALUES (%s, %s, %s, %s, %s, 0, %s, %s, 'leased', %s, %s, NULL, '', 0, 0, NULL) RETURNING id""",
         [
             *[terms.id, holder.worker, kind, task, control, role, terms.version],
-            *[sql.moment(at), sql.moment(expires)],
+            *[database.moment(at), database.moment(expires)],
         ],
     )
     return int(cursor.fetchone()[0])
@@ -264,12 +265,12 @@ def _insert(
 def _held(cursor: Any, terms: Terms, kind: str, row: Sequence[Any], at: datetime) -> Lease:
     """A lease that is still in hand, renewed where its time has run out and nobody has taken it back."""
     assignment, role, task, control, expires_at, *carried = row
-    expires, terms = sql.moment_from(expires_at), under(terms, carried)
+    expires, terms = database.moment_from(expires_at), under(terms, carried)
     if expires <= at:
         expires = at + timedelta(minutes=terms.settings.lease.minutes)
         cursor.execute(
             "UPDATE annotation_assignment SET expires_at = %s WHERE id = %s",
-            [sql.moment(expires), assignment],
+            [database.moment(expires), assignment],
         )
     if control is not None:
         return _shown(_known_lease(assignment, kind, role, control, expires, carried[0]), terms)

@@ -21,7 +21,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError
 from tqdm import tqdm
 
-from annotation.registry import UnknownName
+from annotation.common.registry import UnknownName
 
 T = TypeVar("T")
 #: A bootstrap over fewer images says so beside its interval; as `evaluation.agreement.estimates.FEW`.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from django.db import models
 
-from annotation.roles import Scope
+from annotation.common.roles import Scope
 
 
 class Corpus(models.Model):

@@ -6,7 +6,7 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.utils.functional import cached_property
 
-from annotation.roles import ADMIN, ANNOTATOR, EVERYTHING, ROLES, Granted, Scope
+from annotation.common.roles import ADMIN, ANNOTATOR, EVERYTHING, ROLES, Granted, Scope
 
 
 class Account(AbstractUser):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import F, Q
 
+from annotation.common.roles import ROLES
 from annotation.models.corpus import Corpus
 from annotation.models.crowd import Account, Identity
 from annotation.models.work import Campaign
-from annotation.roles import ROLES
 
 
 class Invitation(models.Model):

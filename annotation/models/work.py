@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
+from annotation.common.roles import Scope
 from annotation.models.corpus import Corpus
 from annotation.models.crowd import Account, Worker
 from annotation.protocol.questions import ASKED_BY
-from annotation.roles import Scope
 
 
 class Campaign(models.Model):
@@ -107,6 +107,8 @@ class Job(models.Model):
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"
+    #: States in which a job waits or runs.
+    LIVE = (QUEUED, RUNNING)
 
     campaign = models.ForeignKey(
         Campaign,

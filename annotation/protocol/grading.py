@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from annotation.common.registry import Registry
 from annotation.protocol.questions import (
     ANSWERS,
     BOX_DRAWING,
@@ -28,7 +29,6 @@ from annotation.protocol.questions import (
 )
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
-from annotation.registry import Registry
 
 GRADES = (1, 2, 3, 4)
 #: The grades a control may have. On the middle ones two agreeing experts of Hodosh et al. are not

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from django.contrib.auth.hashers import make_password
 
-from annotation import sql
 from annotation.campaign_settings import CampaignError
 from annotation.campaigns import SMALLEST_CROWD
+from annotation.common import database
+from annotation.common.roles import ANNOTATOR
 from annotation.models import Account, Campaign, Identity, RoleGrant
 from annotation.models import Worker as WorkerRow
-from annotation.roles import ANNOTATOR
 from annotation.simulation.workers import PRESETS, Worker
 
 #: Who comes to a campaign that names no crowd, as shares of the workers.
@@ -67,7 +67,7 @@ def enrol(workers: Sequence[Worker], *, campaign: Campaign, accounts: bool) -> l
     people = []
     for worker in workers:
         name = f"sim{worker.seed}-{worker.name}"
-        with sql.writing():
+        with database.writing():
             row, _ = WorkerRow.objects.get_or_create(pseudonym=name)
             identity, _ = Identity.objects.get_or_create(
                 worker=row, defaults={"provider": PROVIDER, "external_id": name}
@@ -87,5 +87,5 @@ def enrol(workers: Sequence[Worker], *, campaign: Campaign, accounts: bool) -> l
 def withdraw_passwords(people: Sequence[Person]) -> None:
     """Nobody can sign in with these accounts any more."""
     names = [person.username for person in people if person.username]
-    with sql.writing():
+    with database.writing():
         Account.objects.filter(username__in=names).update(password=make_password(None))

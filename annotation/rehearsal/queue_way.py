@@ -14,10 +14,11 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from annotation import instructions, layers, leases, refold, reviewing, sql
+from annotation import instructions, layers, leases, refold, reviewing
 from annotation.campaign_settings import CampaignError
 from annotation.campaigns import gold_layer
-from annotation.exclusive import exclusive_folder
+from annotation.common import database
+from annotation.common.locks import exclusive_folder
 from annotation.models import Assignment, Campaign, Layer, OpenImage, Standing, Task
 from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.scores import Scores, compare
@@ -138,7 +139,7 @@ def rehearse(
 
 
 def _clock() -> float:
-    return sql.now().timestamp()
+    return database.now().timestamp()
 
 
 def _agree(person: Person, campaign: Campaign) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from annotation.common.registry import UnknownName
 from annotation.models import Corpus, Layer
-from annotation.registry import UnknownName
 
 
 class AmbiguousLayer(ValueError):

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from django.db.models import QuerySet
 
+from annotation.images.pictures import picture_path
 from annotation.models import Box as BoxRow
 from annotation.models import BoxChain, Caption, Corpus, Image, Layer, LayerImage
 from annotation.models import Chain as ChainRow
 from annotation.models import Mention as MentionRow
-from annotation.pictures import picture_path
 from annotation.protocol.boxes import EXCLUDED
 from annotation.protocol.terms import (
     NOT_VISUAL,

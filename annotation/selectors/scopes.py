@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from annotation.common.roles import ADMIN, ANNOTATOR
 from annotation.models import Account, Campaign, Corpus, RoleGrant
-from annotation.roles import ADMIN, ANNOTATOR
 
 
 def corpora_of(account: Account, *roles: str) -> QuerySet[Corpus]:

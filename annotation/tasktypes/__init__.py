@@ -2,7 +2,7 @@
 
 import sys
 
-from annotation.registry import discover
+from annotation.common.registry import discover
 from annotation.tasktypes.base import TASK_TYPES, BadAnswer, Choice, Page, Pointed, TaskType
 from annotation.tasktypes.shown import ShownCaption, ShownImage, name_of, shown_image
 

@@ -16,9 +16,9 @@ from typing import Any, ClassVar, NamedTuple
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
+from annotation.common.registry import Registry
 from annotation.protocol.questions import FLAGS, WAYS, Answer, answers_to
 from annotation.protocol.terms import Box, Mention, representative
-from annotation.registry import Registry
 from annotation.tasktypes.shown import ShownImage
 
 Words = str | Promise

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from django.db import connection
 from django.utils.crypto import salted_hmac
 
-from annotation.pictures import picture_size
+from annotation.images.pictures import picture_size
 
 #: Images kept by a process; one is some 2 KB.
 IMAGES_KEPT = 4096

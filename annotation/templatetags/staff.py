@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation import sessions
-from annotation.roles import ANNOTATOR
+from annotation.common.roles import ANNOTATOR
 from annotation.selectors.campaign.reasons import in_words
 from annotation.web.parts import PARTS
 from annotation.web.staff_words import ROLE_NAMES

@@ -12,8 +12,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 
 from annotation import sessions
+from annotation.common.roles import ADMIN, ANNOTATOR, EVERYTHING, RESEARCHER, REVIEWER, Scope
 from annotation.models import Account
-from annotation.roles import ADMIN, ANNOTATOR, EVERYTHING, RESEARCHER, REVIEWER, Scope
 
 View = Callable[..., HttpResponseBase]
 

@@ -13,11 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
+from annotation.common.roles import ANNOTATOR, RESEARCHER
+from annotation.images.pictures import picture_size
 from annotation.layers import bring_up_image, brought_up
 from annotation.models import Campaign, Corpus, Image, Layer
-from annotation.pictures import picture_size
 from annotation.protocol.terms import CATEGORIES
-from annotation.roles import ANNOTATOR, RESEARCHER
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
 from annotation.selectors.scopes import corpora_of

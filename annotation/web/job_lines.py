@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation import jobs
+from annotation.common.registry import UnknownName
 from annotation.models import Job
-from annotation.registry import UnknownName
 from annotation.web.staff import account_of, said
 
 STATES = {

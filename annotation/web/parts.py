@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
+from annotation.common.roles import ADMIN, ANNOTATOR, EVERYTHING
 from annotation.models import Account
-from annotation.roles import ADMIN, ANNOTATOR, EVERYTHING
 from annotation.web.access import BROWSING
 
 

@@ -13,8 +13,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import controls, refold, reviewing
+from annotation import refold, reviewing
 from annotation.models import Campaign, Control, OpenImage
+from annotation.moderation import control_items
 from annotation.reviewing import CannotRule
 from annotation.selectors import review as selector
 from annotation.web.access import BROWSING, account_of, for_roles_on
@@ -104,7 +105,7 @@ def _tell_retired(request: HttpRequest, items: Sequence[Control]) -> None:
             "%(n)d known items say otherwise and are not shown any more: %(items)s.",
             len(items),
         )
-        names = "; ".join(map(item_in_words, controls.named(items)))
+        names = "; ".join(map(item_in_words, control_items.named(items)))
         messages.warning(request, told % {"n": len(items), "items": names})
 
 

@@ -15,8 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation import emails
 from annotation.accounts import granting, inviting
 from annotation.accounts.granting import GrantError
+from annotation.common.roles import ANNOTATOR, ROLES
 from annotation.models import Account, Campaign, Corpus, Job, RoleGrant, StaffInvitation
-from annotation.roles import ANNOTATOR, ROLES
 from annotation.web.access import account_of, for_admins
 from annotation.web.filters import number_in
 from annotation.web.staff import said

@@ -11,8 +11,8 @@ from django.http import HttpRequest
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy
 
+from annotation.common.roles import ADMIN, EVERYTHING, RESEARCHER
 from annotation.models import Campaign, Layer
-from annotation.roles import ADMIN, EVERYTHING, RESEARCHER
 from annotation.selectors.browse import layers_of
 from annotation.selectors.review import waiting
 from annotation.web.access import BROWSING, At, account_of

@@ -17,9 +17,9 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import campaigns, confirming, invitations, visits
+from annotation.common.roles import RESEARCHER
 from annotation.invitations import InvitationError
 from annotation.models import Campaign, Invitation, Study, Visit
-from annotation.roles import RESEARCHER
 from annotation.visits import MTURK, PROLIFIC, VisitError
 from annotation.web.access import account_of, for_roles_on
 from annotation.web.staff import CAMPAIGN, framed, said

@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import downloads, jobs
+from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
 from annotation.export import ExportError, check
 from annotation.formats import FORMATS
 from annotation.layers import brought_up
 from annotation.models import Campaign, Job
-from annotation.registry import UnknownName
-from annotation.roles import RESEARCHER
 from annotation.selectors.controls import unchecked_kinds
 from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.jobs import recent_jobs

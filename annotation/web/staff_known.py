@@ -17,13 +17,14 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation import controls, discard, qualification
 from annotation.campaign_settings import settings_of
 from annotation.campaigns import OF_PAIRS
+from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
 from annotation.formats.base import FormatError
 from annotation.layers import AT_ONCE, LayerBehind, layer_to_read
 from annotation.models import Campaign, Control
+from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
-from annotation.registry import UnknownName
-from annotation.roles import RESEARCHER
 from annotation.selectors.controls import answered, known_items
 from annotation.selectors.corpora import check_split, splits_of
 from annotation.tasktypes import shown_image
@@ -107,8 +108,8 @@ def add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     refusals = (
         controls.BadItem,
         controls.BadItems,
-        controls.NoGold,
-        controls.CannotPromote,
+        control_items.NoGold,
+        control_items.CannotPromote,
         FormatError,
         LayerBehind,
         UnknownName,
@@ -167,7 +168,7 @@ def _added(request: HttpRequest, campaign: Campaign) -> controls.Added:
             return _from_file(request.FILES.get("file"), campaign, actor)
         case "promote":
             least = number_in(request.POST, "at_least") or 3
-            return controls.promote(
+            return control_items.promote(
                 campaign=campaign,
                 kind=request.POST.get("kind", ""),
                 at_least=least,
@@ -180,7 +181,7 @@ def _added(request: HttpRequest, campaign: Campaign) -> controls.Added:
                 raise UnknownName(_("Your role is for this campaign alone, not for its corpus's layers."))
             layer = layer_to_read(campaign.corpus, wanted, most=AT_ONCE)
             assert layer is not None  # A name was given.
-            return controls.from_gold(campaign=campaign, layer=layer, images=IMAGES, actor=actor)
+            return control_items.from_gold(campaign=campaign, layer=layer, images=IMAGES, actor=actor)
         case "captions":
             split = request.POST.get("split", "")
             check_split(campaign.corpus, split)

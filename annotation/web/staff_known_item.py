@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation import controls
 from annotation.campaigns import gold_layer, mentions_of
+from annotation.common.roles import RESEARCHER
 from annotation.controls import BadItems, KnownItem
 from annotation.models import Campaign, Control, Image, OpenImage
 from annotation.protocol import questions as q
@@ -18,7 +19,6 @@ from annotation.protocol.contents import mention_from
 from annotation.protocol.terms import Box, Mention
 from annotation.protocol.trust_settings import CONTROLS, known_from
 from annotation.reviewing import CannotRule
-from annotation.roles import RESEARCHER
 from annotation.selectors.browse import captions_of
 from annotation.selectors.records import image_record, layer_of
 from annotation.web.access import account_of, for_roles_on

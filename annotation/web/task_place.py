@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from annotation import sql
+from annotation.common import database
 from annotation.models import Account, Campaign, Worker
 from annotation.offers import kinds_of
 from annotation.selectors.scopes import campaigns_to_work_on
@@ -69,4 +69,4 @@ def worker_at(request: HttpRequest) -> Worker:
 def number_in(text: str) -> int:
     """A number of a form, 0 (which is nobody's) where it is none."""
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
-    return number if number <= sql.LARGEST_ID else 0
+    return number if number <= database.LARGEST_ID else 0

@@ -16,13 +16,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import leases, qualification, submission, visits
 from annotation.campaign_settings import settings_of
+from annotation.common.roles import ANNOTATOR
 from annotation.hand_out import Nothing
 from annotation.instructions import Text
 from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Standing
 from annotation.offers import Offer, no_consent, offers, today
 from annotation.protocol.trust import Refusal
-from annotation.roles import ANNOTATOR
 from annotation.selectors.settings_versions import settings_by_version
 from annotation.tasktypes import BadAnswer, shown_image
 from annotation.web.access import for_roles

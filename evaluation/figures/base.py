@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from annotation.registry import Registry
+from annotation.common.registry import Registry
 from evaluation.tables import Table
 
 if TYPE_CHECKING:  # matplotlib is imported where something is drawn: most processes never draw

@@ -2,7 +2,7 @@
 
 import sys
 
-from annotation.registry import discover
+from annotation.common.registry import discover
 from evaluation.formats.base import JUDGMENT_FORMATS, JudgedPair, JudgmentFormat
 
 discover(sys.modules[__name__])

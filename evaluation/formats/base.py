@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from annotation.common.registry import Registry
 from annotation.formats.base import FormatError
 from annotation.formats.text import shown
-from annotation.registry import Registry
 from evaluation.scales import Scale
 
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from annotation.common.spreadsheets import harmless
 from annotation.formats.base import FormatError
 from annotation.formats.text import open_new, whole_file
-from annotation.spreadsheets import harmless
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from annotation.common.registry import Registry
 from annotation.formats.base import FormatError
 from annotation.formats.text import PACKED_WRONG, open_bytes, open_new, shown
-from annotation.registry import Registry
 from evaluation.formats.tables import read_rows
 from evaluation.formats.trec import read_qrels, write_qrels
 from evaluation.metrics.judged import POOLED

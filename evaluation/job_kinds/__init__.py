@@ -2,6 +2,6 @@
 
 import sys
 
-from annotation.registry import discover
+from annotation.common.registry import discover
 
 discover(sys.modules[__name__])

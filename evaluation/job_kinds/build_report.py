@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
+from annotation.common.registry import UnknownName
 from annotation.jobs import Progress, job_kind
-from annotation.registry import UnknownName
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.ranked_runs import LEFT_OUT
 from evaluation.services.report_wanted import LEVEL, RESAMPLES, Wanted

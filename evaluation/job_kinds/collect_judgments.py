@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from annotation.exclusive import Busy
+from annotation.common.locks import Busy
 from annotation.jobs import Progress, job_kind
 from evaluation.job_progress import told_by
 from evaluation.services.collecting import collect

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from annotation.exclusive import Busy
+from annotation.common.locks import Busy
+from annotation.common.registry import UnknownName
 from annotation.jobs import Progress, job_kind
-from annotation.registry import UnknownName
 from evaluation.grades import LINEAR, MEAN
 from evaluation.job_progress import told_by
 from evaluation.scales import BadScale, scale_named, score_named

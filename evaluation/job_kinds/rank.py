@@ -7,8 +7,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
+from annotation.common.registry import UnknownName
 from annotation.jobs import Progress, job_kind
-from annotation.registry import UnknownName
 from evaluation.job_progress import Phases
 from evaluation.services import rankings
 from evaluation.services.runs import DEPTH

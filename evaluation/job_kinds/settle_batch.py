@@ -8,9 +8,9 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from annotation.exclusive import Busy
+from annotation.common.locks import Busy
+from annotation.common.registry import UnknownName
 from annotation.jobs import Progress, job_kind
-from annotation.registry import UnknownName
 from evaluation.job_progress import told_by
 from evaluation.services.settling import settle
 from evaluation.services.stored_answers import BatchRefused

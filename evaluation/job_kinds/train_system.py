@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
+from annotation.common.registry import UnknownName
 from annotation.jobs import Progress, job_kind
-from annotation.registry import UnknownName
 from evaluation.job_progress import Phases, wanted_by
 from evaluation.services import systems
 from models_core.device import CPU

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.exclusive import Busy
+from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import Bar, LogLines, progress_bar
 from evaluation.services.systems import Sources

@@ -9,7 +9,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
-from annotation.roles import Scope
+from annotation.common.roles import Scope
 
 #: Who asks: an image, or a keyword. Exactly one is there.
 ONE_QUERY = Q(image__isnull=False, keyword="") | (Q(image__isnull=True) & ~Q(keyword=""))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
-from annotation.roles import Scope
+from annotation.common.roles import Scope
 from evaluation.models.judged import JudgmentSet, QrelsSnapshot
 from evaluation.models.ranked import Run
 

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from annotation.roles import Scope
+from annotation.common.roles import Scope
 
 
 class System(models.Model):

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from annotation.registry import Registry
+from annotation.common.registry import Registry
 from evaluation.pooling.pools import ANNOTATION, BadPool, Integers, Pool, Shortlist, among
 
 #: Asks about pairs (their places among those to judge) and is sent whether each is relevant.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from annotation import campaigns, controls, sql
+from annotation import campaigns, controls
 from annotation.campaigns import OpenedPairs
+from annotation.common import database
 from annotation.selectors.corpora import check_split, corpus_named
 from evaluation.models import Batch, BatchRun
 from evaluation.selectors import run_named
@@ -60,7 +61,7 @@ def launch(
         if known_from is not None:
             check_known(plan, known_from)
         pairs, fillers = plan.pooled.called(plan.asked), plan.pooled.by_image(plan.fillers)
-        with sql.writing():
+        with database.writing():
             campaign = campaigns.create(
                 name=name,
                 corpus=plan.corpus,

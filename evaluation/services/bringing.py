@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.formats.text import shown
-from annotation.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats.embeddings import read_sides, scores_of
 from evaluation.formats.scores import read_scores

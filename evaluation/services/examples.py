@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.formats.flickr8k import Flickr8k
 from annotation.formats.text import shown
-from annotation.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.formats.embeddings import read_embeddings

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from django.db import transaction
 
-from annotation import sql
-from annotation.portions import chunks, delete_in_pages
+from annotation.common import database
+from annotation.common.batching import chunks, delete_in_pages
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.formats.tables import KeywordCounts
@@ -185,7 +185,7 @@ def _write(
                 row.judgments = made
             with transaction.atomic():
                 PairAnswers.objects.bulk_create(chunk)
-        sql.analyse(found.pairs, PairAnswers)
+        database.analyse(found.pairs, PairAnswers)
         JudgmentSet.objects.filter(pk=made.pk).update(
             digest=found.digest,
             pair_count=found.pairs,

@@ -10,8 +10,9 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import ProtectedError
 
-from annotation import audit, sql
-from annotation.portions import chunks, delete_in_pages
+from annotation import audit
+from annotation.common import database
+from annotation.common.batching import chunks, delete_in_pages
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats import JudgedPair
 from evaluation.metrics.protocols import protocol_named, select
@@ -325,7 +326,7 @@ def _write(
             )
             with transaction.atomic(), connection.cursor() as cursor:
                 cursor.execute(_INSERT + ", ".join([_ROW] * len(chunk)), list(chain.from_iterable(values)))
-        sql.analyse(len(made), QrelsRow)
+        database.analyse(len(made), QrelsRow)
         QrelsSnapshot.objects.filter(pk=snapshot.pk).update(published=True)
     except BaseException:
         _sweep(snapshot)

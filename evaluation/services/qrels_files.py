@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from annotation.common.registry import UnknownName
 from annotation.formats.text import whole_file
-from annotation.registry import UnknownName
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS, Row
 from evaluation.grades import MOST

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from annotation import audit
-from annotation.registry import UnknownName
+from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.models import Run, System
 from evaluation.selectors import run_named

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.utils import translation
 
-from annotation.registry import UnknownName
+from annotation.common.registry import UnknownName
 from annotation.selectors.campaign.kept import kept
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import discarded

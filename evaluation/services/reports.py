@@ -22,8 +22,8 @@ from django.utils import translation
 from django.utils.safestring import mark_safe
 
 from annotation import audit
-from annotation.exclusive import exclusive_folder
-from annotation.registry import UnknownName
+from annotation.common.locks import exclusive_folder
+from annotation.common.registry import UnknownName
 from evaluation.figures.files import as_pdf, as_svg
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import Batch, Report, ReportRun, Run

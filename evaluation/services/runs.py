@@ -17,10 +17,10 @@ import numpy as np
 from django.db import transaction
 from numpy.typing import NDArray
 
-from annotation import sql
+from annotation.common import database
+from annotation.common.batching import chunks
+from annotation.common.registry import UnknownName
 from annotation.formats.text import whole_file
-from annotation.portions import chunks
-from annotation.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats.embeddings import read_sides, scores_of
 from evaluation.formats.scores import ScoreMatrix, read_scores
@@ -374,7 +374,7 @@ def _write(rows: Iterator[Ranking], found: _Found, made: Run) -> None:
                 row.run = made
             with transaction.atomic():
                 Ranking.objects.bulk_create(chunk)
-        sql.analyse(found.queries, Ranking)
+        database.analyse(found.queries, Ranking)
         Run.objects.filter(pk=made.pk).update(
             digest=found.digest, query_count=found.queries, entry_count=found.entries, published=True
         )

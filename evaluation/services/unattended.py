@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from annotation import jobs, sql
+from annotation import jobs
 from annotation.campaign_settings import settings_of
+from annotation.common import database
 from annotation.selectors.campaign import tasks
 from annotation.selectors.jobs import Job, jobs_of_kinds
 from annotation.selectors.pair_judgments import judges
@@ -55,7 +56,7 @@ def _in_vain(job: Job | None) -> bool:
     """Whether the job that asked for this wave says to leave it for now."""
     if job is None or job.state not in (Job.FAILED, Job.CANCELLED):
         return False
-    return job.state == Job.CANCELLED or job.finished_at is None or sql.now() - job.finished_at < AGAIN
+    return job.state == Job.CANCELLED or job.finished_at is None or database.now() - job.finished_at < AGAIN
 
 
 def _answered(batch: Batch) -> bool:

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from annotation import campaigns, sql
+from annotation import campaigns
 from annotation.campaign_settings import settings_of
+from annotation.common import database
 from annotation.protocol.paging import WANTED
 from annotation.selectors.campaign import money, tasks
 from annotation.selectors.pair_judgments import asked_pairs, page_filling
@@ -120,7 +121,7 @@ def _written(batch: Batch, found: Pooled, wave: Wave, unlikely: Integers, actor:
     numbers = dict(batch.numbers)
     pairs = found.called(wave.pairs)
     fillers = found.by_image(unlikely) if pairs else {}
-    with sql.writing():
+    with database.writing():
         if Batch.objects.select_for_update().get(pk=batch.pk).waves != batch.waves:
             raise BatchRefused(f"batch {batch.name!r} was advanced meanwhile; look again")
         if pairs:

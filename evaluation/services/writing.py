@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from annotation.exclusive import exclusive_folder
+from annotation.common.locks import exclusive_folder
 
 #: Rows written in one transaction.
 CHUNK = 2_000

@@ -20,8 +20,8 @@ from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
 from annotation.campaigns import OF_PAIRS, CampaignError
-from annotation.exclusive import Busy
-from annotation.registry import UnknownName
+from annotation.common.locks import Busy
+from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import splits_of
 from annotation.web.access import RUNNING, account_of, for_roles
 from evaluation.models import Batch, JudgmentSet, Run

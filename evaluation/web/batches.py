@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation import jobs
 from annotation.campaign_settings import settings_of
-from annotation.registry import UnknownName
+from annotation.common.registry import UnknownName
 from annotation.selectors.campaign import costs, money, tasks
 from annotation.selectors.campaign.forecast import forecast
 from annotation.selectors.jobs import Job

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from annotation import jobs
-from annotation.registry import UnknownName
+from annotation.common.registry import UnknownName
 from annotation.selectors.jobs import Job, newest_of
 from annotation.web.access import RUNNING, account_of, for_roles
 from annotation.web.job_lines import ShownJob, shown, steer_as_asked

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from annotation.registry import UnknownName
+from annotation.common.registry import UnknownName
 from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import Corpus, corpora_of, within
 from annotation.web.access import RUNNING, account_of

@@ -17,9 +17,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.exclusive import Busy
+from annotation.common.locks import Busy
+from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
-from annotation.registry import UnknownName
 from annotation.selectors.jobs import Job
 from annotation.web.access import RUNNING, At, account_of, for_roles, for_roles_on
 from annotation.web.staff import said

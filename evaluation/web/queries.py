@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from annotation.registry import UnknownName
+from annotation.common.registry import UnknownName
 from annotation.web.access import RUNNING, for_roles_on
 from annotation.web.staff import query as as_query
 from evaluation import inspection

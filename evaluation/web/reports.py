@@ -19,8 +19,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import jobs
-from annotation.exclusive import Busy
-from annotation.registry import UnknownName
+from annotation.common.locks import Busy
+from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import splits_of
 from annotation.selectors.jobs import Job
 from annotation.web.access import RUNNING, At, account_of, for_roles, for_roles_on

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
-from annotation.registry import UnknownName
+from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named, splits_of
 from annotation.web.access import RUNNING, account_of, for_roles
 from evaluation.formats.arrays import SUFFIXES

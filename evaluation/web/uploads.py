@@ -22,10 +22,10 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.text import get_valid_filename
 from django.utils.translation import gettext as _
 
-from annotation.exclusive import Busy
+from annotation.common.locks import Busy
+from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.formats.text import unpacked_size
-from annotation.registry import UnknownName
 from evaluation.services.writing import ImportRefused
 from evaluation.web.splits import NotOffered
 

@@ -19,6 +19,7 @@ from annotation import campaigns, controls, instructions, leases, relevance_page
 from annotation.campaign_settings import settings_of
 from annotation.leases import Nothing
 from annotation.models import Assignment, Campaign, Caption, Corpus, Identity, Image, Item, Standing, Worker
+from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
 from annotation.protocol.controls import draw
@@ -74,7 +75,7 @@ class Place:
             layer = campaigns.gold_layer(self.campaign.corpus)
             assert layer is not None
             held_back = Image.objects.filter(corpus=self.campaign.corpus, split=KNOWN)
-            controls.from_gold(
+            control_items.from_gold(
                 campaign=self.campaign,
                 layer=layer,
                 images=list(held_back.values_list("key", flat=True)),

@@ -12,7 +12,7 @@ from django.db import connection
 
 from annotation.backups import BackupRefused, contents, keys
 from annotation.backups import database as databases
-from annotation.exclusive import BEFORE, RESTORING, Busy, nobody_at_work
+from annotation.common.locks import BEFORE, RESTORING, Busy, nobody_at_work
 from config import celery
 from tests.house.product import REPOSITORY, manage, migrated, serving
 

@@ -24,7 +24,7 @@ from django.test import Client
 
 from annotation import workers
 from annotation.backups import BackupRefused, archive, contents, database, keys, making, restoring
-from annotation.exclusive import BEFORE, RESTORING, Busy, at_work, exclusive_folder
+from annotation.common.locks import BEFORE, RESTORING, Busy, at_work, exclusive_folder
 from annotation.export import export_dataset
 from annotation.models import Account, AuditEntry, Corpus, Identity, Worker
 from tests import emptying, launcher
@@ -157,7 +157,7 @@ def test_it_is_made_while_others_write_and_holds_one_moment(world: World, tmp_pa
     def write_on() -> None:
         # Two rows in one transaction: a copy has both or neither.
         while not stop.wait(0.001):
-            with workers.sql.writing():
+            with workers.database.writing():
                 worker = workers.new_worker()
                 Identity.objects.create(worker=worker, account=None)
         connections.close_all()

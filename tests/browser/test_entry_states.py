@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation import sql
+from annotation.common import database
 from annotation.crowd.accounts import Reset
 from annotation.models import Attempts, Campaign
 from annotation.throttle import Limit, Try
@@ -31,7 +31,7 @@ def work(transactional_db: None, tmp_path: Path) -> World:
 
 def used_up(limit: Limit, who: str) -> None:
     """Let somebody have tried as often as they may."""
-    Attempts.objects.create(key=Try(limit, who).key, count=limit.most, since=sql.now())
+    Attempts.objects.create(key=Try(limit, who).key, count=limit.most, since=database.now())
 
 
 def headed(page: Page, text: str) -> None:

@@ -15,7 +15,8 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from playwright.sync_api import Page, Route, expect
 
-from annotation import leases, sql, submission
+from annotation import leases, submission
+from annotation.common import database
 from annotation.models import Assignment, Judgment
 from annotation.protocol import questions as q
 from annotation.submission import Answer
@@ -214,7 +215,7 @@ def test_what_the_question_does_not_take_is_told_and_asked_again(page: Page):
 def test_an_answer_comes_in_after_its_lease_ran_out(unhurried: Page):
     page = unhurried
     first = answer_next(page)
-    Assignment.objects.filter(pk=first).update(expires_at=sql.now() - timedelta(minutes=1))
+    Assignment.objects.filter(pk=first).update(expires_at=database.now() - timedelta(minutes=1))
     assert leases.expire() == 1
     let_go(page)
     arrive(page, first)
@@ -224,7 +225,7 @@ def test_an_answer_that_others_made_needless_is_stored(work: World, unhurried: P
     page = unhurried
     first = answer_next(page)
     held = Assignment.objects.select_related("task").get(pk=first)
-    Assignment.objects.filter(pk=first).update(expires_at=sql.now() - timedelta(minutes=1))
+    Assignment.objects.filter(pk=first).update(expires_at=database.now() - timedelta(minutes=1))
     leases.expire()
     while held.task and held.task.state == "open":
         for worker in range(1, 4):

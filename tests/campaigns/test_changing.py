@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from annotation import campaigns, controls, leases, payments, rebuild, replay, sql, standings, submission
+from annotation import campaigns, leases, payments, rebuild, replay, standings, submission
 from annotation.campaign_settings import CampaignError
 from annotation.campaigns import StaleSettings, change_settings
+from annotation.common import database
 from annotation.export import check, notes_on
 from annotation.models import (
     Assignment,
@@ -26,6 +27,7 @@ from annotation.models import (
     Task,
     Worker,
 )
+from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_ruling
 from annotation.protocol.rulings import KeepApart
@@ -177,7 +179,7 @@ def test_a_task_taken_again_after_it_ran_out_is_a_new_lease():
     world = World(workers=1)
     held = world.held(0)
     change(world.campaign, pay=paid(0.5))
-    Assignment.objects.filter(pk=held.id).update(expires_at=sql.now() - timedelta(minutes=1))
+    Assignment.objects.filter(pk=held.id).update(expires_at=database.now() - timedelta(minutes=1))
     leases.expire()
     taken = [held.id]
     while held.id not in taken[1:]:
@@ -191,14 +193,14 @@ def test_a_task_taken_again_after_it_ran_out_is_a_new_lease():
 
 def _minutes(until: Any) -> int:
     assert until is not None
-    return round((until - sql.now()).total_seconds() / 60)
+    return round((until - database.now()).total_seconds() / 60)
 
 
 def test_answers_count_for_trust_under_the_rules_of_their_leases():
     trust = {**TRUSTING["trust"], "verdict_known": 2, "window": 4, "bar": 0.9}
     trust |= {"probation_known": 30, "probation_items": 30}
     world = scenes(5, settings={"trust": trust}, workers=1)
-    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     world.campaign.refresh_from_db()
 
     def fail(times: int) -> None:

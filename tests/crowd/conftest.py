@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from annotation import instructions, sql
+from annotation import instructions
+from annotation.common import database
 from tests.crowd import platform
 from tests.factories import some_images
 from tests.queue.world import World
@@ -26,10 +27,10 @@ def work(settings: Any) -> World:
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch):
     """Lets time pass."""
-    began = sql.now()
+    began = database.now()
 
     def pass_by(seconds: float) -> None:
-        monkeypatch.setattr(sql, "now", lambda: began + timedelta(seconds=seconds))
+        monkeypatch.setattr(database, "now", lambda: began + timedelta(seconds=seconds))
 
     pass_by(0)
     return pass_by

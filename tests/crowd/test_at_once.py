@@ -14,7 +14,8 @@ from django.db import connection
 from django.test import Client, override_settings
 from django.urls import reverse
 
-from annotation import confirming, instructions, invitations, sql, throttle
+from annotation import confirming, instructions, invitations, throttle
+from annotation.common import database
 from annotation.confirming import Arrival
 from annotation.invitations import InvitationError
 from annotation.models import Account, Identity, Invitation, Judgment
@@ -114,7 +115,7 @@ def test_who_works_while_they_are_confirmed_loses_no_answer_and_gets_no_error():
         working = pool.submit(work)
         assert begun.wait(60)
         told = Told(platform.ANN, (), "ACTIVE")
-        assert confirming.heard(provider="prolific", told=told, submission=platform.FIRST, at=sql.now())
+        assert confirming.heard(provider="prolific", told=told, submission=platform.FIRST, at=database.now())
         working.result(60)
     assert len(stored) > 5 and not refused
     assert set(Judgment.objects.values_list("worker", "assignment")) == {(known.pk, one) for one in stored}

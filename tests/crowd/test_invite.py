@@ -13,7 +13,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation import instructions, invitations, sql
+from annotation import instructions, invitations
+from annotation.common import database
 from annotation.invitations import InvitationError
 from annotation.models import Account, AuditEntry, Campaign, Consent, Invitation, Worker
 from annotation.web import limits
@@ -147,10 +148,10 @@ def test_of_two_who_come_for_the_last_place_one_gets_it(work: World):
 
 
 def test_an_expired_link_says_so(work: World, monkeypatch: pytest.MonkeyPatch):
-    address = link(work, expires_at=sql.now() + timedelta(days=1))
+    address = link(work, expires_at=database.now() + timedelta(days=1))
     assert Client().get(address).status_code == 200
-    tomorrow = sql.now() + timedelta(days=1, seconds=1)
-    monkeypatch.setattr(sql, "now", lambda: tomorrow)
+    tomorrow = database.now() + timedelta(days=1, seconds=1)
+    monkeypatch.setattr(database, "now", lambda: tomorrow)
     answer = Client().get(address)
     assert answer.status_code == 410 and "has expired" in words(answer)
 

@@ -9,7 +9,8 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from annotation import discard, joining, leases, qualification, refold, replay, sql, standings, workers
+from annotation import discard, joining, leases, qualification, refold, replay, standings, workers
+from annotation.common import database
 from annotation.leases import Lease
 from annotation.models import (
     Account,
@@ -65,7 +66,7 @@ def identified(world: World) -> tuple[Identity, Identity]:
 
 
 def join(known: Identity, provisional: Identity) -> None:
-    with sql.writing():
+    with database.writing():
         joining.join(provisional=provisional, known=known)
 
 
@@ -78,7 +79,7 @@ def anything(world: World, dice: Random, worker: int) -> None:
     if act < 0.1:
         leases.give_back(worker=world.workers[worker], assignment=found.id)
     elif act < 0.15:
-        Assignment.objects.filter(pk=found.id).update(expires_at=sql.now())
+        Assignment.objects.filter(pk=found.id).update(expires_at=database.now())
         leases.expire()
     elif act < 0.2:
         world.submit(worker, found, Answer(flag="offensive"), then=False)
@@ -312,7 +313,7 @@ def test_who_is_erased_is_erased_under_both_names():
     world = World(workers=2)
     known, provisional = identified(world)
     study = platform.prolific_study(world)
-    provisional.visits.create(study=study, external_id="s", participant="60a1", begun_at=sql.now())
+    provisional.visits.create(study=study, external_id="s", participant="60a1", begun_at=database.now())
     was = provisional.worker.pseudonym
     join(known, provisional)
     workers.erase(worker=known.worker)

@@ -16,11 +16,12 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from annotation import emails, jobs, sql
+from annotation import emails, jobs
 from annotation.accounts import first, granting, inviting
 from annotation.accounts.granting import GrantError
+from annotation.common import database
+from annotation.common.roles import ADMIN, ANNOTATOR, EVERYTHING, RESEARCHER, REVIEWER
 from annotation.models import Account, AuditEntry, Corpus, Job, RoleGrant, StaffInvitation
-from annotation.roles import ADMIN, ANNOTATOR, EVERYTHING, RESEARCHER, REVIEWER
 from tests.factories import a_corpus, some_images
 from tests.web import world as people
 from tests.web.staff import press, said, words
@@ -224,7 +225,7 @@ def test_the_page_says_what_became_of_an_invitations_e_mail(
 
     page = press(admin, reverse("roles"), "Invite", email="eve@example.org", role=REVIEWER)
     assert "on its way" in said(page)[0] and "E-mail on its way" in words(page)
-    StaffInvitation.objects.update(revoked_at=sql.now())
+    StaffInvitation.objects.update(revoked_at=database.now())
     assert jobs.run(Job.objects.get().pk) == Job.DONE and mail.outbox == [], "it was over by then"
     monkeypatch.setattr(emails, "send_mail", refuse)
     press(admin, reverse("roles"), "Invite", email="bob@example.org", role=REVIEWER)
@@ -248,8 +249,8 @@ def test_an_invitation_ends(ended: str):
     address = reverse("staff_invite", args=[inviting.token_of(row)])
     match ended:
         case "old":
-            assert row.expires_at <= sql.now() + timedelta(days=7)
-            StaffInvitation.objects.update(expires_at=sql.now())
+            assert row.expires_at <= database.now() + timedelta(days=7)
+            StaffInvitation.objects.update(expires_at=database.now())
         case "taken back":
             assert inviting.revoke(invitation=row) and not inviting.revoke(invitation=row)
         case "another link":

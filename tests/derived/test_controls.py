@@ -8,9 +8,10 @@ import pytest
 from django.urls import reverse
 
 from annotation import controls, layers, reviewing
-from annotation.controls.gold import NoGold
 from annotation.discard import discard, restore
 from annotation.models import Campaign, Control, OpenImage
+from annotation.moderation import control_items
+from annotation.moderation.control_items.from_layer import NoGold
 from annotation.protocol import questions as q
 from annotation.protocol.rulings import Boxes, Closure
 from annotation.protocol.terms import Box
@@ -33,14 +34,14 @@ def test_what_a_ruling_overruled_is_not_promoted_and_what_was_is_retired_and_nam
     row = world.images()[0]
     chain = Boxes((MAN, THE_MAN), (Box(*HAT_BOX),))
     ruled = reviewing.rule(image=row.pk, ruling=chain)
-    done = controls.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2)
+    done = control_items.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2)
     assert (done.added, done.passed_over) == (0, (controls.ItemName(q.CHAIN_VERIFICATION, "man", "true"),))
     assert not Control.objects.exists()
 
     reviewing.withdraw(campaign=world.campaign, ruling=ruled.ruling.pk)
-    assert controls.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2).added == 1
+    assert control_items.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2).added == 1
     again = reviewing.rule(image=row.pk, ruling=chain)
-    assert list(map(str, controls.named(again.retired))) == ["chain_verification about image man: true"]
+    assert list(map(str, control_items.named(again.retired))) == ["chain_verification about image man: true"]
     assert not Control.objects.get().active
     # To take the ruling back does not put the item back: it can be promoted again.
     assert not reviewing.withdraw(campaign=world.campaign, ruling=again.ruling.pk).retired
@@ -51,7 +52,7 @@ def test_a_ruling_names_the_items_that_it_retires_on_its_page():
     answer(world, q.COREF_LINK, "yes")
     for worker in (1, 2):
         answer(world, q.CHAIN_VERIFICATION, "true", worker=worker)
-    controls.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2)
+    control_items.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2)
     reviewer = people.signed_in("rita", "reviewer")
     address = reverse("rule", args=[world.campaign.name, "man"])
     page = reviewer.post(address, {"act": "close", "chain": f"{MAN} {THE_MAN}", "as": "none"}, follow=True)
@@ -89,7 +90,7 @@ def test_items_are_made_from_what_the_layer_is_now_and_of_finished_images_alone(
     assert unfinished
     campaign = another(people_world)
     try:
-        controls.from_gold(campaign=campaign, layer=layer)
+        control_items.from_gold(campaign=campaign, layer=layer)
     except NoGold:
         assert len(unfinished) == 4
     made = Control.objects.filter(campaign=campaign)
@@ -99,7 +100,7 @@ def test_items_are_made_from_what_the_layer_is_now_and_of_finished_images_alone(
 
 def test_items_whose_gold_is_taken_back_are_retired_and_named(people_world: World):
     campaign = another(people_world)
-    controls.from_gold(campaign=campaign, layer=own_layer(people_world))
+    control_items.from_gold(campaign=campaign, layer=own_layer(people_world))
     assert Control.objects.filter(active=True).count() > 10
     done = discard(campaign=people_world.campaign, worker=people_world.workers[0])
     for row in people_world.images():
@@ -112,13 +113,13 @@ def test_items_whose_gold_is_taken_back_are_retired_and_named(people_world: Worl
     assert campaign.revision > 0  # every process sees it
     # Restored, the gold is as it was: nothing else goes, and what is added again comes back.
     assert restore(campaign=people_world.campaign, worker=people_world.workers[0]).retired == 0
-    assert controls.from_gold(campaign=campaign, layer=own_layer(people_world)).added == done.retired
+    assert control_items.from_gold(campaign=campaign, layer=own_layer(people_world)).added == done.retired
     assert not Control.objects.filter(active=False).exists()
 
 
 def test_items_that_a_ruling_about_their_gold_contradicts_go_and_others_stay(people_world: World):
     campaign = another(people_world)
-    controls.from_gold(campaign=campaign, layer=own_layer(people_world))
+    control_items.from_gold(campaign=campaign, layer=own_layer(people_world))
     item = Control.objects.filter(kind=q.BOX_REQUIREMENT, known="box").order_by("pk")[0]
     row = OpenImage.objects.get(campaign=people_world.campaign, image=item.image)
     before = {one.pk: one for one in Control.objects.filter(image=row.image_id)}
@@ -133,7 +134,7 @@ def test_items_that_a_ruling_about_their_gold_contradicts_go_and_others_stay(peo
             assert (pk in gone) == (one.known == "box" and wanted == "none")
     assert item.pk in gone and gone < before.keys()
     # Gold says something else about these now: they are passed over, and named.
-    again = controls.from_gold(campaign=campaign, layer=own_layer(people_world))
+    again = control_items.from_gold(campaign=campaign, layer=own_layer(people_world))
     assert not Control.objects.filter(pk__in=gone, active=True).exists()
     assert all(name.image == row.image.key for name in again.passed_over)
 
@@ -141,7 +142,7 @@ def test_items_that_a_ruling_about_their_gold_contradicts_go_and_others_stay(peo
 def test_a_worker_who_is_withdrawn_elsewhere_takes_no_items_along(people_world: World):
     campaign = another(people_world)
     gold = people_world.corpus.layers.get(name="import")
-    controls.from_gold(campaign=campaign, layer=gold)
+    control_items.from_gold(campaign=campaign, layer=gold)
     before = Control.objects.filter(active=True).count()
     discard(campaign=people_world.campaign, worker=people_world.workers[0])
     assert Control.objects.filter(active=True).count() == before

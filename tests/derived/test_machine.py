@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation import campaigns, controls, discard, layers, payments, replay, reviewing, standings
+from annotation import campaigns, discard, layers, payments, replay, reviewing, standings
 from annotation.export import ExportError, export_dataset
 from annotation.models import (
     Assignment,
@@ -27,6 +27,7 @@ from annotation.models import (
     Ruling,
     Standing,
 )
+from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.contents import mention_from
 from annotation.protocol.rulings import Closure, KeepApart, Partition
@@ -146,7 +147,7 @@ class Managed(Play):
 
     def promote(self, number: int, turn: int) -> None:
         kind = [kind for kind in q.QUESTIONS if kind != q.BOX_DRAWING][turn % 5]
-        done = controls.promote(campaign=self.campaign, kind=kind, at_least=2)
+        done = control_items.promote(campaign=self.campaign, kind=kind, at_least=2)
         self.met["promoted"] += bool(done.added)
 
     def from_own_layer(self, number: int, turn: int) -> None:
@@ -159,8 +160,8 @@ class Managed(Play):
             defaults={"corpus": self.world.corpus, "tasks": "entities", "settings": self.campaign.settings},
         )
         try:
-            done = controls.from_gold(campaign=other, layer=layer, purposes=[Control.CONTROL])
-        except controls.NoGold:
+            done = control_items.from_gold(campaign=other, layer=layer, purposes=[Control.CONTROL])
+        except control_items.NoGold:
             return
         self.met["made of the layer"] += bool(done.added) and layer.name == self.campaign.name
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.registry import UnknownName
+from annotation.common.registry import UnknownName
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.qrels import (
     HALF,

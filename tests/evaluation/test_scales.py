@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.registry import UnknownName
+from annotation.common.registry import UnknownName
 from evaluation.formats.base import JudgedPair
 from evaluation.grades import EXPONENTIAL, LINEAR, MEAN_GRADE, MOST, graded_rule_named, rule_on
 from evaluation.qrels import Given, relevant_by_rule, rule_named

@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from annotation.registry import UnknownName
+from annotation.common.registry import UnknownName
 from evaluation.tables import LAYOUTS, Marked, Table, as_csv, as_latex, as_text, known
 
 TABLE = Table(

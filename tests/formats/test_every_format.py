@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from annotation.common.registry import UnknownName
 from annotation.formats import FORMATS
 from annotation.protocol.terms import (
     Box,
@@ -18,7 +19,6 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
-from annotation.registry import UnknownName
 from tests.formats.reading import put, refused
 from tests.sizes import sized
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from annotation import campaigns, controls, instructions, invitations, jobs, visits
+from annotation import campaigns, instructions, invitations, jobs, visits
 from annotation.models import Account, Campaign, Identity, Job, Worker
 from annotation.models.crowd import ROLES
+from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.paging import Pair
 from evaluation.models import Run
@@ -91,7 +92,7 @@ def _tested() -> None:
     made = campaigns.create(name="tested", corpus="quay", tasks="entities", settings={}, open_to_all=True)
     instructions.publish(campaign=made, kind=instructions.CONSENT, text="You agree to be kind.")
     campaigns.open_images(campaign=made, images=2)
-    controls.from_gold(campaign=made, layer=made.corpus.layers.get(name="import"))
+    control_items.from_gold(campaign=made, layer=made.corpus.layers.get(name="import"))
     campaigns.begin(campaign=made)
     paused = campaigns.open_campaign(
         name="paused", corpus="quay", tasks="captions", settings=TRUSTING, open_to_all=True

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 
-from annotation import sql
+from annotation.common import database
 from annotation.models import Campaign, Judgment
 from tests import worlds
 from tests.factories import some_images
@@ -60,8 +60,8 @@ def test_rows_of_a_test_come_between_no_world_and_its_ids() -> None:
 
 
 def test_a_test_that_turns_the_clock_has_rows_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    at = sql.now()
-    monkeypatch.setattr(sql, "now", lambda: at)
+    at = database.now()
+    monkeypatch.setattr(database, "now", lambda: at)
     times = len(built)
     world()
     assert len(built) == times + 1

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image as Picture
 
+from annotation.common.registry import UnknownName
 from annotation.export import ExportError, export_dataset
 from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.formats.contents import LEFT_OUT
@@ -17,7 +18,6 @@ from annotation.models import Corpus, Layer
 from annotation.protocol.boxes import BOXED, COVERAGE, EXCLUDED, NON_VISUAL, REVIEW
 from annotation.protocol.terms import ImageRecord
 from annotation.rebuild import Share, write_layer
-from annotation.registry import UnknownName
 from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.left_out import EXCLUDED_CHAINS, OPEN_CHAINS, lacks
 from annotation.selectors.records import stream_records

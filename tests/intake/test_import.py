@@ -9,6 +9,7 @@ import pytest
 from PIL import Image as Picture
 
 from annotation import rebuild
+from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.intake import IntakeError, import_corpus
 from annotation.ledger import RepeatedImage
@@ -16,7 +17,6 @@ from annotation.models import Box, Caption, Chain, Corpus, Image, Layer, LayerIm
 from annotation.protocol.terms import CaptionRecord, ImageRecord, LayerRecord
 from annotation.protocol.terms import Chain as ChainRecord
 from annotation.protocol.terms import Mention as MentionRecord
-from annotation.registry import UnknownName
 from annotation.selectors.records import stream_records
 from tests.factories import HAT, MAN, a_corpus, a_layer, an_image, boxed, some_images
 from tests.intake.conftest import a_picture, everything, take

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from annotation import intake, pictures, rebuild
-from annotation.exclusive import Busy, exclusive_folder
+from annotation import intake, rebuild
+from annotation.common.locks import Busy, exclusive_folder
 from annotation.formats.base import FormatError
+from annotation.images import pictures
 from annotation.models import Corpus, Image
 from annotation.protocol.terms import ImageRecord
 from tests import launcher

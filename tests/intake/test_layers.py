@@ -8,8 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation import portions, rebuild
-from annotation.exclusive import Busy, exclusive_folder
+from annotation import rebuild
+from annotation.common import batching
+from annotation.common.locks import Busy, exclusive_folder
+from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.models import Box, BoxChain, Chain, Corpus, Image, Layer, LayerImage, Mention
 from annotation.protocol.boxes import EXCLUDED, REVIEW
@@ -25,7 +27,6 @@ from annotation.protocol.terms import Box as BoxRecord
 from annotation.protocol.terms import Chain as ChainRecord
 from annotation.protocol.terms import Mention as MentionRecord
 from annotation.rebuild import LayerError, Share, remove_layer, write_layer
-from annotation.registry import UnknownName
 from annotation.selectors import records as reading
 from annotation.selectors.corpora import AmbiguousLayer, corpus_named, layer_named
 from annotation.selectors.records import layer_of, stream_records
@@ -243,7 +244,7 @@ def test_a_layer_name_that_is_none_is_refused(corpus: Corpus, name: str):
 
 
 def test_removing_a_layer_takes_its_rows_and_no_others(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(portions, "PAGE", 2)
+    monkeypatch.setattr(batching, "PAGE", 2)
     other = a_corpus("other", some_images(5))
     before = rows()
     layer = write(corpus, [(r.id, r.layer) for r in some_images(3) if r.layer])

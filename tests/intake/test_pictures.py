@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from PIL import Image, PngImagePlugin
 
-from annotation import pictures
-from annotation.metadata import Malformed, without_metadata
+from annotation.images import pictures
+from annotation.images.metadata import Malformed, without_metadata
 
 ORIENTATION = 0x0112
 CAMERA = 0x0110

@@ -9,7 +9,8 @@ from typing import Any
 
 from django.db import OperationalError
 
-from annotation import jobs, sql
+from annotation import jobs
+from annotation.common import database
 from annotation.jobs import Progress, job_kind
 from annotation.models import AuditEntry, Job
 
@@ -33,7 +34,7 @@ def count(progress: Progress, *, upto: int, pause: float = 0.0, held: str = "") 
         while held and number == upto // 2 and Path(held).exists():
             time.sleep(0.05)
             progress.advance()
-        with sql.writing():
+        with database.writing():
             about = {"job": progress.job_id, "number": number, "process": os.getpid()}
             AuditEntry.objects.create(act=STEP, about=about)
             progress.advance((number + 1) / upto, phase="counting", checkpoint={"next": number + 1})
@@ -57,7 +58,7 @@ def computes(progress: Progress, *, held: str, then: str = "") -> dict[str, str]
     elif then == "checkpoint":
         progress.advance(0.9, checkpoint={"next": 1})
     elif then == "write":
-        with sql.writing():
+        with database.writing():
             AuditEntry.objects.create(act=STEP, about={})
     elif then == "statement":
         AuditEntry.objects.exists()
@@ -102,7 +103,7 @@ def takes_too_long(progress: Progress, *, share: float) -> None:
 @job_kind("swept_meanwhile", title="Queued again by a sweep while it runs")
 def swept_meanwhile(progress: Progress, *, share: float | None) -> dict[str, Any]:
     """As after an outage in which it could give no sign of life; then it goes on to `share`, or ends."""
-    Job.objects.filter(pk=progress.job_id).update(state=Job.QUEUED, heartbeat_at=sql.now())
+    Job.objects.filter(pk=progress.job_id).update(state=Job.QUEUED, heartbeat_at=database.now())
     if share is not None:
         progress.advance(share, phase="still here")
         assert Job.objects.get(pk=progress.job_id).state == Job.RUNNING
@@ -112,6 +113,6 @@ def swept_meanwhile(progress: Progress, *, share: float | None) -> dict[str, Any
 @job_kind("lost_and_found", title="Taken for lost while it runs")
 def lost_and_found(progress: Progress, *, share: float) -> dict[str, Any]:
     """Meanwhile the row is queued again and claimed by another, as after a long silence."""
-    Job.objects.filter(pk=progress.job_id).update(started_at=sql.now(), phase="with another")
+    Job.objects.filter(pk=progress.job_id).update(started_at=database.now(), phase="with another")
     progress.advance(share, phase="back again")
     return {}

@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation import jobs, sql
+from annotation import jobs
+from annotation.common import database
 from annotation.models import Account, Campaign, Job
 from tests.factories import a_corpus, some_images
 from tests.house.product import manage
@@ -26,7 +27,7 @@ def test_jobs_are_listed_newest_first_with_share_phase_and_time_left(capsys):
         state=Job.RUNNING,
         share=0.25,
         phase="counting",
-        started_at=sql.now() - timedelta(seconds=100),
+        started_at=database.now() - timedelta(seconds=100),
     )
     call_command("jobs")
     head, _, *lines = capsys.readouterr().out.splitlines()

@@ -12,7 +12,8 @@ import pytest
 import redis
 from django.db import connection
 
-from annotation import jobs, sql
+from annotation import jobs
+from annotation.common import database
 from annotation.embedded import GRACE
 from annotation.jobs.delivery import deliver
 from annotation.jobs.rows import FORGOTTEN, LOST
@@ -209,9 +210,9 @@ def broker_url(broker: redis.Redis) -> str:
 
 def test_a_job_that_waits_long_is_sent_again_ever_more_seldom(broker: redis.Redis, monkeypatch):
     job = jobs.enqueue(kind="count", arguments={"upto": 3})
-    at, sent = sql.now(), []
+    at, sent = database.now(), []
     for minute in range(1, 121):
-        monkeypatch.setattr(sql, "now", lambda minute=minute: at + timedelta(minutes=minute, seconds=1))
+        monkeypatch.setattr(database, "now", lambda minute=minute: at + timedelta(minutes=minute, seconds=1))
         if jobs.sweep().sent:
             sent.append(minute)
     assert sent[0] == 1

@@ -8,11 +8,12 @@ from datetime import timedelta
 
 import pytest
 
-from annotation import jobs, sql
+from annotation import jobs
+from annotation.common import database
+from annotation.common.registry import UnknownName
 from annotation.jobs import running
 from annotation.jobs.rows import ATTEMPTS, LOST
 from annotation.models import AuditEntry, Job
-from annotation.registry import UnknownName
 from tests.jobs import kinds
 
 pytestmark = pytest.mark.django_db
@@ -24,8 +25,8 @@ def steps() -> list[int]:
 
 
 def later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    at = sql.now() + timedelta(seconds=seconds)
-    monkeypatch.setattr(sql, "now", lambda: at)
+    at = database.now() + timedelta(seconds=seconds)
+    monkeypatch.setattr(database, "now", lambda: at)
 
 
 def test_a_job_that_is_run_has_its_result_and_its_whole_share():
@@ -177,7 +178,7 @@ def test_what_takes_too_long_is_begun_again_for_as_long_as_it_gets_anywhere():
 
 def test_a_job_whose_worker_was_killed_at_the_time_limit_says_so(settings):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    died = sql.now() - timedelta(seconds=LOST + 1)
+    died = database.now() - timedelta(seconds=LOST + 1)
     job = silent(attempts=ATTEMPTS, heartbeat_at=died)
     for lived, how in ((7490, "the last time its time limit killed it after 7500 s"), (600, "each time its")):
         began = died - timedelta(seconds=lived)
@@ -215,7 +216,7 @@ def test_a_job_that_lost_its_database_waits_ever_longer_and_is_given_up(monkeypa
         assert jobs.due() is None
         due_at = Job.objects.get().heartbeat_at
         assert due_at is not None
-        waits.append((due_at - sql.now()).total_seconds())
+        waits.append((due_at - database.now()).total_seconds())
         later(monkeypatch, 61)
         assert jobs.due() == job.pk
     assert waits == sorted(waits) and waits[0] > 1 and waits[-1] <= 60
@@ -244,7 +245,7 @@ def test_a_worker_that_was_taken_for_dead_goes_on_where_no_other_has_begun(share
 
 def silent(**values) -> Job:
     """A running job without a sign of life for too long."""
-    before = sql.now() - timedelta(seconds=LOST + 1)
+    before = database.now() - timedelta(seconds=LOST + 1)
     return Job.objects.create(
         kind="count",
         arguments={"upto": 3},
@@ -253,14 +254,14 @@ def silent(**values) -> Job:
 
 
 def test_jobs_whose_times_a_clock_that_was_ahead_gave_do_not_wait_for_them():
-    soon = sql.now() + timedelta(seconds=60)
-    ahead = sql.now() + timedelta(hours=1)
+    soon = database.now() + timedelta(seconds=60)
+    ahead = database.now() + timedelta(hours=1)
     lost, waiting = silent(heartbeat_at=ahead), silent(state=Job.QUEUED, heartbeat_at=ahead)
     tried_again = silent(state=Job.QUEUED, heartbeat_at=soon)
     assert jobs.sweep().again == 0  # perhaps it lives
     for job in (lost, waiting, tried_again):
         job.refresh_from_db()
-    assert lost.state == Job.RUNNING and lost.heartbeat_at is not None and lost.heartbeat_at <= sql.now()
+    assert lost.state == Job.RUNNING and lost.heartbeat_at is not None and lost.heartbeat_at <= database.now()
     assert jobs.due() == waiting.pk
     assert tried_again.heartbeat_at == soon
     Job.objects.filter(pk=lost.pk).update(heartbeat_at=lost.heartbeat_at - timedelta(seconds=LOST + 1))
@@ -269,7 +270,7 @@ def test_jobs_whose_times_a_clock_that_was_ahead_gave_do_not_wait_for_them():
 
 def test_the_sweep_queues_again_what_shows_no_life():
     job = silent(checkpoint={"next": 2}, share=0.6)
-    lively = Job.objects.create(kind="count", state=Job.RUNNING, heartbeat_at=sql.now())
+    lively = Job.objects.create(kind="count", state=Job.RUNNING, heartbeat_at=database.now())
     assert jobs.sweep() == jobs.Swept(again=1)
     assert jobs.run(job.pk) == Job.DONE
     assert steps() == [2]
@@ -310,7 +311,7 @@ def test_the_longest_waiting_job_comes_first(monkeypatch):
 
 def test_shares_alone_are_written_now_and_then(django_assert_max_num_queries):
     job = jobs.enqueue(kind="count", arguments={"upto": 1})
-    Job.objects.update(state=Job.RUNNING, started_at=sql.now())
+    Job.objects.update(state=Job.RUNNING, started_at=database.now())
     progress = jobs.Progress(Job.objects.get())
     with django_assert_max_num_queries(12):
         assert sum(progress.over(range(1000), total=1000, phase="adding", start=0.2, end=0.8)) == 499500
@@ -320,7 +321,7 @@ def test_shares_alone_are_written_now_and_then(django_assert_max_num_queries):
 
 
 def test_the_time_that_is_left_follows_the_pace_of_this_run():
-    began = sql.now()
+    began = database.now()
     job = Job(state=Job.RUNNING, started_at=began, share_before=0.5, share=0.75)
     assert jobs.remaining(job, at=began + timedelta(seconds=30)) == pytest.approx(30)
     job.share = 0.5

@@ -18,7 +18,8 @@ import pytest
 from django.db import connection, connections
 from django.test import Client
 
-from annotation import embedded, jobs, sql
+from annotation import embedded, jobs
+from annotation.common import database as sql
 from annotation.jobs import outages
 from annotation.jobs.rows import LOST
 from annotation.models import Job

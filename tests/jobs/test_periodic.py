@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError
 
 from annotation import leases, periodic
-from annotation.exclusive import exclusive_folder
+from annotation.common.locks import exclusive_folder
 from annotation.models import Assignment, Campaign, Chain, Job, OpenImage
 from annotation.periodic import PERIODIC, Periodic
 from tests import launcher

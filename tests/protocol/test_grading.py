@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotation.common.registry import UnknownName
 from annotation.protocol.grading import GRADERS, BadKnownAnswer, is_right, stratum
 from annotation.protocol.questions import ANSWERS, BOX_DRAWING
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
-from annotation.registry import UnknownName
 
 SETTINGS = TrustSettings()
 IMAGE = st.integers(1, 3).flatmap(

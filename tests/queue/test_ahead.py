@@ -9,7 +9,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation import leases, sql
+from annotation import leases
+from annotation.common import database
 from annotation.leases import Lease, Nothing
 from annotation.models import Standing, Task
 from annotation.protocol import questions as q
@@ -127,7 +128,7 @@ def test_where_all_judges_are_kept_out_a_drawer_goes_on(out: dict[str, Any]):
 def test_where_the_judges_are_gone_a_drawer_goes_on_at_the_moment_they_were_told(monkeypatch):
     world = drawable(watching(2))
     draw(world, 1)
-    first = sql.now()
+    first = database.now()
     later(monkeypatch, 30)
     stopped = draw(world, 2)
     assert stopped is not None and stopped.again_at is not None

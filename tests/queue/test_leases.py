@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from annotation import hand_out, image_rows, leases, sql
+from annotation import hand_out, image_rows, leases
+from annotation.common import database
 from annotation.leases import Lease, Nothing
 from annotation.models import Assignment, Campaign, Control, Image, Standing, Task
 from annotation.protocol import questions as q
@@ -77,7 +78,7 @@ def test_the_heartbeat_keeps_a_lease(monkeypatch):
     lease = world.held(0)
     later(monkeypatch, 15)
     until = leases.renew(worker=world.workers[0], assignment=lease.id)
-    assert until == sql.now() + timedelta(minutes=20)
+    assert until == database.now() + timedelta(minutes=20)
     later(monkeypatch, 15)
     assert leases.expire() == 0
     assert leases.renew(worker=world.workers[1], assignment=lease.id) is None

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from annotation import campaigns, sql
+from annotation import campaigns
+from annotation.common import database
 from annotation.models import Caption, Image, Item, Mention, OpenImage, Task
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
@@ -19,8 +20,8 @@ FIND = "SELECT t.id FROM annotation_task t WHERE t.id = %s"
 @pytest.mark.only_on("postgresql")  # nobody else keeps plans
 def test_a_young_connection_plans_anew_soon_and_then_ever_later(db: None, monkeypatch: pytest.MonkeyPatch):
     clock = [1000.0]
-    monkeypatch.setattr(sql, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(sql, "_prepared", {})
+    monkeypatch.setattr(database, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(database, "_prepared", {})
     anew = [clock[0]]
 
     def noting(execute, text, params, many, context):
@@ -30,16 +31,16 @@ def test_a_young_connection_plans_anew_soon_and_then_ever_later(db: None, monkey
 
     with connection.execute_wrapper(noting), connection.cursor() as cursor:
         for _ in range(700):
-            sql.execute(cursor, FIND, [1])
+            database.execute(cursor, FIND, [1])
             clock[0] += 0.1
-        cursor.execute(f"DEALLOCATE {sql._name_of(FIND)}")
+        cursor.execute(f"DEALLOCATE {database._name_of(FIND)}")
     waits = [later - earlier for earlier, later in pairwise(anew)]
     assert waits == pytest.approx([1, 2, 4, 8, 16, 20], abs=0.2)
 
 
 @pytest.mark.only_on("postgresql")  # nobody else plans for what it saw last
 def test_what_came_in_one_go_is_planned_for_at_once(db: None, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sql, "MANY", 2)
+    monkeypatch.setattr(database, "MANY", 2)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")  # the tables are empty, as far as it knows
         a_corpus("quay", some_images(3))

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from annotation import campaigns, controls, leases, offers, qualification, sql
+from annotation import campaigns, controls, leases, offers, qualification
+from annotation.common import database
 from annotation.controls.authoring import raise_revision
 from annotation.hand_out import Nothing
 from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Control, Image, Item, OpenImage, PageControl, Task
+from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.paging import Pair
 from annotation.protocol.terms import Box, Mention
@@ -34,7 +36,7 @@ def met(
     control: Control, worker: int, *, role: str = "control", state: str = Assignment.SUBMITTED
 ) -> Assignment:
     """A worker had a control item, or has it in a test."""
-    at = sql.now()
+    at = database.now()
     return Assignment.objects.create(
         campaign=control.campaign,
         worker_id=worker,
@@ -148,7 +150,7 @@ def test_a_test_asks_nothing_that_its_worker_had_as_a_task_or_a_control_item():
     as_control = Control.objects.get(purpose=Control.CONTROL)
     met(as_control, world.workers[0])
     as_task = Task.objects.get(kind=q.COREF_LINK, image__image__key="1000")
-    at = sql.now()
+    at = database.now()
     Assignment.objects.create(
         campaign=world.campaign,
         worker_id=world.workers[0],
@@ -294,11 +296,11 @@ def test_known_items_are_made_of_images_that_the_campaign_does_not_open_as_far_a
     OpenImage.objects.filter(pk__in=[row.pk for row in opened[3:]]).delete()
     apart = {row.image_id for row in opened[3:]}
     layer = gold(world.campaign)
-    controls.from_gold(campaign=world.campaign, layer=layer, images=4)
+    control_items.from_gold(campaign=world.campaign, layer=layer, images=4)
     made = Control.objects.filter(campaign=world.campaign)
     assert 2 <= made.values("image").distinct().count() <= 4
     assert set(made.values_list("image", flat=True)) <= apart
-    controls.from_gold(campaign=world.campaign, layer=layer, images=7)
+    control_items.from_gold(campaign=world.campaign, layer=layer, images=7)
     everything = set(made.values_list("image", flat=True))
     assert len(everything & apart) >= 4 and 1 <= len(everything - apart) <= 2
 
@@ -309,7 +311,7 @@ def test_whatever_a_crowd_does_nobody_has_a_question_as_a_task_and_as_a_control_
     dice = Random(seed)
     trust = {"qualification": False, "double_check_share": 0.3, "probation_items": 3, "probation_known": 1}
     world = scenes(4, settings={"trust": trust, "link_votes": 3, "verification_votes": 3}, workers=4)
-    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     for _ in range(260):
         worker = dice.randrange(4)
         found = world.take(worker, dice.choice(q.QUESTIONS))
@@ -318,7 +320,7 @@ def test_whatever_a_crowd_does_nobody_has_a_question_as_a_task_and_as_a_control_
         if dice.random() < 0.15:
             leases.give_back(worker=world.workers[worker], assignment=found.id)
         elif dice.random() < 0.1:
-            Assignment.objects.filter(pk=found.id).update(expires_at=sql.now())
+            Assignment.objects.filter(pk=found.id).update(expires_at=database.now())
             leases.expire()
         if dice.random() < 0.9:
             world.submit(worker, found, then=dice.random() < 0.5)

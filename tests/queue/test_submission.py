@@ -9,7 +9,8 @@ import pytest
 from django.db import connection
 from django.db.models import F
 
-from annotation import leases, refold, sql, submission
+from annotation import leases, refold, submission
+from annotation.common import database
 from annotation.models import Assignment, Flag, Judgment, Move, Standing, Task
 from annotation.protocol import questions as q
 from annotation.protocol.questions import BadJudgment
@@ -22,8 +23,8 @@ pytestmark = pytest.mark.django_db
 
 
 def later(monkeypatch, minutes):
-    at = sql.now() + timedelta(minutes=minutes)
-    monkeypatch.setattr(sql, "now", lambda: at)
+    at = database.now() + timedelta(minutes=minutes)
+    monkeypatch.setattr(database, "now", lambda: at)
 
 
 def task_of(lease: leases.Lease) -> Task:
@@ -271,12 +272,12 @@ def test_what_an_earlier_version_wrote_of_an_image_is_read():
 
 
 def test_a_connection_just_in_use_is_not_asked_whether_it_lives(monkeypatch):
-    clock = [sql.monotonic() + 1000]
-    monkeypatch.setattr(sql, "monotonic", lambda: clock[0])
+    clock = [database.monotonic() + 1000]
+    monkeypatch.setattr(database, "monotonic", lambda: clock[0])
     asked = []
-    for pause in (0, sql.ALIVE / 2, sql.ALIVE + 1):
+    for pause in (0, database.ALIVE / 2, database.ALIVE + 1):
         clock[0] += pause
         connection.health_check_done = False  # type: ignore[attr-defined]
-        sql.spare_the_check()
+        database.spare_the_check()
         asked.append(not connection.health_check_done)  # type: ignore[attr-defined]
     assert asked == [True, False, True]

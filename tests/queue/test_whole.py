@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 
-from annotation import controls, discard, image_rows, instructions, jobs, leases, refold, workers
+from annotation import discard, image_rows, instructions, jobs, leases, refold, workers
 from annotation.campaigns import states
 from annotation.models import (
     Account,
@@ -22,6 +22,7 @@ from annotation.models import (
     OpenImage,
     Task,
 )
+from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from tests.queue.world import TRUSTING, World
 from tests.transactions import written
@@ -131,7 +132,7 @@ def test_an_act_that_the_audit_does_not_take_changes_nothing(
 
 def test_a_control_item_that_cannot_be_retired_keeps_its_grades() -> None:
     world = scenes(1, workers=1)
-    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     control = Control.objects.filter(campaign=world.campaign).earliest("pk")
     lease = world.held(0)
     world.submit(0, lease, then=False)

@@ -34,8 +34,8 @@ PATIENCE = 60.0
 
 def prepare(images: int) -> None:
     """Open the campaign over `images` small images."""
-    from annotation.controls.gold import from_gold
     from annotation.models import OpenImage
+    from annotation.moderation.control_items.from_layer import from_gold
     from tests.queue.world import World
     from tests.rehearsal.script import pictured
 

@@ -12,8 +12,9 @@ from unittest import mock
 import pytest
 from django.db import connection
 
-from annotation import leases, rebuild, refold, sql, submission
+from annotation import leases, rebuild, refold, submission
 from annotation.campaign_settings import settings_of
+from annotation.common import database
 from annotation.leases import Lease
 from annotation.models import Assignment, Judgment, OpenImage, Ruling, Task, Worker
 from annotation.protocol import questions as q
@@ -79,7 +80,7 @@ class Play:
 
     def __init__(self, records: Sequence[ImageRecord], script: Script, settings: dict[str, Any]) -> None:
         self.script = script
-        self.at = sql.now()
+        self.at = database.now()
         self.world = World(records, settings=settings, name=f"play-{next(_names)}", workers=0)
         self.campaign = self.world.campaign
         self.people: dict[int, int] = {}
@@ -92,7 +93,7 @@ class Play:
 
     def time(self) -> mock._patch[Callable[[], Any]]:
         """The queue goes by this play's clock, for a `with` block."""
-        return mock.patch.object(sql, "now", lambda: self.at)
+        return mock.patch.object(database, "now", lambda: self.at)
 
     def worker(self, number: int) -> int:
         if number not in self.people:

@@ -7,10 +7,11 @@ from unittest import mock
 
 import pytest
 
-from annotation import leases, sql
+from annotation import leases
 from annotation.campaign_settings import CampaignError
-from annotation.controls.gold import from_gold
+from annotation.common import database
 from annotation.models import Account, Assignment, Campaign, Judgment, Standing, Task
+from annotation.moderation.control_items.from_layer import from_gold
 from annotation.protocol import questions as q
 from annotation.protocol.trust import QUALIFICATION
 from annotation.rehearsal import mix_of, rehearse, simulate_campaign
@@ -30,7 +31,7 @@ class Clock:
     """A clock for the queue that moves when the crowd waits, and a little whenever it is read."""
 
     def __init__(self) -> None:
-        self.at = sql.now()
+        self.at = database.now()
 
     def read(self):
         self.at += timedelta(milliseconds=20)
@@ -43,7 +44,7 @@ class Clock:
 @pytest.fixture
 def clock():
     clock = Clock()
-    with mock.patch.object(sql, "now", clock.read):
+    with mock.patch.object(database, "now", clock.read):
         yield clock
 
 
@@ -135,7 +136,7 @@ def test_a_simulation_never_replaces_the_layer_of_real_answers():
     [
         ("open tasks that miscount", lambda: Task.objects.filter(state="open").update(wanted=9, live=5)),
         ("answers without", lambda: Judgment.objects.order_by("pk")[0].delete()),
-        ("judgments on what", lambda: Assignment.objects.update(state="returned", ended_at=sql.now())),
+        ("judgments on what", lambda: Assignment.objects.update(state="returned", ended_at=database.now())),
         ("tasks given to more", lambda: Task.objects.filter(state="settled").update(wanted=0, live=0)),
         ("boxes judged", lambda: _bar_the_judges()),
         ("keys judged twice", lambda: Judgment.objects.update(key="coref_link|a|b", worker=_somebody())),

@@ -13,8 +13,8 @@ from django.db.models import F
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation.controls.gold import from_gold
 from annotation.models import Assignment, Control, Item, Judgment, Move, OpenImage, Ruling, Task
+from annotation.moderation.control_items.from_layer import from_gold
 from annotation.protocol import questions as q
 from annotation.protocol.image import Fold
 from annotation.protocol.state import Settings

@@ -40,5 +40,5 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     turned = Clock()
-    monkeypatch.setattr("annotation.sql.now", turned)
+    monkeypatch.setattr("annotation.common.database.now", turned)
     return turned

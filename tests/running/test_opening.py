@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.db import connection
 from PIL import Image as Picture
 
-from annotation import campaigns, controls, image_rows, instructions, leases, submission
+from annotation import campaigns, image_rows, instructions, leases, submission
 from annotation.campaigns import CampaignError, opening
 from annotation.models import (
     AuditEntry,
@@ -25,6 +25,7 @@ from annotation.models import (
     Task,
     Worker,
 )
+from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_mention
 from annotation.protocol.image import Fold
@@ -81,7 +82,7 @@ def test_no_box_is_asked_of_an_image_without_a_picture(tmp_path):
         )
     bare.refresh_from_db()
     assert bare.complete and {chain["s"] for chain in bare.state["chains"]} == {"UNSEEN"}
-    controls.from_gold(campaign=campaign, layer=campaign.corpus.layers.get(name="import"))
+    control_items.from_gold(campaign=campaign, layer=campaign.corpus.layers.get(name="import"))
     about = Control.objects.filter(kind__in=q.ABOUT_BOXES).values_list("image__key", flat=True)
     assert set(about) == {"1000"}
 

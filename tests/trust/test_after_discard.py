@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from annotation import controls, discard, replay, standings
+from annotation import discard, replay, standings
 from annotation.leases import Lease, Nothing
 from annotation.models import Assignment, Control, Standing, Task
+from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.trust import PROBATION, SUSPENDED
 from annotation.rehearsal.soundness import violations
@@ -62,7 +63,7 @@ def test_known_items_promoted_with_a_discarded_vote_are_retired():
     world = World(some_images(1), settings={**TRUSTING, "link_votes": 5}, workers=5)
     for worker in range(3):
         world.submit(worker, world.held(worker), Answer("no"), then=False)
-    controls.promote(campaign=world.campaign, kind=q.COREF_LINK)
+    control_items.promote(campaign=world.campaign, kind=q.COREF_LINK)
     revision = world.campaign.revision
     other = discard.discard(campaign=world.campaign, worker=world.workers[4])
     assert other.retired == 0 and Control.objects.get().active
@@ -74,7 +75,7 @@ def test_known_items_promoted_with_a_discarded_vote_are_retired():
 
 def test_whom_a_wrong_known_item_had_pushed_below_the_bar_is_back_without_it():
     world = scenes(8, workers=1)
-    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     crowd_works(world, ["always_yes"])
     row = Standing.objects.get(kind=q.COREF_LINK)
     assert row.state == SUSPENDED

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from annotation import controls, discard, refold, standings
+from annotation import discard, refold, standings
 from annotation.campaign_settings import settings_of
 from annotation.discard import CannotDo
 from annotation.leases import Nothing
 from annotation.models import Assignment, AuditEntry, Judgment, Standing, Task
+from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.contents import mention_from
 from annotation.protocol.image import Fold
@@ -175,7 +176,7 @@ def test_an_answer_that_comes_while_the_worker_is_being_withdrawn_frees_its_plac
 
 def test_known_answers_stay_graded_when_a_worker_is_discarded():
     world = scenes(6, workers=1)
-    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     crowd_works(world, ["careful"], items=200)
     before = Standing.objects.get(kind=q.COREF_LINK)
     assert before.known > 0

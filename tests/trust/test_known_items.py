@@ -8,11 +8,13 @@ from random import Random
 
 import pytest
 
-from annotation import controls, discard, leases, replay, sql, standings, submission
+from annotation import controls, discard, leases, replay, standings, submission
+from annotation.common import database
 from annotation.controls import BadItems, KnownItem
 from annotation.formats.base import FormatError
 from annotation.leases import Nothing
 from annotation.models import Assignment, AuditEntry, Control, Judgment, Standing
+from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
@@ -233,7 +235,7 @@ def test_who_answered_a_question_as_a_task_is_never_measured_by_it(world):
 
 def test_known_items_come_at_the_rate_of_probation_each_once_and_stay_outside_the_fold():
     world = scenes(8, workers=2)
-    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     for _ in range(60):
         lease = world.take(0)
         if isinstance(lease, Nothing):
@@ -271,7 +273,7 @@ def test_the_first_known_answers_are_balanced_whatever_becomes_of_the_items(seed
             left_out.append(lease)
             continue
         if act < 0.3 and lease.control:
-            Assignment.objects.filter(pk=lease.id).update(expires_at=sql.now())
+            Assignment.objects.filter(pk=lease.id).update(expires_at=database.now())
             leases.expire()
             left_out.append(lease)
             continue
@@ -322,7 +324,7 @@ def test_what_was_measured_before_a_standing_was_given_anew_is_not_balanced_agai
         worker_id=world.workers[0],
         kind=q.COREF_LINK,
         state="probation",
-        changed_at=sql.now(),
+        changed_at=database.now(),
     )
     held = Assignment.objects.create(
         campaign=world.campaign,
@@ -330,8 +332,8 @@ def test_what_was_measured_before_a_standing_was_given_anew_is_not_balanced_agai
         kind=q.COREF_LINK,
         control_id=int(first.id),
         role="control",
-        leased_at=sql.now(),
-        expires_at=sql.now(),
+        leased_at=database.now(),
+        expires_at=database.now(),
     )
 
     def known() -> Mapping[str, int]:
@@ -387,5 +389,5 @@ def test_pools_that_cannot_tell_good_workers_from_bad_are_told_of():
 
 def test_pools_from_gold_are_large_enough():
     world = scenes(14)
-    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     assert controls.warnings(campaign=world.campaign, settings=SETTINGS) == {}

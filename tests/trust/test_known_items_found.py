@@ -7,8 +7,9 @@ from collections import Counter
 import pytest
 
 from annotation import controls
-from annotation.controls.gold import FAILS, FITS, known_of
 from annotation.models import Control
+from annotation.moderation import control_items
+from annotation.moderation.control_items.from_layer import FAILS, FITS, known_of
 from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
 from annotation.submission import Answer
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 def test_gold_gives_both_purposes_of_every_kind_and_every_answer():
     world = scenes(20)
-    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     found = Counter(Control.objects.values_list("purpose", "kind", "stratum"))
     answers = {(kind, answer) for kind, known in q.ANSWERS.items() for answer in known}
     assert {(kind, a) for purpose, kind, a in found if purpose == Control.QUALIFICATION} == answers
@@ -36,7 +37,7 @@ def test_gold_gives_both_purposes_of_every_kind_and_every_answer():
 
 def test_what_gold_gives_is_right_plain_and_asked_once():
     world = scenes(12)
-    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign), seed=3)
+    control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign), seed=3)
     keys = Counter(Control.objects.values_list("image", "key"))
     assert set(keys.values()) == {1}
     for row in Control.objects.all():
@@ -56,8 +57,10 @@ def test_the_same_seed_takes_the_same_questions_and_only_of_the_images_named():
     world, other = scenes(8), scenes(8, name="again")
     images = [image.image.key for image in world.images()][:3]
     for one in (world, other):
-        controls.from_gold(campaign=one.campaign, layer=gold(one.campaign), images=images, seed=5)
-        again = controls.from_gold(campaign=one.campaign, layer=gold(one.campaign), images=images, seed=5)
+        control_items.from_gold(campaign=one.campaign, layer=gold(one.campaign), images=images, seed=5)
+        again = control_items.from_gold(
+            campaign=one.campaign, layer=gold(one.campaign), images=images, seed=5
+        )
         assert again.added == 0
     rows = [
         set(Control.objects.filter(campaign=one.campaign).values_list("purpose", "image__key", "key"))
@@ -68,7 +71,7 @@ def test_the_same_seed_takes_the_same_questions_and_only_of_the_images_named():
 
 def test_scarce_answers_are_shared_between_the_purposes():
     world = scenes(8)
-    controls.from_gold(
+    control_items.from_gold(
         campaign=world.campaign, layer=gold(world.campaign), per_answer={"control": 300, "qualification": 300}
     )
     found = Counter(Control.objects.exclude(kind=q.BOX_DRAWING).values_list("kind", "stratum", "purpose"))
@@ -79,8 +82,8 @@ def test_scarce_answers_are_shared_between_the_purposes():
 
 def test_a_layer_that_covers_none_of_the_images_is_refused():
     world = scenes(1)
-    with pytest.raises(controls.NoGold, match="covers none of these images"):
-        controls.from_gold(campaign=world.campaign, layer=gold(world.campaign), images=["nowhere"])
+    with pytest.raises(control_items.NoGold, match="covers none of these images"):
+        control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign), images=["nowhere"])
 
 
 # From agreement
@@ -102,30 +105,30 @@ def test_what_three_workers_agreed_on_becomes_a_known_item_that_shows_the_same()
     world = three_votes()
     lease = world.held(0)
     voted(world, "no", "no", "no")
-    added = controls.promote(campaign=world.campaign, kind=q.COREF_LINK)
+    added = control_items.promote(campaign=world.campaign, kind=q.COREF_LINK)
     assert added.added == 1
     row = Control.objects.get()
     assert (row.key, row.content, row.image_id) == (lease.key, lease.content, lease.image)
     assert (row.known, row.source, row.purpose) == ("no", "promoted", Control.CONTROL)
-    assert controls.promote(campaign=world.campaign, kind=q.COREF_LINK).added == 0
+    assert control_items.promote(campaign=world.campaign, kind=q.COREF_LINK).added == 0
 
 
 def test_disagreement_is_not_promoted():
     world = three_votes()
     voted(world, "no", "yes", "no", "no")
-    assert controls.promote(campaign=world.campaign, kind=q.COREF_LINK).added == 0
+    assert control_items.promote(campaign=world.campaign, kind=q.COREF_LINK).added == 0
 
 
 def test_a_question_that_is_open_still_is_not_promoted():
     world = three_votes()
     voted(world, "no", "no")
-    assert controls.promote(campaign=world.campaign, kind=q.COREF_LINK, at_least=2).added == 0
+    assert control_items.promote(campaign=world.campaign, kind=q.COREF_LINK, at_least=2).added == 0
 
 
 def test_a_question_that_somebody_flagged_is_not_promoted():
     world = three_votes()
     voted(world, "chunk_wrong", "no", "no", "no")
-    assert controls.promote(campaign=world.campaign, kind=q.COREF_LINK).added == 0
+    assert control_items.promote(campaign=world.campaign, kind=q.COREF_LINK).added == 0
 
 
 @pytest.mark.parametrize("how", [{"blocked": True}, {"state": "suspended"}])
@@ -133,11 +136,11 @@ def test_the_word_of_a_suspended_worker_promotes_nothing(how):
     world = three_votes()
     voted(world, "no", "no", "no")
     world.campaign.standings.filter(worker=world.workers[1]).update(**how)
-    assert controls.promote(campaign=world.campaign, kind=q.COREF_LINK).added == 0
+    assert control_items.promote(campaign=world.campaign, kind=q.COREF_LINK).added == 0
 
 
 @pytest.mark.parametrize(("kind", "at_least"), [(q.BOX_DRAWING, 3), ("relevance", 3), (q.COREF_LINK, 1)])
 def test_what_cannot_agree_is_refused(kind, at_least):
     world = World()
-    with pytest.raises(controls.CannotPromote):
-        controls.promote(campaign=world.campaign, kind=kind, at_least=at_least)
+    with pytest.raises(control_items.CannotPromote):
+        control_items.promote(campaign=world.campaign, kind=kind, at_least=at_least)

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation import controls, discard, leases, qualification, replay, sql, standings
+from annotation import controls, discard, leases, qualification, replay, standings
 from annotation.campaign_settings import settings_of
+from annotation.common import database
 from annotation.controls import KnownItem
 from annotation.leases import Lease, Nothing
 from annotation.models import Assignment, Control
@@ -219,8 +220,8 @@ def test_an_item_that_was_returned_or_ran_out_comes_again(world, monkeypatch):
     assert leases.give_back(worker=world.workers[0], assignment=lease.id)
     again = world.held(0)
     assert (again.id, again.key) == (lease.id, lease.key)
-    later = sql.now() + timedelta(hours=1)
-    monkeypatch.setattr(sql, "now", lambda: later)
+    later = database.now() + timedelta(hours=1)
+    monkeypatch.setattr(database, "now", lambda: later)
     assert leases.expire() == 1
     assert world.held(0).id == lease.id
     assert Assignment.objects.get(pk=lease.id).state == Assignment.LEASED

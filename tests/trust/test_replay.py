@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from annotation import controls, replay, standings
+from annotation import replay, standings
 from annotation.models import Standing
+from annotation.moderation import control_items
 from annotation.protocol.trust import SUSPENDED
 from tests.trust.scenes import crowd_works, gold, scenes
 
@@ -18,7 +19,7 @@ def told(row: Standing):
 
 def test_every_standing_of_a_crowd_is_told_again_as_it_is():
     world = scenes(5, workers=5)
-    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     crowd_works(world, ["careful", "average", "sloppy", "random", "always_yes"])
     rows = list(Standing.objects.all())
     assert len(rows) == 5 * 6

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from annotation import controls, discard, replay, standings
+from annotation import discard, replay, standings
 from annotation.discard import CannotDo
 from annotation.leases import Nothing
 from annotation.models import AuditEntry, Standing
+from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.trust import PROBATION, SUSPENDED
 from tests.queue.world import TRUSTING, World
@@ -38,7 +39,7 @@ def test_one_kind_only_is_suspended_where_one_is_named():
 
 def test_whom_the_rules_suspended_begins_anew_when_reinstated():
     world = scenes(8, workers=1)
-    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign))
+    control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     crowd_works(world, ["always_yes"])
     row = Standing.objects.get(kind=q.COREF_LINK)
     assert row.state == SUSPENDED and row.known >= 12

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from annotation import campaigns, controls, leases, rebuild, replay, standings
+from annotation import campaigns, leases, rebuild, replay, standings
 from annotation.export import check, notes_on
 from annotation.leases import Lease
 from annotation.models import Judgment, OpenImage, Standing, Worker
+from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.trust import PROBATION, SUSPENDED
 from annotation.selectors.campaign import workers
@@ -63,7 +64,7 @@ def test_items_that_come_later_check_whoever_is_there_and_take_nothing_from_them
     OpenImage.objects.filter(image__key__in=known).delete()
     crowd_works(world, ["always_yes", "careful"], items=40)
     before = {row.pk: row.items for row in Standing.objects.all()}
-    controls.from_gold(campaign=world.campaign, layer=gold(world.campaign), images=known)
+    control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign), images=known)
     assert told_again(world) and reads(world) <= {"probation", "qualification"}
     early = Judgment.objects.filter(kind=q.COREF_LINK, role=q.VOTE).count()
     rebuild.refresh(world.campaign)

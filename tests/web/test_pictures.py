@@ -12,8 +12,8 @@ from django.test import Client
 from django.urls import reverse
 from PIL import Image as Pillow
 
+from annotation.images.pictures import picture_path
 from annotation.models import Corpus, Image
-from annotation.pictures import picture_path
 from annotation.web import addresses
 from annotation.web.thumbnails import LONG_SIDE, thumbnail
 from tests.web import world

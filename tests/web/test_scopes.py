@@ -11,8 +11,8 @@ from rest_framework.authtoken.models import Token
 
 from annotation import jobs, rebuild
 from annotation.accounts import granting
+from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.models import Campaign, Control, Corpus, Job
-from annotation.roles import RESEARCHER, REVIEWER
 from tests.factories import a_corpus, some_images
 from tests.review.world import the_world
 from tests.web import world as people

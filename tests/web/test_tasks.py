@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from annotation import instructions, leases, sql
+from annotation import instructions, leases
+from annotation.common import database
 from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Flag, Judgment
 from annotation.protocol import questions as q
@@ -93,8 +94,8 @@ def test_a_second_answer_from_another_tab_is_not_taken_and_the_first_stays(work:
 def test_an_answer_after_the_lease_ran_out_is_stored(work: World, monkeypatch: pytest.MonkeyPatch):
     ann = desk.at_work(work)
     form = form_of(work, ann.get(desk.address()))
-    later = sql.now() + timedelta(hours=1)
-    monkeypatch.setattr(sql, "now", lambda: later)
+    later = database.now() + timedelta(hours=1)
+    monkeypatch.setattr(database, "now", lambda: later)
     leases.expire()
     sent = ann.post(desk.address(), form, follow=True)
     assert sent.status_code == 200
@@ -105,7 +106,7 @@ def test_an_answer_that_others_made_needless_is_stored_and_looks_like_any_other(
     ann = desk.at_work(work)
     form = form_of(work, ann.get(desk.address()))
     held = Assignment.objects.get(pk=form["assignment"])
-    Assignment.objects.filter(pk=held.pk).update(expires_at=sql.now() - timedelta(minutes=1))
+    Assignment.objects.filter(pk=held.pk).update(expires_at=database.now() - timedelta(minutes=1))
     leases.expire()
     while held.task and held.task.state == "open":
         for worker in range(1, 4):

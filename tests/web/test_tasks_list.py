@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from annotation import controls, instructions, leases, qualification, sql
+from annotation import controls, instructions, leases, qualification
+from annotation.common import database
 from annotation.controls import KnownItem
 from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Control, Identity, Standing
@@ -289,7 +290,9 @@ def test_a_test_is_gone_on_with_after_a_pause(tested: World):
     page = ann.post(desk.address() + "test/", follow=True)
     held = desk.hidden(page)
     ann.post(desk.address(), {**held, "act": "return"})
-    Assignment.objects.filter(state=Assignment.LEASED).update(expires_at=sql.now() - timedelta(minutes=1))
+    Assignment.objects.filter(state=Assignment.LEASED).update(
+        expires_at=database.now() - timedelta(minutes=1)
+    )
     leases.expire()
     assert "Go on with the test" in rows(ann)[LINK]
     assert "Test: question 1 of 2" in text_of(ann.get(desk.address()))

@@ -10,12 +10,13 @@ from django.core.management.base import CommandParser
 from annotation import controls, qualification
 from annotation.campaign_settings import CampaignError, settings_of
 from annotation.campaigns import campaign_named
+from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.layers import layer_to_read
 from annotation.management.base import ReportCommand, table
 from annotation.models import Control
+from annotation.moderation import control_items
 from annotation.protocol.questions import BOX_DRAWING, QUESTIONS
-from annotation.registry import UnknownName
 from annotation.selectors.controls import known_items
 from annotation.selectors.corpora import check_split
 
@@ -31,8 +32,8 @@ class Command(ReportCommand):
         CampaignError,
         controls.BadItem,
         controls.BadItems,
-        controls.NoGold,
-        controls.CannotPromote,
+        control_items.NoGold,
+        control_items.CannotPromote,
         FormatError,
     )
 
@@ -79,7 +80,7 @@ class Command(ReportCommand):
         if options["from_gold"] is not None:
             layer = layer_to_read(campaign.corpus, options["from_gold"])
             assert layer is not None  # A name was given.
-            added = controls.from_gold(
+            added = control_items.from_gold(
                 campaign=campaign,
                 layer=layer,
                 images=options["images"],
@@ -97,7 +98,7 @@ class Command(ReportCommand):
         elif options["csv"] is not None:
             added = controls.from_csv(campaign=campaign, file=options["csv"])
         elif options["promote"]:
-            added = controls.promote(
+            added = control_items.promote(
                 campaign=campaign,
                 kind=options["promote"],
                 at_least=options["at_least"],

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.backups import BackupRefused, making
-from annotation.exclusive import Busy
+from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand, progress
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from annotation.common.registry import UnknownName
 from annotation.layers import campaign_of, layer_to_read
 from annotation.management.base import ReportCommand, progress, table
 from annotation.models import Campaign
 from annotation.protocol.statistics import PRINTED, TOTAL, cost_figures
-from annotation.registry import UnknownName
 from annotation.selectors.campaign import funnel
 from annotation.selectors.corpora import AmbiguousLayer, check_split, corpus_named
 from annotation.selectors.layer_cost import cost_of

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from django.core.management.base import CommandError, CommandParser
 
+from annotation.common.registry import UnknownName
 from annotation.formats import FORMATS, FormatError
 from annotation.management.base import ReportCommand, few_images, progress, table
 from annotation.protocol.mention_scores import MentionScores, score_mentions, span_f1
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.terms import CATEGORIES
-from annotation.registry import UnknownName
 
 SHOWN = 10
 LEVEL = 0.95

@@ -9,11 +9,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotation.common.registry import UnknownName
 from annotation.export import ExportError, export_dataset
 from annotation.formats import FORMATS
 from annotation.management.base import ReportCommand, progress
 from annotation.management.resources import peak_mib
-from annotation.registry import UnknownName
 from annotation.selectors.corpora import AmbiguousLayer, corpus_named
 from annotation.selectors.left_out import lacks
 

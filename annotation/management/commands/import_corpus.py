@@ -9,14 +9,14 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.exclusive import Busy
+from annotation.common.locks import Busy
+from annotation.common.registry import UnknownName
 from annotation.formats import FORMATS, FormatError
+from annotation.images.pictures import PictureError
 from annotation.intake import IntakeError, import_corpus
 from annotation.ledger import RepeatedImage
 from annotation.management.base import ReportCommand, progress
 from annotation.management.resources import peak_mib
-from annotation.pictures import PictureError
-from annotation.registry import UnknownName
 
 
 class Command(ReportCommand):

@@ -8,8 +8,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.urls import reverse
 
-from annotation import invitations, sql
+from annotation import invitations
 from annotation.campaigns import CampaignError, campaign_named
+from annotation.common import database
 from annotation.invitations import InvitationError
 from annotation.management.base import ReportCommand, table
 from annotation.models import Invitation
@@ -60,7 +61,7 @@ class Command(ReportCommand):
                     campaign=campaign,
                     label=options["label"],
                     uses=options["uses"],
-                    expires_at=sql.now() + timedelta(days=days) if days is not None else None,
+                    expires_at=database.now() + timedelta(days=days) if days is not None else None,
                     language=options["language"],
                 )
             ]

@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation import jobs
+from annotation.common.registry import UnknownName
 from annotation.management.base import ReportCommand, table
 from annotation.models import Job
-from annotation.registry import UnknownName
 from annotation.selectors.jobs import recent_jobs
 
 STATES = (Job.QUEUED, Job.RUNNING, Job.DONE, Job.FAILED, Job.CANCELLED)

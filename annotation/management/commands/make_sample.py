@@ -12,10 +12,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from PIL import Image
 
+from annotation.common.registry import UnknownName
 from annotation.formats import FORMATS, FormatError
 from annotation.management.base import ReportCommand, progress
 from annotation.management.resources import peak_mib
-from annotation.registry import UnknownName
 from annotation.sample.generate import generate
 from annotation.sample.sheet import contact_sheet
 from annotation.selectors.left_out import lacks

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.backups import BackupRefused, restoring
-from annotation.exclusive import Busy
+from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand
 
 

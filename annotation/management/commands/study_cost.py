@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.campaigns import gold_layer
+from annotation.common.registry import UnknownName
 from annotation.management.base import ReportCommand, few_images, progress_bar, table
-from annotation.registry import UnknownName
 from annotation.sample.generate import generate
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records

@@ -17,10 +17,10 @@ from django.core.cache import cache
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
+from annotation.common.roles import ROLES
 from annotation.management.commands.serve import HOST, PORT, run_server
 from annotation.models import Account, Campaign
 from annotation.rehearsal import rehearse
-from annotation.roles import ROLES
 from annotation.simulation.visits import ORDERLY
 from config.demonstration.evaluating import Names, evaluate, where
 

@@ -10,7 +10,7 @@ from django.db import connections
 from django.db.migrations.exceptions import AmbiguityError
 from django.db.migrations.executor import MigrationExecutor
 
-from annotation import schema
+from annotation.common import schema
 
 
 class Command(migrate.Command):

@@ -19,7 +19,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.exclusive import Busy
+from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand
 from evaluation.services.collecting import collect
 from evaluation.services.settling import settle

@@ -17,7 +17,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from annotation.exclusive import Busy
+from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
 from evaluation.grades import GRADED_RULES, MEAN_GRADE

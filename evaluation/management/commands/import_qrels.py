@@ -17,7 +17,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.exclusive import Busy
+from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
 from evaluation.formats import JUDGMENT_FORMATS

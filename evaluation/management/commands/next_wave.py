@@ -13,7 +13,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.campaigns import CampaignError
-from annotation.exclusive import Busy
+from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand
 from evaluation.pooling.pools import BadPool
 from evaluation.services.stored_answers import BatchRefused

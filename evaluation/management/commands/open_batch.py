@@ -18,8 +18,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.campaigns import OF_PAIRS, CampaignError
+from annotation.common.locks import Busy
 from annotation.controls import BadItem
-from annotation.exclusive import Busy
 from annotation.management.base import ReportCommand, pages_text, table
 from annotation.rebuild import LayerError
 from evaluation.pooling.active import STRATEGIES

@@ -14,7 +14,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.campaign_settings import CampaignError
-from annotation.exclusive import Busy
+from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand
 from annotation.management.commands.simulate_crowd import parse_mix
 from annotation.rehearsal import HTTP, PATIENCE, QUEUE, mix_of

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.exclusive import Busy
+from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand, table
 from evaluation.models import Run, System
 from evaluation.services import registry

@@ -2,7 +2,7 @@
 
 import sys
 
-from annotation.registry import discover
+from annotation.common.registry import discover
 from evaluation.services.origins.base import ORIGINS, Origin, Wish
 
 discover(sys.modules[__name__])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.registry import Registry
+from annotation.common.registry import Registry
 from evaluation.formats.scores import ScoreMatrix
 from evaluation.metrics.protocols import select
 from evaluation.models import System

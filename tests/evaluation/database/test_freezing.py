@@ -10,8 +10,8 @@ import pytest
 from django.core.management import CommandError
 from django.db import IntegrityError, transaction
 
+from annotation.common.registry import UnknownName
 from annotation.models import Image
-from annotation.registry import UnknownName
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.models import QrelsRow, QrelsSnapshot
 from evaluation.qrels import freeze

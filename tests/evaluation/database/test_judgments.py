@@ -10,11 +10,11 @@ import pytest
 from django.core.management import CommandError
 from django.db import IntegrityError, transaction
 
-from annotation.exclusive import exclusive_folder
+from annotation.common.locks import exclusive_folder
+from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.intake import import_corpus, import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from annotation.registry import UnknownName
 from evaluation.agreement.summary import Resampling, within
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.models import JudgmentSet, PairAnswers, QrelsRow

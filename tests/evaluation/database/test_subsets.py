@@ -11,10 +11,10 @@ import pytest
 import pytrec_eval
 from django.core.management import CommandError
 
+from annotation.common.registry import UnknownName
 from annotation.intake import import_records
 from annotation.models import Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from annotation.registry import UnknownName
 from evaluation.formats.trec import read_run
 from evaluation.inspection import values_of
 from evaluation.models import QrelsRow, QrelsSnapshot, Report, Run

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
-from annotation import discard, jobs, sql
+from annotation import discard, jobs
 from annotation.campaigns import close, pause, resume
+from annotation.common import database
 from annotation.models import Campaign, Job, Judgment, OpenImage, Standing, Task
 from annotation.periodic import do
 from annotation.selectors.pair_judgments import asked_pairs
@@ -141,7 +142,7 @@ def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> N
     answer(batch, 2)
     before = Job.objects.count()
     assert do("ask_next_waves") and Job.objects.count() == before, "not at once"
-    Job.objects.filter(pk=early.pk).update(finished_at=sql.now() - AGAIN)
+    Job.objects.filter(pk=early.pk).update(finished_at=database.now() - AGAIN)
     assert do("ask_next_waves") and Job.objects.count() == before + 1
     Job.objects.filter(pk=Job.objects.latest("pk").pk).update(state=Job.CANCELLED)
     assert do("ask_next_waves") and Job.objects.count() == before + 1, "a cancelled one is left to people"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
-from annotation.registry import UnknownName
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 
 

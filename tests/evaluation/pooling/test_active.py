@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from annotation.registry import UnknownName
+from annotation.common.registry import UnknownName
 from benchmarks.batches_problem import flickr8k, generated
 from evaluation.pooling.active import STRATEGIES, Judging, Lists, Stop, judge, next_wave, stop_for, tau_b
 from evaluation.pooling.pools import ANNOTATION, BadPool, Shortlist, Space, pool

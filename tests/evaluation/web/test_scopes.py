@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from annotation import jobs
 from annotation.accounts import granting
+from annotation.common.roles import RESEARCHER
 from annotation.models import Account, Corpus, Job
-from annotation.roles import RESEARCHER
 from evaluation.models import QrelsSnapshot, Report, Run, System
 from tests.evaluation.web import little
 from tests.factories import a_corpus, some_images

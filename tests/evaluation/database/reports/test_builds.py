@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 
 from annotation import jobs
-from annotation.exclusive import exclusive_folder
+from annotation.common.locks import exclusive_folder
 from annotation.models import Job
 from evaluation.models import Report, ReportRun, Run
 from evaluation.services import reports

@@ -15,8 +15,9 @@ from itertools import islice
 
 from django.db.models import Exists, OuterRef
 
-from annotation import layers, sql
+from annotation import layers
 from annotation.campaign_settings import settings_of
+from annotation.common import database
 from annotation.controls.authoring import Added, add
 from annotation.controls.items import KnownItem, item_of
 from annotation.models import Account, Campaign, Control, Image, Layer, OpenImage
@@ -65,11 +66,11 @@ def from_gold(
     a purpose for each possible answer of a kind, spread over the images; no question serves two
     purposes. A layer that grows with a campaign's answers is brought up first (`annotation.layers`), and
     serves with its finished images alone: what they say stays until somebody rules or withdraws, and then
-    the items are looked at again (`controls.contradicted`). Raises NoGold where the layer covers none of
+    the items are looked at again (`control_items.contradicted`). Raises NoGold where the layer covers none of
     the images.
     """
     growing = layers.campaign_of(layer)
-    with sql.writing() if growing is not None else contextlib.nullcontext():
+    with database.writing() if growing is not None else contextlib.nullcontext():
         if growing is not None:
             # Nobody withdraws or rules between our reading and our writing.
             Campaign.objects.select_for_update(no_key=True).get(pk=growing.pk)

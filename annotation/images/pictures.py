@@ -19,7 +19,7 @@ from typing import Any
 from django.conf import settings
 from PIL import Image, ImageOps
 
-from annotation.metadata import Malformed, without_metadata
+from annotation.images.metadata import Malformed, without_metadata
 
 #: Pictures beyond these are refused before a pixel is decoded.
 MAX_BYTES = 64 * 2**20

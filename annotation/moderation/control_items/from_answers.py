@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from django.db import connection
 
-from annotation import sql
+from annotation.common import database
 from annotation.controls.authoring import Added, add
 from annotation.controls.items import ItemName, KnownItem
 from annotation.models import Account, Campaign, Control, Item, Judgment, Task
@@ -52,7 +52,7 @@ def promote(
         raise CannotPromote(f"answers to {kind!r} cannot be promoted; those to these can: {known}")
     if at_least < LEAST:
         raise CannotPromote(f"agreement of {at_least} is none: expected {LEAST} workers or more")
-    with sql.writing():
+    with database.writing():
         # Nobody rules or withdraws between our reading and our writing.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         return _promoted(campaign, kind, at_least, purpose, per_answer, actor)

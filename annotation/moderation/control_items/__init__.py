@@ -1,0 +1,21 @@
+"""Control items made from what a campaign or a corpus already holds, and retired when that changes.
+
+from_gold, from_golds       from a layer that is taken for the truth; raises NoGold
+promote                     from questions that answers agree on; raises CannotPromote
+hold, recheck, named        retire and name what rulings and withdrawals contradict
+"""
+
+from annotation.moderation.control_items.contradicted import hold, named, recheck
+from annotation.moderation.control_items.from_answers import CannotPromote, promote
+from annotation.moderation.control_items.from_layer import NoGold, from_gold, from_golds
+
+__all__ = [
+    "CannotPromote",
+    "NoGold",
+    "from_gold",
+    "from_golds",
+    "hold",
+    "named",
+    "promote",
+    "recheck",
+]
