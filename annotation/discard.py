@@ -20,7 +20,6 @@ from django.db.models import Max, QuerySet
 
 from annotation import leases, qualification, refold, replay, standings, task_rows
 from annotation.audit import record
-from annotation.campaign_settings import settings_of
 from annotation.common import database
 from annotation.controls import retire
 from annotation.controls.authoring import raise_revision
@@ -36,6 +35,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.moderation.control_items import from_answers, hold, named, recheck
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CONTROL
 from annotation.protocol.trust import QUALIFICATION, SUSPENDED, Entered, Examined, after
 from annotation.protocol.trust import Standing as Pure

@@ -13,9 +13,9 @@ from django.db import connection
 from django.db.models import F
 
 from annotation import refold, task_rows
-from annotation.campaign_settings import settings_of
 from annotation.common import database
 from annotation.models import Campaign, Image, Item, OpenImage, Task
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import content_of, plain_mention
 from annotation.protocol.counted import Asked, plain_questions
 from annotation.protocol.image import Fold

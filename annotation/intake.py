@@ -23,9 +23,9 @@ from annotation.common import batching, database
 from annotation.common.locks import Busy, exclusive_folder
 from annotation.common.registry import UnknownName
 from annotation.formats import FORMATS, FormatError
-from annotation.formats.archive import opened
+from annotation.formats.digest import Ledger
+from annotation.formats.files.archive import opened
 from annotation.images import pictures
-from annotation.ledger import Ledger
 from annotation.models import Caption, Corpus, Image, Layer
 from annotation.protocol.terms import ImageRecord
 

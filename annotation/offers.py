@@ -17,11 +17,11 @@ from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
 from annotation import controls, hand_out, instructions, lease_terms, qualification, standings
-from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.common import database
 from annotation.hand_out import Holder, Nothing
 from annotation.models import Assignment, Campaign, Identity, Worker
 from annotation.models import Standing as Row
+from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.trust import Entered, Standing, after, reading
 from annotation.protocol.trust_settings import Known, practice_is_entry
 from annotation.selectors.same_question import met_as_control

@@ -18,10 +18,10 @@ from typing import IO
 from django.db.models import Exists, OuterRef
 
 from annotation.audit import record
-from annotation.campaign_settings import settings_of
 from annotation.common import database
 from annotation.common.spreadsheets import harmless
 from annotation.models import Account, Assignment, Campaign, Identity, Payout, Visit, Worker
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.work import MICROS
 from annotation.selectors.campaign.cost import hourly, money, paid
 from annotation.selectors.campaign.sums import earned

@@ -27,10 +27,10 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotation import standings
-from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.common import database
 from annotation.controls import pool, rules
 from annotation.models import Assignment, Campaign, Control, Standing, Worker
+from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.controls import Control as Item
 from annotation.protocol.controls import test_items
 from annotation.protocol.trust import QUALIFICATION, Examined, Refusal, why_not

@@ -26,11 +26,11 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from annotation import task_rows
-from annotation.campaign_settings import settings_from
 from annotation.common import database
 from annotation.models import OpenImage, Task
 from annotation.protocol import questions as q
 from annotation.protocol.boxes import REVIEW
+from annotation.protocol.campaign_settings import settings_from
 from annotation.protocol.contents import corners, mention_from, ruling_from
 from annotation.protocol.counted import Asked, CountedFold
 from annotation.protocol.image import Fold

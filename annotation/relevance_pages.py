@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from annotation import controls
-from annotation.campaign_settings import CampaignSettings
 from annotation.hand_out import Holder
 from annotation.models import Assignment, Control, Item, PageControl
+from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.controls import Control as Known
 from annotation.protocol.controls import choose, draw
 from annotation.protocol.paging import (

@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation import qualification
-from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.campaigns import SMALLEST_CROWD, StopRule, pause, reached
 from annotation.common import database
 from annotation.models import Assignment, Campaign, OpenImage
+from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.state import ALWAYS
 from annotation.protocol.trust_settings import CONTROLS, known_from
 from annotation.selectors.campaign import tasks

@@ -19,8 +19,8 @@ import numpy as np
 
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
+from annotation.formats.files.text import lines
 from annotation.formats.names import image_id
-from annotation.formats.text import lines
 from annotation.selectors.corpora import corpus_named, splits_of
 from evaluation.models import Ranking, Run
 from evaluation.selectors import Names, names_of, run_named

@@ -10,7 +10,6 @@ delete, why_kept                            one that nobody has come to
 reached                                     whether a stop rule holds
 """
 
-from annotation.campaign_settings import CampaignError
 from annotation.campaigns.changing import (
     WHEN,
     Change,
@@ -48,6 +47,7 @@ from annotation.campaigns.states import (
     set_open_to_all,
     set_stop_rules,
 )
+from annotation.protocol.campaign_settings import CampaignError
 
 __all__ = [
     "ENTITIES",

@@ -20,7 +20,6 @@ from django.utils.translation import gettext_lazy
 
 from annotation import image_rows
 from annotation.audit import record
-from annotation.campaign_settings import CampaignError, CampaignSettings, settings_of
 from annotation.campaigns import counted
 from annotation.common import database
 from annotation.common.batching import chunks
@@ -36,6 +35,7 @@ from annotation.models import (
     SettingsVersion,
     Task,
 )
+from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, settings_of
 from annotation.protocol.paging import FILLER, ROLES, WANTED, Pair
 from annotation.rebuild import own_layers
 

@@ -14,11 +14,11 @@ from typing import Any
 
 from annotation import image_rows
 from annotation.audit import record
-from annotation.campaign_settings import CampaignError, CampaignSettings, settings_of
 from annotation.common import database
 from annotation.common.batching import chunks
 from annotation.models import Account, Campaign, Caption, Image
 from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, settings_of
 from annotation.protocol.controls import draw, drawn
 from annotation.protocol.counted import Asked
 from annotation.protocol.paging import ROLES, Filling, Pair, paginate

@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 
 from annotation import image_rows
 from annotation.audit import record
-from annotation.campaign_settings import CampaignError
 from annotation.common import database
 from annotation.models import (
     Account,
@@ -25,6 +24,7 @@ from annotation.models import (
     Ruling,
     Visit,
 )
+from annotation.protocol.campaign_settings import CampaignError
 
 
 def why_kept(campaign: Campaign) -> str:

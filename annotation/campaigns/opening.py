@@ -16,7 +16,6 @@ from django.db.models import Exists, OuterRef
 
 from annotation import image_rows, instructions
 from annotation.audit import record
-from annotation.campaign_settings import CampaignError, settings_of
 from annotation.campaigns import counted
 from annotation.common import database
 from annotation.common.batching import chunks
@@ -24,6 +23,7 @@ from annotation.controls.authoring import raise_revision
 from annotation.controls.spelling import install as install_spelling
 from annotation.layers import layer_to_read
 from annotation.models import Account, Campaign, Corpus, Image, Layer, OpenImage, SettingsVersion
+from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.questions import ASKED_BY, CAPTION_WRITING
 from annotation.protocol.terms import ImageRecord, Mention

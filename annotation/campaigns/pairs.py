@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from annotation.formats.base import FormatError
-from annotation.formats.text import lines
+from annotation.formats.files.text import lines
 from annotation.protocol.paging import FILLER, WANTED, Pair
 
 REQUIRED = ("image", "caption")

@@ -30,7 +30,7 @@ from annotation.controls.authoring import Added, add
 from annotation.controls.counted import CountedItem
 from annotation.controls.items import BadItem, KnownItem
 from annotation.formats.base import FormatError
-from annotation.formats.text import lines
+from annotation.formats.files.text import lines
 from annotation.models import Account, Campaign
 from annotation.protocol.questions import BOX_DRAWING, COUNTED, RELEVANCE
 from annotation.protocol.terms import Box

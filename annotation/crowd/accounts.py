@@ -22,8 +22,8 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation import emails, payments, throttle, workers
 from annotation.common.roles import ANNOTATOR
 from annotation.models import Account
-from annotation.selectors import own_data
 from annotation.selectors.campaign.cost import money
+from annotation.selectors.workers import own_data
 from annotation.web import limits
 from annotation.web.staff import account_of, said
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from annotation.formats.base import Format, FormatError, Written
 from annotation.formats.contents import HELD
+from annotation.formats.files.text import shown
 from annotation.formats.names import PLAIN_NAME, is_plain_name
-from annotation.formats.text import shown
 from annotation.protocol.terms import NOT_VISUAL, CaptionRecord, ImageRecord, LayerRecord
 
 #: A record, the file it stands in, and its line where the format has lines.

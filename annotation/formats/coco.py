@@ -17,11 +17,11 @@ from annotation.formats.checks import Found, checked, writable
 from annotation.formats.contents import BOXLESS, MENTIONS
 from annotation.formats.contents import CATEGORIES as OTHER_CATEGORIES
 from annotation.formats.fields import Fields
-from annotation.formats.json_stream import has_list, items
+from annotation.formats.files.json_stream import has_list, items
+from annotation.formats.files.text import open_new, shown
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
 from annotation.formats.numbering import Numbering
 from annotation.formats.spool import Spool
-from annotation.formats.text import open_new, shown
 from annotation.protocol.terms import (
     CATEGORIES,
     NOT_VISUAL,

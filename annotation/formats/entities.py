@@ -35,8 +35,8 @@ from annotation.formats.entities_notation import (
     print_sentence,
 )
 from annotation.formats.entities_xml import Annotation, print_annotation, read_annotation
+from annotation.formats.files.text import lines, open_new, shown
 from annotation.formats.names import PICTURE_EXTENSIONS, find_picture, image_id
-from annotation.formats.text import lines, open_new, shown
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
 
 #: The splits that have a list, in reading order; `restval` is Karpathy's.

@@ -20,7 +20,7 @@ import defusedxml.sax
 from defusedxml.common import DefusedXmlException
 
 from annotation.formats.base import FormatError
-from annotation.formats.text import open_bytes, shown
+from annotation.formats.files.text import open_bytes, shown
 from annotation.protocol.terms import NOT_VISUAL, Box, LayerObject
 
 _CORNERS = ("xmin", "ymin", "xmax", "ymax")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats.base import FormatError
-from annotation.formats.text import shown
+from annotation.formats.files.text import shown
 
 _REQUIRED: Any = object()
 

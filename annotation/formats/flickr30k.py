@@ -12,9 +12,9 @@ from typing import Any
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.formats.checks import Found, checked, writable
-from annotation.formats.json_stream import members
+from annotation.formats.files.json_stream import members
+from annotation.formats.files.text import open_new, shown
 from annotation.formats.names import extension, find_picture, image_id, only_file, printed_name
-from annotation.formats.text import open_new, shown
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 
 SHAPE = '{"name.jpg": ["caption", ..., "folder/name.jpg"], ...}'

@@ -14,9 +14,9 @@ from typing import TextIO
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.formats.checks import Found, checked, writable
+from annotation.formats.files.text import lines, open_new, shown
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
 from annotation.formats.spool import Spool
-from annotation.formats.text import lines, open_new, shown
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 
 LINE = "name.jpg#number<TAB>caption"

@@ -15,8 +15,8 @@ from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.formats.checks import Found, checked, writable
 from annotation.formats.contents import EVERYTHING
 from annotation.formats.fields import Fields
+from annotation.formats.files.text import lines, open_new, shown
 from annotation.formats.names import find_picture, only_file
-from annotation.formats.text import lines, open_new, shown
 from annotation.protocol.terms import (
     Box,
     CaptionRecord,

@@ -13,10 +13,10 @@ from typing import Any
 from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.formats.checks import Found, checked, writable
 from annotation.formats.fields import Fields
-from annotation.formats.json_stream import has_list, items
+from annotation.formats.files.json_stream import has_list, items
+from annotation.formats.files.text import open_new, shown
 from annotation.formats.names import find_picture, image_id, is_plain_name, only_file, printed_name
 from annotation.formats.numbering import Numbering, is_number
-from annotation.formats.text import open_new, shown
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 
 SHAPE = '{"images": [{"filename": ..., "split": ..., "sentences": [{"raw": ..., "tokens": [...]}]}]}'

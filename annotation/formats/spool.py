@@ -14,7 +14,7 @@ from types import TracebackType
 
 from annotation.formats.base import FormatError
 from annotation.formats.checks import MOST_PER_IMAGE
-from annotation.formats.text import shown
+from annotation.formats.files.text import shown
 
 #: KiB of pages that SQLite may keep in memory.
 CACHE = 8 * 1024

@@ -22,10 +22,10 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
-from annotation.campaign_settings import CampaignError
 from annotation.common import database
 from annotation.controls.authoring import raise_revision
 from annotation.models import Account, Campaign, Consent, Instructions
+from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import KINDS as QUESTIONS
 
 CONSENT = Instructions.CONSENT

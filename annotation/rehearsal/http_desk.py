@@ -15,7 +15,7 @@ from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from annotation.campaign_settings import CampaignError
+from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import corners
 from annotation.protocol.questions import COUNTED, Answer
 from annotation.simulation.visits import Gone, Handed, Refused, Taken, TwiceAnswered

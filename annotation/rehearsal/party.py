@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection as Pipe
 
 from django.db import connections
 
-from annotation.campaign_settings import CampaignError
+from annotation.protocol.campaign_settings import CampaignError
 from annotation.rehearsal.people import Person
 from annotation.simulation.dice import Dice
 from annotation.simulation.visits import Tally, Visit

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from django.contrib.auth.hashers import make_password
 
-from annotation.campaign_settings import CampaignError
 from annotation.campaigns import SMALLEST_CROWD
 from annotation.common import database
 from annotation.common.roles import ANNOTATOR
 from annotation.models import Account, Campaign, Identity, RoleGrant
 from annotation.models import Worker as WorkerRow
+from annotation.protocol.campaign_settings import CampaignError
 from annotation.simulation.workers import PRESETS, Worker
 
 #: Who comes to a campaign that names no crowd, as shares of the workers.

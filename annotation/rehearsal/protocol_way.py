@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from annotation.campaign_settings import CampaignError, settings_of
 from annotation.campaigns import gold_layer
 from annotation.models import Campaign, Corpus, Layer
+from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.scores import Scores, compare
 from annotation.protocol.terms import ImageRecord
 from annotation.rebuild import SIMULATION, Share, stages_of, write_layer

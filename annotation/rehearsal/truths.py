@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from threading import Lock
 
-from annotation.campaign_settings import CampaignError
 from annotation.controls.spelling import CORRECT
 from annotation.models import Campaign, Image, Layer, OpenImage
+from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import corners, mention_from
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.terms import ImageRecord, LayerRecord, Mention, representative

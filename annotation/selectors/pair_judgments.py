@@ -20,8 +20,8 @@ from typing import Any
 
 from django.db.models import Count, Max, Q
 
-from annotation.campaign_settings import settings_of
 from annotation.models import AuditEntry, Campaign, Caption, Image, Item, Judgment, Standing, Task
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import CONTROL, ROLES, WANTED, Filling, filling_of
 from annotation.protocol.questions import GRADED_RELEVANCE
 from annotation.protocol.trust import SUSPENDED

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.db.models import Count
 
-from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.models import Campaign, OpenImage, SettingsVersion
+from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 
 
 def settings_by_version(campaign: Campaign) -> dict[int, CampaignSettings]:

@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import campaigns, jobs, running
-from annotation.campaign_settings import CampaignError, as_toml, settings_of
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.models import Account, AuditEntry, Campaign
+from annotation.protocol.campaign_settings import CampaignError, as_toml, settings_of
 from annotation.protocol.questions import ASKED_BY, RELEVANCE
 from annotation.rebuild import LayerError
 from annotation.selectors.campaign import overview

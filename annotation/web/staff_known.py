@@ -15,7 +15,6 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import controls, discard, qualification
-from annotation.campaign_settings import settings_of
 from annotation.campaigns import OF_PAIRS
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
@@ -24,6 +23,7 @@ from annotation.layers import AT_ONCE, LayerBehind, layer_to_read
 from annotation.models import Campaign, Control
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import question_from
 from annotation.selectors.controls import answered, known_items
 from annotation.selectors.corpora import check_split, splits_of

@@ -16,9 +16,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from annotation import campaigns, jobs
-from annotation.campaign_settings import CampaignError, CampaignSettings, as_toml, settings_of
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, OpenImage, SettingsVersion
+from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, as_toml, settings_of
 from annotation.selectors.settings_versions import images_by_version, settings_versions
 from annotation.web.access import BROWSING, account_of, for_roles_on, role_missing
 from annotation.web.filters import number_in

@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from annotation import instructions
-from annotation.campaign_settings import CampaignError
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Consent, Instructions
+from annotation.protocol.campaign_settings import CampaignError
 from annotation.web.access import account_of, for_roles_on
 from annotation.web.filters import number_in
 from annotation.web.staff import CAMPAIGN, framed

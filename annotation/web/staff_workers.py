@@ -12,16 +12,16 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import discard, jobs, workers
-from annotation.campaign_settings import settings_of
 from annotation.common.registry import UnknownName
 from annotation.common.roles import ADMIN, EVERYTHING, RESEARCHER
 from annotation.discard import CannotDo
 from annotation.models import Campaign, Worker
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.questions import KINDS as ALL_KINDS
 from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign import KindRow, WorkerRow
 from annotation.selectors.campaign import workers as worker_rows
-from annotation.selectors.worker_table import SORTS, STATES, Asked, Figures, worker_page
+from annotation.selectors.workers.worker_table import SORTS, STATES, Asked, Figures, worker_page
 from annotation.web.access import account_of, for_roles_on, role_missing
 from annotation.web.campaign_shapes import cents
 from annotation.web.staff import CAMPAIGN, framed, query, said

@@ -15,13 +15,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import leases, qualification, submission, visits
-from annotation.campaign_settings import settings_of
 from annotation.common.roles import ANNOTATOR
 from annotation.hand_out import Nothing
 from annotation.instructions import Text
 from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Standing
 from annotation.offers import Offer, no_consent, offers, today
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust import Refusal
 from annotation.selectors.settings_versions import settings_by_version
 from annotation.tasktypes import BadAnswer, shown_image

@@ -26,7 +26,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from annotation.formats.base import FormatError
-from annotation.formats.text import open_bytes, shown
+from annotation.formats.files.text import open_bytes, shown
 
 Array = NDArray[Any]
 

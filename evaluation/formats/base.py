@@ -15,7 +15,7 @@ from pathlib import Path
 
 from annotation.common.registry import Registry
 from annotation.formats.base import FormatError
-from annotation.formats.text import shown
+from annotation.formats.files.text import shown
 from evaluation.scales import Scale
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from annotation.formats.base import FormatError
-from annotation.formats.text import shown
+from annotation.formats.files.text import shown
 from evaluation.formats.arrays import Array, open_arrays
 from evaluation.formats.scores import ScoreMatrix, ids_of, named
 from models_core.tiles import NotANumber, Products, check_finite

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from annotation.formats.base import FormatError
-from annotation.formats.text import lines, shown
+from annotation.formats.files.text import lines, shown
 from evaluation.formats.base import JUDGMENT_FORMATS, JudgedPair, JudgmentFormat, each_once
 from evaluation.scales import ONE_TO_FOUR, VOTES
 

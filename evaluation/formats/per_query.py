@@ -14,7 +14,7 @@ from typing import Any
 
 from annotation.common.spreadsheets import harmless
 from annotation.formats.base import FormatError
-from annotation.formats.text import open_new, whole_file
+from annotation.formats.files.text import open_new, whole_file
 
 Rows = Sequence[Mapping[str, Any]]
 

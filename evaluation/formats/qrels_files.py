@@ -23,7 +23,7 @@ from typing import Any
 
 from annotation.common.registry import Registry
 from annotation.formats.base import FormatError
-from annotation.formats.text import PACKED_WRONG, open_bytes, open_new, shown
+from annotation.formats.files.text import PACKED_WRONG, open_bytes, open_new, shown
 from evaluation.formats.tables import read_rows
 from evaluation.formats.trec import read_qrels, write_qrels
 from evaluation.metrics.judged import POOLED

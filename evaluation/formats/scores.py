@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from annotation.formats.base import FormatError
-from annotation.formats.text import lines, shown
+from annotation.formats.files.text import lines, shown
 from evaluation.formats.arrays import Array, Arrays, open_arrays
 from models_core.tiles import Dense, NotANumber, Products, Scores
 

@@ -27,7 +27,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from annotation.formats.base import FormatError
-from annotation.formats.text import lines, shown
+from annotation.formats.files.text import lines, shown
 from evaluation.formats.base import JUDGMENT_FORMATS, JudgedPair, JudgmentFormat, each_once
 from evaluation.scales import VOTES, Scale
 

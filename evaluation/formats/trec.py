@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from annotation.formats.base import FormatError
-from annotation.formats.text import lines, open_new, shown
+from annotation.formats.files.text import lines, open_new, shown
 from evaluation.metrics.scoring import Score
 from evaluation.metrics.table import METRICS
 

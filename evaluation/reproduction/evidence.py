@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.formats.base import FormatError
+from annotation.formats.files.text import shown
 from annotation.formats.flickr8k import Flickr8k
-from annotation.formats.text import shown
 from annotation.protocol.terms import ImageRecord
 from evaluation.formats.base import JudgedPair
 from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.campaign_settings import settings_of
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import Filling
 from annotation.selectors.campaign import costs, money, pace, tasks
 from annotation.selectors.campaign.forecast import forecast

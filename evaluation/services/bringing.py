@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
-from annotation.formats.text import shown
+from annotation.formats.files.text import shown
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats.embeddings import read_sides, scores_of
 from evaluation.formats.scores import read_scores

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from annotation.campaign_settings import settings_of
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import WANTED
 from annotation.selectors.pair_judgments import Judge, asked_pairs, judges
 from evaluation.formats.base import JudgedPair

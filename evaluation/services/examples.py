@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
+from annotation.formats.files.text import shown
 from annotation.formats.flickr8k import Flickr8k
-from annotation.formats.text import shown
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.formats.embeddings import read_embeddings

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.campaigns import OF_PAIRS, count_pairs
+from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.paging import Filling
 from annotation.selectors.campaign import money
 from annotation.selectors.corpora import corpus_named

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from annotation.common.registry import UnknownName
-from annotation.formats.text import whole_file
+from annotation.formats.files.text import whole_file
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS, Row
 from evaluation.grades import MOST

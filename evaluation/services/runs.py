@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from annotation.common import database
 from annotation.common.batching import chunks
 from annotation.common.registry import UnknownName
-from annotation.formats.text import whole_file
+from annotation.formats.files.text import whole_file
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats.embeddings import read_sides, scores_of
 from evaluation.formats.scores import ScoreMatrix, read_scores

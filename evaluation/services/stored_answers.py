@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from annotation.campaign_settings import settings_of
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.grading import GRADES
 from annotation.protocol.paging import FILLER
 from annotation.selectors.pair_judgments import Judge, judges, pair_judgments

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save_file
 
-from annotation.formats.text import lines
+from annotation.formats.files.text import lines
 from evaluation.services import registry
 from evaluation.services.examples import Examples, captions_of, examples_from, examples_of
 from evaluation.services.kept import clear_leftovers, folder_of, kept

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from annotation import discard
-from annotation.campaign_settings import settings_of
 from annotation.campaigns import OF_PAIRS
+from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign import money
 from annotation.selectors.pair_judgments import Judge, seconds_an_answer
 from evaluation.models import Batch

@@ -10,8 +10,8 @@ from datetime import timedelta
 from typing import Any
 
 from annotation import jobs
-from annotation.campaign_settings import settings_of
 from annotation.common import database
+from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign import tasks
 from annotation.selectors.jobs import Job, jobs_of_kinds
 from annotation.selectors.pair_judgments import judges

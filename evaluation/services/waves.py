@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from annotation import campaigns
-from annotation.campaign_settings import settings_of
 from annotation.common import database
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import WANTED
 from annotation.selectors.campaign import money, tasks
 from annotation.selectors.pair_judgments import asked_pairs, page_filling

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import jobs
-from annotation.campaign_settings import settings_of
 from annotation.common.registry import UnknownName
+from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign import costs, money, tasks
 from annotation.selectors.campaign.forecast import forecast
 from annotation.selectors.jobs import Job

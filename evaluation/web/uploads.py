@@ -25,7 +25,7 @@ from django.utils.translation import gettext as _
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
-from annotation.formats.text import unpacked_size
+from annotation.formats.files.text import unpacked_size
 from evaluation.services.writing import ImportRefused
 from evaluation.web.splits import NotOffered
 

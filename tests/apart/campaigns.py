@@ -16,11 +16,11 @@ from typing import Any
 from PIL import Image as Pillow
 
 from annotation import campaigns, controls, instructions, leases, relevance_pages, submission
-from annotation.campaign_settings import settings_of
 from annotation.leases import Nothing
 from annotation.models import Assignment, Campaign, Caption, Corpus, Identity, Image, Item, Standing, Worker
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import question_from
 from annotation.protocol.controls import draw
 from annotation.protocol.paging import Pair

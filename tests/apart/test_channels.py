@@ -17,14 +17,14 @@ import pytest
 from django.test import Client
 
 from annotation import campaigns, controls, instructions, relevance_pages
-from annotation.campaign_settings import settings_of
 from annotation.controls import likeness
 from annotation.models import Assignment, Campaign, Control, Image, Item, PageControl, Standing, Task, Worker
 from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.controls import Control as Known
 from annotation.protocol.controls import choose
 from annotation.protocol.paging import Pair
-from annotation.selectors import own_data
+from annotation.selectors.workers import own_data
 from annotation.tasktypes import TASK_TYPES, name_of, shown_image
 from tests.apart import features, learner
 from tests.api.conftest import Program, annotator

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.campaign_settings import CampaignError, settings_of
 from annotation.campaigns import open_campaign
 from annotation.export import export_dataset
 from annotation.intake import import_corpus, import_records
 from annotation.models import Campaign, Corpus, Layer
+from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.image import Fold
 from annotation.protocol.merging import canonical_layer
 from annotation.protocol.questions import Judgment

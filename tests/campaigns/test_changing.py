@@ -10,7 +10,6 @@ import pytest
 from django.db import connection, transaction
 
 from annotation import campaigns, leases, payments, rebuild, replay, standings, submission
-from annotation.campaign_settings import CampaignError
 from annotation.campaigns import StaleSettings, change_settings
 from annotation.common import database
 from annotation.export import check, notes_on
@@ -29,6 +28,7 @@ from annotation.models import (
 )
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import plain_ruling
 from annotation.protocol.rulings import KeepApart
 from annotation.protocol.trust import SUSPENDED

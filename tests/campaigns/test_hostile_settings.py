@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from annotation.campaign_settings import CampaignError, settings_of
+from annotation.protocol.campaign_settings import CampaignError, settings_of
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from django.urls import reverse
 
 from annotation import discard, instructions, sessions, standings, visits, workers
 from annotation.accounts import granting
-from annotation.campaign_settings import settings_of
 from annotation.models import Account, Assignment, Campaign, Consent, Identity, Standing, Study, Visit, Worker
 from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import settings_of
 from annotation.web import limits
 from tests.crowd import platform
 from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, come, visit, work_as

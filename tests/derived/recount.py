@@ -10,10 +10,10 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import Any
 
-from annotation.campaign_settings import settings_of
 from annotation.models import Assignment, Campaign, Control, Judgment, OpenImage, Payout, Task
 from annotation.protocol import questions as q
 from annotation.protocol.boxes import EXCLUDED, REVIEW
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.state import ImageState
 from annotation.protocol.terms import LayerRecord
 from annotation.selectors.campaign import progress

@@ -21,10 +21,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotation import campaigns, controls, discard, leases, payments, submission
-from annotation.campaign_settings import settings_of
 from annotation.leases import Lease
 from annotation.models import Control, PageControl, Standing
 from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign import forecast, kept, money, overview
 from annotation.submission import Answer
 from evaluation.formats.trec import read_qrels, write_qrels

@@ -12,12 +12,12 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotation import layers, refold
-from annotation.campaign_settings import settings_of
 from annotation.discard import discard
 from annotation.export import ExportError, export_dataset
 from annotation.image_rows import open_images
 from annotation.models import Image, Layer, LayerImage, OpenImage
 from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors import browse
 from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.records import layer_of

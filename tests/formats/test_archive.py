@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from annotation.formats import FORMATS, FormatError
-from annotation.formats.archive import Limits, opened
+from annotation.formats.files.archive import Limits, opened
 from tests.formats.reading import one_line, put
 
 SENTENCE = b"[/EN#1/people A man] .\n"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.formats import FORMATS
-from annotation.formats.json_stream import _Nesting, has_list
+from annotation.formats.files.json_stream import _Nesting, has_list
 from tests.formats.reading import put, read, refused
 
 ENTRY = '"{n}.jpg": [\n"A dog runs over the field .",\n"A cat ."\n]'

@@ -11,8 +11,8 @@ from PIL import Image as Picture
 from annotation import rebuild
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
+from annotation.formats.digest import RepeatedImage
 from annotation.intake import IntakeError, import_corpus
-from annotation.ledger import RepeatedImage
 from annotation.models import Box, Caption, Chain, Corpus, Image, Layer, LayerImage, Mention
 from annotation.protocol.terms import CaptionRecord, ImageRecord, LayerRecord
 from annotation.protocol.terms import Chain as ChainRecord

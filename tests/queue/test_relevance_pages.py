@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from annotation import campaigns, controls, leases, qualification, relevance_pages
-from annotation.campaign_settings import settings_of
 from annotation.campaigns import CampaignError
 from annotation.leases import Nothing
 from annotation.models import Assignment, Campaign, Control, Image, Judgment, PageControl, Standing, Task
 from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import CONTROL as KNOWN
 from annotation.protocol.paging import FILLER, ROLES, Pair
 from annotation.protocol.trust import PROBATION, SUSPENDED, TRUSTED

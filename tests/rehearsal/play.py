@@ -13,12 +13,12 @@ import pytest
 from django.db import connection
 
 from annotation import leases, rebuild, refold, submission
-from annotation.campaign_settings import settings_of
 from annotation.common import database
 from annotation.leases import Lease
 from annotation.models import Assignment, Judgment, OpenImage, Ruling, Task, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.boxes import REVIEW
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import corners, mention_from, plain_ruling, question_from, ruling_from
 from annotation.protocol.image import Fold
 from annotation.protocol.state import ImageState

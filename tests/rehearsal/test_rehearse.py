@@ -8,11 +8,11 @@ from unittest import mock
 import pytest
 
 from annotation import leases
-from annotation.campaign_settings import CampaignError
 from annotation.common import database
 from annotation.models import Account, Assignment, Campaign, Judgment, Standing, Task
 from annotation.moderation.control_items.from_layer import from_gold
 from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.trust import QUALIFICATION
 from annotation.rehearsal import mix_of, rehearse, simulate_campaign
 from annotation.rehearsal.soundness import MET_TWICE, NEVER, violations

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotation import discard, image_rows, replay, standings
-from annotation.campaign_settings import CampaignSettings, settings_of
 from annotation.campaigns import change_settings
 from annotation.models import Assignment, Item, Judgment, OpenImage, Standing, Task
+from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.contents import mention_from
 from tests.queue.world import TRUSTING
 from tests.rehearsal.play import Play, by_first_mention, check_database

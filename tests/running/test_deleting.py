@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation import audit, campaigns, controls, instructions, invitations, jobs, leases
-from annotation.campaign_settings import CampaignSettings, as_toml, settings_of
 from annotation.campaigns import CampaignError
 from annotation.controls import KnownItem
 from annotation.models import (
@@ -31,6 +30,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import CampaignSettings, as_toml, settings_of
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 

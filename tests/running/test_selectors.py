@@ -13,12 +13,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation import refold, reviewing, running
-from annotation.campaign_settings import settings_of
 from annotation.campaigns import close
 from annotation.discard import discard, restore
 from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Judgment, OpenImage, Task
 from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from
 from annotation.protocol.rulings import KeepApart
 from annotation.selectors import campaign as figures

@@ -10,12 +10,12 @@ import pytest
 from django.db import connections
 
 from annotation import discard, refold, standings
-from annotation.campaign_settings import settings_of
 from annotation.discard import CannotDo
 from annotation.leases import Nothing
 from annotation.models import Assignment, AuditEntry, Judgment, Standing, Task
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from
 from annotation.protocol.image import Fold
 from annotation.protocol.terms import Box

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation import controls, discard, leases, qualification, replay, standings
-from annotation.campaign_settings import settings_of
 from annotation.common import database
 from annotation.controls import KnownItem
 from annotation.leases import Lease, Nothing
 from annotation.models import Assignment, Control
 from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.controls import Control as Item
 from annotation.protocol.controls import test_items as items_of_a_test
 from annotation.protocol.terms import Box

@@ -11,8 +11,8 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation import campaigns, instructions, jobs
-from annotation.campaign_settings import as_toml, settings_of
 from annotation.models import Assignment, Campaign, Job, OpenImage
+from annotation.protocol.campaign_settings import as_toml, settings_of
 from annotation.web import staff_settings
 from tests.factories import a_corpus, some_images
 from tests.queue.world import World

@@ -12,7 +12,7 @@ from annotation import jobs, refold
 from annotation.leases import Lease
 from annotation.models import Account, AuditEntry, Identity, Job, Judgment, Standing, Worker
 from annotation.protocol import questions as q
-from annotation.selectors.worker_table import Asked, worker_page
+from annotation.selectors.workers.worker_table import Asked, worker_page
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 from tests.web import world as people

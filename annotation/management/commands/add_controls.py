@@ -8,7 +8,6 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation import controls, qualification
-from annotation.campaign_settings import CampaignError, settings_of
 from annotation.campaigns import campaign_named
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
@@ -16,6 +15,7 @@ from annotation.layers import layer_to_read
 from annotation.management.base import ReportCommand, table
 from annotation.models import Control
 from annotation.moderation import control_items
+from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.questions import BOX_DRAWING, QUESTIONS
 from annotation.selectors.controls import known_items
 from annotation.selectors.corpora import check_split

@@ -10,10 +10,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation import running
-from annotation.campaign_settings import CampaignError, settings_of
 from annotation.campaigns import campaign_named
 from annotation.management.base import ReportCommand, table
 from annotation.models import Campaign
+from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.running import Alarm
 from annotation.selectors.campaign import Overview, money, overview, workers
 from annotation.selectors.campaign.crowd import PAGE, WorkerRow

@@ -10,10 +10,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.campaign_settings import CampaignError
 from annotation.campaigns import campaign_named
 from annotation.management.base import ReportCommand, progress
 from annotation.models import Judgment
+from annotation.protocol.campaign_settings import CampaignError
 from annotation.selectors.answers import answers
 
 

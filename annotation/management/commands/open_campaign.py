@@ -10,7 +10,6 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation import campaigns, running
-from annotation.campaign_settings import settings_of
 from annotation.campaigns import ENTITIES, OF_PAIRS, SMALLEST_CROWD, TASKS, CampaignError
 from annotation.campaigns.pairs import pairs_from_csv
 from annotation.common.registry import UnknownName
@@ -18,6 +17,7 @@ from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, move_bar, pages_text, progress_bar
 from annotation.management.commands.campaign_status import alarms_of, alarms_text
 from annotation.models import Campaign
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.questions import ASKED_BY
 from annotation.rebuild import LayerError
 from annotation.selectors.pair_judgments import page_filling

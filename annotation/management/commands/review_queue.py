@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.campaign_settings import CampaignError
 from annotation.campaigns import campaign_named
 from annotation.management.base import ReportCommand, table
+from annotation.protocol.campaign_settings import CampaignError
 from annotation.selectors import review
 
 

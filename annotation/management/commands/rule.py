@@ -7,10 +7,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation import reviewing
-from annotation.campaign_settings import CampaignError
 from annotation.campaigns import campaign_named
 from annotation.management.base import ReportCommand, table
 from annotation.moderation.control_items import named
+from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import BadContent, mention_from, ruling_from
 from annotation.protocol.rulings import Ruling
 from annotation.reviewing import CannotRule

@@ -11,7 +11,6 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.campaign_settings import CampaignError
 from annotation.campaigns import campaign_named
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
@@ -19,6 +18,7 @@ from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, progress, table
 from annotation.management.resources import peak_mib
 from annotation.models import Campaign
+from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.scores import Scores
 from annotation.rebuild import LayerError

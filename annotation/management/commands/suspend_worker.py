@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation import discard
-from annotation.campaign_settings import CampaignError
 from annotation.campaigns import campaign_named
 from annotation.management.base import ReportCommand
+from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import KINDS
 
 

@@ -16,12 +16,12 @@ from itertools import islice
 from django.db.models import Exists, OuterRef
 
 from annotation import layers
-from annotation.campaign_settings import settings_of
 from annotation.common import database
 from annotation.controls.authoring import Added, add
 from annotation.controls.items import KnownItem, item_of
 from annotation.models import Account, Campaign, Control, Image, Layer, OpenImage
 from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.controls import draw, drawn
 from annotation.protocol.grading import stratum
 from annotation.protocol.questions import Question

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from annotation import jobs
-from annotation.campaign_settings import settings_of
 from annotation.models import Campaign, Job, Judgment, Standing, Task
+from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign import money
 from annotation.selectors.campaign.forecast import forecast
 from evaluation.models import Batch, JudgmentSet, PairAnswers, QrelsRow, QrelsSnapshot

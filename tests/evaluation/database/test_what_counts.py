@@ -9,8 +9,8 @@ import pytest
 from django.core.management import CommandError
 
 from annotation import campaigns, discard, replay
-from annotation.campaign_settings import settings_of
 from annotation.models import Campaign, Judgment, Standing
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust import SUSPENDED
 from annotation.selectors.campaign import overview
 from annotation.selectors.pair_judgments import pair_judgments

@@ -23,7 +23,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from annotation.formats.base import FormatError
-from annotation.formats.text import open_bytes, shown
+from annotation.formats.files.text import open_bytes, shown
 
 _CHUNK = 256 * 1024
 
