@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from annotation import confirming, downloads, emails, jobs, layers, leases, running, sessions, throttle
+from annotation import confirming, emails, jobs, leases, running, sessions, throttle
 from annotation.common.locks import Busy, exclusive_folder
+from annotation.datasets import archives, layers
 from annotation.models import Campaign
 
 log = logging.getLogger(__name__)
@@ -68,7 +69,7 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("look_after_campaigns", 60, look_after_campaigns),
         Periodic("refresh_layers", 60, refresh_layers),
         Periodic("confirm_visits", 60, confirming.ask_waiting),
-        Periodic("remove_expired_exports", 3600, downloads.remove_expired),
+        Periodic("remove_expired_exports", 3600, archives.remove_expired),
         Periodic("forget_attempts", 3600, throttle.prune),
         Periodic("forget_letters", 3600, emails.prune),
         Periodic("forget_platform_reports", 3600, confirming.prune),

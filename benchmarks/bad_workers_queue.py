@@ -64,7 +64,7 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
 
 
 def _corpus(images: int) -> Corpus:
-    from annotation.intake import import_records
+    from annotation.datasets.importing import import_records
     from annotation.models import Corpus
 
     records = generate(KNOWN_FROM + images, seed=1, out=None)

@@ -81,7 +81,7 @@ def database() -> str:
 def _database() -> str:
     from django.core.management import call_command
 
-    from annotation.intake import import_records
+    from annotation.datasets.importing import import_records
     from evaluation.services.batches import launch
     from evaluation.services.judgments import store_judgments
     from evaluation.services.planning import plan

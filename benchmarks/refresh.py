@@ -106,7 +106,7 @@ def _fill(given: argparse.Namespace) -> dict[str, Any]:
     """The campaign, answered, its layer brought up."""
     from django.core.management import call_command
 
-    from annotation import layers
+    from annotation.datasets import layers
     from annotation.models import Campaign, Judgment, OpenImage
     from annotation.rehearsal import rehearse
     from benchmarks import queue_fill
@@ -150,7 +150,7 @@ def _withdraw(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _bring_up(given: argparse.Namespace) -> dict[str, Any]:
-    from annotation import layers
+    from annotation.datasets import layers
 
     campaign, _ = _concerned()
     began = time.perf_counter()

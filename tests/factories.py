@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from annotation.datasets.importing import import_records
 from annotation.formats.entities_notation import chains_of, parse_sentence
-from annotation.intake import import_records
 from annotation.models import Corpus
 from annotation.protocol.terms import (
     Box,

@@ -11,9 +11,9 @@ from django.utils.translation import gettext_lazy
 
 from annotation.common.locks import exclusive_folder
 from annotation.common.registry import UnknownName
-from annotation.downloads import pack
-from annotation.export import ExportError
-from annotation.export import export_dataset as write
+from annotation.datasets.archives import pack
+from annotation.datasets.exporting import ExportError
+from annotation.datasets.exporting import export_dataset as write
 from annotation.jobs import Progress, job_kind
 from annotation.protocol.terms import ImageRecord
 from annotation.selectors.corpora import AmbiguousLayer, corpus_named

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy
 
-from annotation import layers, rebuild
+from annotation.datasets import layer_rows, layers
 from annotation.jobs import JobError, Progress, job_kind
 
 
 @job_kind(
     "refresh_layer",
     title=gettext_lazy("Refreshing a campaign's layer"),
-    refusals=(JobError, rebuild.LayerError),
+    refusals=(JobError, layer_rows.LayerError),
 )
 def refresh_layer(progress: Progress) -> dict[str, int]:
     """Write all images that are behind; the result says how many. What is written is not behind any more."""

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from annotation.campaigns import gold_layer
+from annotation.datasets.layer_rows import SIMULATION, Share, stages_of, write_layer
 from annotation.models import Campaign, Corpus, Layer
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.scores import Scores, compare
 from annotation.protocol.terms import ImageRecord
-from annotation.rebuild import SIMULATION, Share, stages_of, write_layer
 from annotation.rehearsal.people import check_mix
 from annotation.rehearsal.truths import gold_of, truth_of
 from annotation.selectors.records import stream_records

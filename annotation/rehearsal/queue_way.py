@@ -14,10 +14,11 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from annotation import instructions, layers, leases, refold, reviewing
+from annotation import instructions, leases, refold, reviewing
 from annotation.campaigns import gold_layer
 from annotation.common import database
 from annotation.common.locks import exclusive_folder
+from annotation.datasets import layers
 from annotation.models import Assignment, Campaign, Layer, OpenImage, Standing, Task
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import QUESTIONS

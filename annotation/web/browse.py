@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from annotation.common.roles import ANNOTATOR, RESEARCHER
+from annotation.datasets.layers import bring_up_image, brought_up
 from annotation.images.pictures import picture_size
-from annotation.layers import bring_up_image, brought_up
 from annotation.models import Campaign, Corpus, Image, Layer
 from annotation.protocol.terms import CATEGORIES
 from annotation.selectors import browse

@@ -13,10 +13,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation import campaigns, jobs, running
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
+from annotation.datasets.layer_rows import LayerError
 from annotation.models import Account, AuditEntry, Campaign
 from annotation.protocol.campaign_settings import CampaignError, as_toml, settings_of
 from annotation.protocol.questions import ASKED_BY, RELEVANCE
-from annotation.rebuild import LayerError
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaign.reasons import PAUSED, coded
 from annotation.selectors.campaigns import listed

@@ -12,12 +12,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import downloads, jobs
+from annotation import jobs
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
-from annotation.export import ExportError, check
+from annotation.datasets import archives
+from annotation.datasets.exporting import ExportError, check
+from annotation.datasets.layers import brought_up
 from annotation.formats import FORMATS
-from annotation.layers import brought_up
 from annotation.models import Campaign, Job
 from annotation.selectors.controls import unchecked_kinds
 from annotation.selectors.corpora import AmbiguousLayer
@@ -111,8 +112,8 @@ def download(request: HttpRequest, campaign: Campaign, job: int) -> HttpResponse
     if found.kind != EXPORT or found.state != Job.DONE:
         raise Http404(_("Job %(job)d made no download.") % {"job": job})
     try:
-        file = downloads.file_of(found.result["path"])
-    except downloads.Gone as error:
+        file = archives.file_of(found.result["path"])
+    except archives.Gone as error:
         raise Http404(str(error)) from error
     prefix = settings.PICTURE_PROXY_PREFIX
     if not prefix:
@@ -143,8 +144,8 @@ def _shown(job: Job) -> ShownJob:
     if job.kind != EXPORT or job.state != Job.DONE:
         return shown(job, steered)
     try:
-        downloads.file_of(job.result["path"])
-    except downloads.Gone:
+        archives.file_of(job.result["path"])
+    except archives.Gone:
         return shown(job, steered, gone=True)
     fetched = reverse("download", args=[job.campaign.name, job.pk])
     # Exports made before anything was counted have no such entry.

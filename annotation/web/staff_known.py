@@ -18,8 +18,8 @@ from annotation import controls, discard, qualification
 from annotation.campaigns import OF_PAIRS
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
+from annotation.datasets.layers import AT_ONCE, LayerBehind, layer_to_read
 from annotation.formats.base import FormatError
-from annotation.layers import AT_ONCE, LayerBehind, layer_to_read
 from annotation.models import Campaign, Control
 from annotation.moderation import control_items
 from annotation.protocol import questions as q

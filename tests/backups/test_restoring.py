@@ -25,7 +25,7 @@ from django.test import Client
 from annotation import workers
 from annotation.backups import BackupRefused, archive, contents, database, keys, making, restoring
 from annotation.common.locks import BEFORE, RESTORING, Busy, at_work, exclusive_folder
-from annotation.export import export_dataset
+from annotation.datasets.exporting import export_dataset
 from annotation.models import Account, AuditEntry, Corpus, Identity, Worker
 from tests import emptying, launcher
 from tests.backups.forging import forged, room_for, told

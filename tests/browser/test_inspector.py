@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
-from annotation.intake import import_records
+from annotation.datasets.importing import import_records
 from annotation.models import Corpus
 from annotation.protocol.terms import Box, CaptionRecord, Chain, ImageRecord, LayerObject, LayerRecord
 from tests.browser.conftest import Open, sign_in

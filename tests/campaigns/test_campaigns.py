@@ -11,8 +11,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.campaigns import open_campaign
-from annotation.export import export_dataset
-from annotation.intake import import_corpus, import_records
+from annotation.datasets.exporting import export_dataset
+from annotation.datasets.importing import import_corpus, import_records
 from annotation.models import Campaign, Corpus, Layer
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.image import Fold

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from annotation import campaigns, leases, payments, rebuild, replay, standings, submission
+from annotation import campaigns, leases, payments, replay, standings, submission
 from annotation.campaigns import StaleSettings, change_settings
 from annotation.common import database
-from annotation.export import check, notes_on
+from annotation.datasets import layer_rows
+from annotation.datasets.exporting import check, notes_on
 from annotation.models import (
     Assignment,
     AuditEntry,
@@ -319,6 +320,6 @@ def test_the_ledger_the_answers_and_the_notes_of_an_export_name_the_version():
     answer()
     assert [(line[6], line[-1]) for line in payments.ledger(campaign)] == [("0", 1), ("0.5", 2)]
     assert [line["settings"] for line in answers(campaign)] == [1, 2]
-    rebuild.refresh(campaign)
+    layer_rows.refresh(campaign)
     notes = notes_on(check(corpus=campaign.corpus.name, format="jsonl", layer="some", only_finished=True))
     assert any("2 under version 1, 1 under version 2" in note for note in notes)

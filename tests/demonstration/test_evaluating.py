@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from annotation.intake import import_records
+from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
 from annotation.sample.generate import generate
 from config.demonstration.evaluating import LEAST_IMAGES, Names, evaluate

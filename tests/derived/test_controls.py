@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from annotation import controls, layers, reviewing
+from annotation import controls, reviewing
+from annotation.datasets import layers
 from annotation.discard import discard, restore
 from annotation.models import Campaign, Control, OpenImage
 from annotation.moderation import control_items

@@ -11,9 +11,10 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotation import layers, refold
+from annotation import refold
+from annotation.datasets import layers
+from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.discard import discard
-from annotation.export import ExportError, export_dataset
 from annotation.image_rows import open_images
 from annotation.models import Image, Layer, LayerImage, OpenImage
 from annotation.protocol import questions as q

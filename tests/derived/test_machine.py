@@ -14,8 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation import campaigns, discard, layers, payments, replay, reviewing, standings
-from annotation.export import ExportError, export_dataset
+from annotation import campaigns, discard, payments, replay, reviewing, standings
+from annotation.datasets import layers
+from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.models import (
     Assignment,
     AuditEntry,

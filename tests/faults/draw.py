@@ -43,7 +43,7 @@ AREAS: dict[str, tuple[str, ...]] = {
     "submission": (
         "annotation/submission.py",
         "annotation/refold.py",
-        "annotation/rebuild.py",
+        "annotation/datasets/layer_rows.py",
         "annotation/answered.py",
         "annotation/reviewing.py",
         "evaluation/services/judgments.py",
@@ -60,8 +60,8 @@ AREAS: dict[str, tuple[str, ...]] = {
     ),
     "formats": (
         "annotation/formats/*.py",
-        "annotation/intake.py",
-        "annotation/export.py",
+        "annotation/datasets/importing.py",
+        "annotation/datasets/exporting.py",
         "evaluation/formats/*.py",
     ),
 }

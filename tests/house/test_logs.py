@@ -21,13 +21,15 @@ def line(record: logging.LogRecord) -> dict[str, object]:
 
 
 def record(message: str, *arguments: object) -> logging.LogRecord:
-    return logging.LogRecord("annotation.intake", logging.WARNING, "file", 1, message, arguments, None)
+    return logging.LogRecord(
+        "annotation.datasets.importing", logging.WARNING, "file", 1, message, arguments, None
+    )
 
 
 def test_a_record_is_one_line_whatever_it_says() -> None:
     said = line(record("two\nlines of %s", "Bjørn"))
     assert said["message"] == "two\nlines of Bjørn"
-    assert (said["level"], said["logger"]) == ("warning", "annotation.intake")
+    assert (said["level"], said["logger"]) == ("warning", "annotation.datasets.importing")
     assert "request" not in said and "task" not in said
 
 

@@ -9,7 +9,7 @@ import pytest
 from django.apps import apps
 from PIL import Image as Picture
 
-from annotation.intake import import_records
+from annotation.datasets.importing import import_records
 
 
 @pytest.fixture(autouse=True)

@@ -10,14 +10,14 @@ import pytest
 from PIL import Image as Picture
 
 from annotation.common.registry import UnknownName
-from annotation.export import ExportError, export_dataset
+from annotation.datasets.exporting import ExportError, export_dataset
+from annotation.datasets.importing import IntakeError, import_corpus
+from annotation.datasets.layer_rows import Share, write_layer
 from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.formats.contents import LEFT_OUT
-from annotation.intake import IntakeError, import_corpus
 from annotation.models import Corpus, Layer
 from annotation.protocol.boxes import BOXED, COVERAGE, EXCLUDED, NON_VISUAL, REVIEW
 from annotation.protocol.terms import ImageRecord
-from annotation.rebuild import Share, write_layer
 from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.left_out import EXCLUDED_CHAINS, OPEN_CHAINS, lacks
 from annotation.selectors.records import stream_records

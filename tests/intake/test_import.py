@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from PIL import Image as Picture
 
-from annotation import rebuild
 from annotation.common.registry import UnknownName
+from annotation.datasets import layer_rows
+from annotation.datasets.importing import IntakeError, import_corpus
 from annotation.formats.base import FormatError
 from annotation.formats.digest import RepeatedImage
-from annotation.intake import IntakeError, import_corpus
 from annotation.models import Box, Caption, Chain, Corpus, Image, Layer, LayerImage, Mention
 from annotation.protocol.terms import CaptionRecord, ImageRecord, LayerRecord
 from annotation.protocol.terms import Chain as ChainRecord
@@ -193,7 +193,7 @@ def test_pictures_are_kept_and_found_again(tmp_path: Path, data_dir: Path):
 
 
 def test_images_keep_their_order_through_many_chunks(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(rebuild, "CHUNK", 3)
+    monkeypatch.setattr(layer_rows, "CHUNK", 3)
     records = list(reversed(some_images(10)))
     corpus = a_corpus("c", records)
     assert [r.id for r in stream_records(corpus=corpus)] == [r.id for r in records]

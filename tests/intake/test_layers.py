@@ -8,10 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation import rebuild
 from annotation.common import batching
 from annotation.common.locks import Busy, exclusive_folder
 from annotation.common.registry import UnknownName
+from annotation.datasets import layer_rows
+from annotation.datasets.layer_rows import LayerError, Share, remove_layer, write_layer
 from annotation.formats.base import FormatError
 from annotation.models import Box, BoxChain, Chain, Corpus, Image, Layer, LayerImage, Mention
 from annotation.protocol.boxes import EXCLUDED, REVIEW
@@ -26,7 +27,6 @@ from annotation.protocol.terms import (
 from annotation.protocol.terms import Box as BoxRecord
 from annotation.protocol.terms import Chain as ChainRecord
 from annotation.protocol.terms import Mention as MentionRecord
-from annotation.rebuild import LayerError, Share, remove_layer, write_layer
 from annotation.selectors import records as reading
 from annotation.selectors.corpora import AmbiguousLayer, corpus_named, layer_named
 from annotation.selectors.records import layer_of, stream_records
@@ -197,9 +197,9 @@ def test_what_a_killed_writer_left_is_swept_by_the_next(corpus: Corpus, monkeypa
         yield ("1000", a_layer(MAN))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(rebuild, "CHUNK", 1)
+    monkeypatch.setattr(layer_rows, "CHUNK", 1)
     with monkeypatch.context() as patch:
-        patch.setattr(rebuild, "remove_layer", lambda layer: None)
+        patch.setattr(layer_rows, "remove_layer", lambda layer: None)
         with pytest.raises(KeyboardInterrupt):
             write(corpus, records())
     assert layer_named(corpus) is None

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from PIL import Image as Picture
 
-from annotation.export import export_dataset
+from annotation.datasets.exporting import export_dataset
+from annotation.datasets.importing import import_corpus
 from annotation.formats import FORMATS
-from annotation.intake import import_corpus
 from annotation.models import Corpus
 from annotation.protocol.terms import ImageRecord
 from annotation.selectors.corpora import layer_named

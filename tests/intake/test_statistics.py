@@ -8,9 +8,9 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation.datasets.layer_rows import Share, write_layer
 from annotation.protocol.boxes import EXCLUDED
 from annotation.protocol.statistics import PRINTED, Statistics, cost_figures
-from annotation.rebuild import Share, write_layer
 from tests.factories import a_corpus, a_layer, an_image, boxed, boxless, some_images
 
 COUPLE = (

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from annotation import downloads, jobs
-from annotation.export import export_dataset
+from annotation import jobs
+from annotation.datasets import archives
+from annotation.datasets.exporting import export_dataset
 from annotation.models import Account, AuditEntry, Campaign, Job, Judgment, OpenImage
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
@@ -47,7 +48,7 @@ def failed(kind: str, *, campaign: Campaign | None = None, **arguments) -> str:
 def test_an_export_is_an_archive_of_what_the_command_writes(tmp_path):
     a_corpus("small", some_images(5))
     job = done("export_dataset", corpus="small", format="entities")
-    file = downloads.file_of(job.result["path"])
+    file = archives.file_of(job.result["path"])
     assert file == tmp_path / "exports" / f"small-entities-{job.pk}.zip"
     assert job.result["size"] == file.stat().st_size
     assert job.result["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
@@ -91,14 +92,14 @@ def test_an_export_of_what_is_not_there_says_so(arguments, says):
 def test_an_export_that_is_cancelled_leaves_nothing(tmp_path, monkeypatch):
     a_corpus("small", some_images(5))
     job = jobs.enqueue(kind="export_dataset", arguments={"corpus": "small", "format": "entities"})
-    packing = downloads.zipfile.ZipFile.open
+    packing = archives.zipfile.ZipFile.open
 
     def cancelled(*args, **also):
         Job.objects.filter(pk=job.pk).update(cancel=True)
         monkeypatch.setattr(jobs.progress, "PAUSE", 0)
         return packing(*args, **also)
 
-    monkeypatch.setattr(downloads.zipfile.ZipFile, "open", cancelled)
+    monkeypatch.setattr(archives.zipfile.ZipFile, "open", cancelled)
     assert jobs.run(job.pk) == Job.CANCELLED
     assert list((tmp_path / "exports").iterdir()) == []
     assert not (tmp_path / "work").exists()
@@ -107,13 +108,13 @@ def test_an_export_that_is_cancelled_leaves_nothing(tmp_path, monkeypatch):
 def test_exports_are_removed_when_their_time_is_over():
     a_corpus("small", some_images(1))
     old, new = (done("export_dataset", corpus="small", format=form) for form in ("entities", "jsonl"))
-    file = downloads.file_of(old.result["path"])
-    before = time.time() - downloads.KEPT - 60
+    file = archives.file_of(old.result["path"])
+    before = time.time() - archives.KEPT - 60
     os.utime(file, (before, before))
-    with pytest.raises(downloads.Gone, match="is no longer kept; export it again"):
-        downloads.file_of(old.result["path"])
-    assert downloads.remove_expired() == 1
-    assert not file.exists() and downloads.file_of(new.result["path"]).exists()
+    with pytest.raises(archives.Gone, match="is no longer kept; export it again"):
+        archives.file_of(old.result["path"])
+    assert archives.remove_expired() == 1
+    assert not file.exists() and archives.file_of(new.result["path"]).exists()
 
 
 @pytest.mark.parametrize(
@@ -122,8 +123,8 @@ def test_exports_are_removed_when_their_time_is_over():
 def test_nothing_but_exports_can_be_fetched(tmp_path, path):
     (tmp_path / "exports").mkdir()
     (tmp_path / "secret.txt").write_text("secret")
-    with pytest.raises(downloads.Gone):
-        downloads.file_of(path)
+    with pytest.raises(archives.Gone):
+        archives.file_of(path)
 
 
 # Campaigns

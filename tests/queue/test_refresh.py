@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from annotation import rebuild, refold
+from annotation import refold
+from annotation.datasets import layer_rows
 from annotation.models import Chain, Layer, LayerImage
 from annotation.protocol import questions as q
 from annotation.selectors.layer_cost import answers_cost
@@ -21,15 +22,15 @@ def layer_named(world):
 
 def test_nothing_is_written_before_the_first_answer():
     world = World()
-    assert rebuild.refresh(world.campaign) == 0
+    assert layer_rows.refresh(world.campaign) == 0
     assert not Layer.objects.filter(name=world.campaign.name).exists()
 
 
 def test_the_layer_of_a_finished_campaign_is_what_its_folds_say():
     world = World(some_images(3))
     world.work()
-    assert rebuild.refresh(world.campaign) == 3
-    assert rebuild.refresh(world.campaign) == 0
+    assert layer_rows.refresh(world.campaign) == 3
+    assert layer_rows.refresh(world.campaign) == 0
     layer = layer_named(world)
     assert layer.published and layer.source == "campaign"
     gold = world.corpus.layers.get(name="import")
@@ -45,17 +46,17 @@ def test_the_layer_of_a_finished_campaign_is_what_its_folds_say():
 def test_only_images_with_new_answers_are_written_again():
     world = World(some_images(3))
     world.submit(0, world.held(0), then=False)
-    assert rebuild.refresh(world.campaign) == 1
+    assert layer_rows.refresh(world.campaign) == 1
     assert LayerImage.objects.filter(layer=layer_named(world)).count() == 1
     world.submit(1, world.held(1), then=False)
-    assert rebuild.refresh(world.campaign) == 1
+    assert layer_rows.refresh(world.campaign) == 1
     assert LayerImage.objects.filter(layer=layer_named(world)).count() == 2
 
 
 def test_chains_of_different_images_have_different_numbers():
     world = World(some_images(3))
     world.work()
-    rebuild.refresh(world.campaign)
+    layer_rows.refresh(world.campaign)
     labels = list(Chain.objects.filter(layer=layer_named(world)).values_list("label", flat=True))
     assert len(labels) == len(set(labels)) == 9
 
@@ -65,6 +66,6 @@ def test_an_image_folded_again_while_its_share_is_written_is_written_once_more()
     world.submit(0, world.held(0), then=False)
     (row,) = world.images()
     refold.refold(row.pk)
-    assert rebuild.refresh(world.campaign) == 1
+    assert layer_rows.refresh(world.campaign) == 1
     refold.refold(row.pk)
-    assert rebuild.refresh(world.campaign, images=[row.pk]) == 1
+    assert layer_rows.refresh(world.campaign, images=[row.pk]) == 1

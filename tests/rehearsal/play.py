@@ -12,8 +12,9 @@ from unittest import mock
 import pytest
 from django.db import connection
 
-from annotation import leases, rebuild, refold, submission
+from annotation import leases, refold, submission
 from annotation.common import database
+from annotation.datasets import layer_rows
 from annotation.leases import Lease
 from annotation.models import Assignment, Judgment, OpenImage, Ruling, Task, Worker
 from annotation.protocol import questions as q
@@ -300,7 +301,7 @@ class Play:
 
     def layer(self) -> list[LayerRecord]:
         """The campaign's layer, image by image, once it is brought up to date."""
-        rebuild.refresh(self.campaign)
+        layer_rows.refresh(self.campaign)
         layer = self.world.corpus.layers.get(name=self.campaign.name)
         found = [record.layer for record in stream_records(corpus=self.world.corpus, layer=layer)]
         assert None not in found

@@ -47,7 +47,8 @@ def enrol(workers: int, sessions: int) -> dict[str, Any]:
 
 def recount() -> dict[str, Any]:
     """What does not agree, by what it is; and how much was looked at."""
-    from annotation import rebuild, replay, standings
+    from annotation import replay, standings
+    from annotation.datasets import layer_rows
     from annotation.models import Campaign, OpenImage, Standing
     from annotation.protocol.questions import QUESTIONS
     from annotation.rehearsal.soundness import violations
@@ -77,7 +78,7 @@ def recount() -> dict[str, Any]:
                 no("standings that their events do not lead to", standing.pk)
         if campaign.kinds == QUESTIONS:
             # Nobody has worked for minutes: the periodic work should have left nothing.
-            looked["images that the layer lagged behind"] += rebuild.refresh(campaign)
+            looked["images that the layer lagged behind"] += layer_rows.refresh(campaign)
             for key in layer_faults(campaign):
                 no("images whose layer is not the replay's", f"{campaign.name}, {key}")
             looked["layers"] += 1

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from annotation import campaigns, leases, rebuild, replay, standings
-from annotation.export import check, notes_on
+from annotation import campaigns, leases, replay, standings
+from annotation.datasets import layer_rows
+from annotation.datasets.exporting import check, notes_on
 from annotation.leases import Lease
 from annotation.models import Judgment, OpenImage, Standing, Worker
 from annotation.moderation import control_items
@@ -67,7 +68,7 @@ def test_items_that_come_later_check_whoever_is_there_and_take_nothing_from_them
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign), images=known)
     assert told_again(world) and reads(world) <= {"probation", "qualification"}
     early = Judgment.objects.filter(kind=q.COREF_LINK, role=q.VOTE).count()
-    rebuild.refresh(world.campaign)
+    layer_rows.refresh(world.campaign)
     chosen = check(
         corpus=world.corpus.name, format="jsonl", layer=world.campaign.name, include_unfinished=True
     )

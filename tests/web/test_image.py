@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.intake import import_records
+from annotation.datasets.importing import import_records
 from annotation.models import Chain, Corpus, Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from tests.web import world

@@ -9,9 +9,10 @@ from django.test import Client
 from django.urls import reverse
 from rest_framework.authtoken.models import Token
 
-from annotation import jobs, rebuild
+from annotation import jobs
 from annotation.accounts import granting
 from annotation.common.roles import RESEARCHER, REVIEWER
+from annotation.datasets import layer_rows
 from annotation.models import Campaign, Control, Corpus, Job
 from tests.factories import a_corpus, some_images
 from tests.review.world import the_world
@@ -72,7 +73,7 @@ def test_a_role_for_a_campaign_exports_its_own_layer_and_no_other(campaign: Camp
         page = bob.post(address, {"act": "export", "format": "jsonl", "layer": layer}, follow=True)
         assert "Your role is for this campaign alone" in said(page)[0]
     assert not Job.objects.exists()
-    rebuild.write_layer(
+    layer_rows.write_layer(
         corpus=campaign.corpus, name=campaign.name, source="campaign", records=[], settings=campaign.settings
     )
     bob.post(address, {"act": "export", "format": "jsonl", "layer": campaign.name, "unfinished": "include"})

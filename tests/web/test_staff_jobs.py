@@ -8,8 +8,9 @@ from io import BytesIO
 import pytest
 from django.urls import reverse
 
-from annotation import instructions, jobs, rebuild
-from annotation.intake import import_corpus
+from annotation import instructions, jobs
+from annotation.datasets import layer_rows
+from annotation.datasets.importing import import_corpus
 from annotation.models import Campaign, Image, Instructions, Job, Layer, OpenImage
 from annotation.protocol import questions as q
 from tests.factories import some_images
@@ -26,7 +27,7 @@ JOBS = "/campaigns/quay/jobs/"
 def world(settings, tmp_path):
     settings.DATA_DIR = tmp_path
     world = answered()
-    rebuild.refresh(world.campaign)
+    layer_rows.refresh(world.campaign)
     return world
 
 
@@ -94,7 +95,7 @@ def test_an_export_that_is_no_longer_kept_says_so(world, ada, settings):
 def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     world = World(some_images(1), name="open-still")
     world.submit(0, world.held(0), then=False)
-    rebuild.refresh(world.campaign)
+    layer_rows.refresh(world.campaign)
     address = "/campaigns/open-still/jobs/"
     # What is wrong is told before there is a job; what goes wrong meanwhile, by the job.
     refused = press(ada, address, "Export", layer="open-still", format="jsonl")

@@ -13,7 +13,8 @@ from django.test import Client
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
-from annotation.intake import import_records
+from annotation.datasets.importing import import_records
+from annotation.datasets.layer_rows import Share, write_layer
 from annotation.models import Account, Corpus, RoleGrant
 from annotation.protocol.terms import (
     NOT_VISUAL,
@@ -25,7 +26,6 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
-from annotation.rebuild import Share, write_layer
 from tests import worlds
 
 PASSWORD = "correct horse battery staple"

@@ -10,8 +10,8 @@ from django.core.management.base import CommandParser
 from annotation import controls, qualification
 from annotation.campaigns import campaign_named
 from annotation.common.registry import UnknownName
+from annotation.datasets.layers import layer_to_read
 from annotation.formats.base import FormatError
-from annotation.layers import layer_to_read
 from annotation.management.base import ReportCommand, table
 from annotation.models import Control
 from annotation.moderation import control_items

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.common.registry import UnknownName
-from annotation.layers import campaign_of, layer_to_read
+from annotation.datasets.layers import campaign_of, layer_to_read
 from annotation.management.base import ReportCommand, progress, table
 from annotation.models import Campaign
 from annotation.protocol.statistics import PRINTED, TOTAL, cost_figures

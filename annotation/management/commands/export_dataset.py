@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.common.registry import UnknownName
-from annotation.export import ExportError, export_dataset
+from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.formats import FORMATS
 from annotation.management.base import ReportCommand, progress
 from annotation.management.resources import peak_mib

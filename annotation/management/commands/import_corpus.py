@@ -11,10 +11,10 @@ from django.core.management.base import CommandParser
 
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
+from annotation.datasets.importing import IntakeError, import_corpus
 from annotation.formats import FORMATS, FormatError
 from annotation.formats.digest import RepeatedImage
 from annotation.images.pictures import PictureError
-from annotation.intake import IntakeError, import_corpus
 from annotation.management.base import ReportCommand, progress
 from annotation.management.resources import peak_mib
 

@@ -13,13 +13,13 @@ from annotation import campaigns, running
 from annotation.campaigns import ENTITIES, OF_PAIRS, SMALLEST_CROWD, TASKS, CampaignError
 from annotation.campaigns.pairs import pairs_from_csv
 from annotation.common.registry import UnknownName
+from annotation.datasets.layer_rows import LayerError
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, move_bar, pages_text, progress_bar
 from annotation.management.commands.campaign_status import alarms_of, alarms_text
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.questions import ASKED_BY
-from annotation.rebuild import LayerError
 from annotation.selectors.pair_judgments import page_filling
 
 #: What helps where pages lack captions.

@@ -14,6 +14,7 @@ from django.core.management.base import CommandParser
 from annotation.campaigns import campaign_named
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
+from annotation.datasets.layer_rows import LayerError
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, progress, table
 from annotation.management.resources import peak_mib
@@ -21,7 +22,6 @@ from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.scores import Scores
-from annotation.rebuild import LayerError
 from annotation.rehearsal import HTTP, PATIENCE, QUEUE, mix_of, rehearse, simulate_campaign
 from annotation.simulation.visits import ORDERLY, USUAL
 from annotation.simulation.workers import PRESETS

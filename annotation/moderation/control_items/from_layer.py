@@ -15,10 +15,10 @@ from itertools import islice
 
 from django.db.models import Exists, OuterRef
 
-from annotation import layers
 from annotation.common import database
 from annotation.controls.authoring import Added, add
 from annotation.controls.items import KnownItem, item_of
+from annotation.datasets import layers
 from annotation.models import Account, Campaign, Control, Image, Layer, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
@@ -64,7 +64,7 @@ def from_gold(
     that the campaign has not opened: nobody judges as a task what they met as a known item, so items of
     open images take work away from people. At most `per_answer` items of
     a purpose for each possible answer of a kind, spread over the images; no question serves two
-    purposes. A layer that grows with a campaign's answers is brought up first (`annotation.layers`), and
+    purposes. A layer that grows with a campaign's answers is brought up first (`annotation.datasets.layers`), and
     serves with its finished images alone: what they say stays until somebody rules or withdraws, and then
     the items are looked at again (`control_items.contradicted`). Raises NoGold where the layer covers none of
     the images.

@@ -20,8 +20,8 @@ from django.core.management.base import CommandParser
 from annotation.campaigns import OF_PAIRS, CampaignError
 from annotation.common.locks import Busy
 from annotation.controls import BadItem
+from annotation.datasets.layer_rows import LayerError
 from annotation.management.base import ReportCommand, pages_text, table
-from annotation.rebuild import LayerError
 from evaluation.pooling.active import STRATEGIES
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import THRESHOLD

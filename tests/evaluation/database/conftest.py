@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from django.core.management import call_command
 
-from annotation.intake import import_records
+from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.services.judgments import import_judgments
 from evaluation.services.qrels import freeze_qrels

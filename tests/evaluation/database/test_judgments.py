@@ -12,8 +12,8 @@ from django.db import IntegrityError, transaction
 
 from annotation.common.locks import exclusive_folder
 from annotation.common.registry import UnknownName
+from annotation.datasets.importing import import_corpus, import_records
 from annotation.formats.base import FormatError
-from annotation.intake import import_corpus, import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.agreement.summary import Resampling, within
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair

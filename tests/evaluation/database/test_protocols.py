@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError
 
-from annotation.intake import import_records
+from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.metrics.protocols import both_directions, over_folds, select
 from evaluation.services.qrels import freeze_protocol

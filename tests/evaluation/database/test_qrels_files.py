@@ -12,7 +12,7 @@ import pytest
 import pytrec_eval
 from django.core.management import CommandError
 
-from annotation.intake import import_records
+from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Run
 from evaluation.scoring import score

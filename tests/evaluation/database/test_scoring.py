@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError
 
-from annotation.intake import import_corpus, import_records
+from annotation.datasets.importing import import_corpus, import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.metrics.judged import from_qrels
 from evaluation.metrics.ranked import from_scores

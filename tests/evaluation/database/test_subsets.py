@@ -12,7 +12,7 @@ import pytrec_eval
 from django.core.management import CommandError
 
 from annotation.common.registry import UnknownName
-from annotation.intake import import_records
+from annotation.datasets.importing import import_records
 from annotation.models import Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.formats.trec import read_run

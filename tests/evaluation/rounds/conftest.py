@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from annotation.intake import import_records
+from annotation.datasets.importing import import_records
 from annotation.protocol.terms import ImageRecord
 from annotation.sample.generate import generate
 from tests.jobs.conftest import broker, installation

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from annotation.datasets.importing import import_records
 from annotation.formats import FORMATS
-from annotation.intake import import_records
 from evaluation.models import Run
 from evaluation.services.batch_state import state
 from evaluation.services.batches import launch

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from annotation.intake import import_records
+from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from tests.models_core.recipes.conftest import one_tagger as one_tagger
 from tests.models_core.recipes.worlds import examples, vectors

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 from PIL import Image as Picture
 
-from annotation.intake import import_records
+from annotation.datasets.importing import import_records
 from annotation.management import base
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import Run

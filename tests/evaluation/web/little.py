@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from annotation.intake import import_records
+from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.services.judgments import import_judgments
 from evaluation.services.qrels import freeze_qrels

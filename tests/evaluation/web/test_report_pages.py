@@ -13,7 +13,7 @@ import pytest
 from django.test import Client
 
 from annotation import jobs
-from annotation.intake import import_records
+from annotation.datasets.importing import import_records
 from annotation.models import Job
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import Report, Run

@@ -3,7 +3,7 @@
 A layer that comes whole is written in chunks, out of sight, and published by one statement at the
 end. Where it replaces another, the old one is seen until that statement. A campaign's own layer
 grows with its answers instead: `refresh` writes the share of every image that was folded since.
-Readers get it through `annotation.layers`, which sees to that.
+Readers get it through `annotation.datasets.layers`, which sees to that.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from django.utils.translation import ngettext
 
-from annotation import rebuild
 from annotation.common.batching import chunks
+from annotation.datasets import layer_rows
 from annotation.models import Campaign, Corpus, Image, Layer, OpenImage
 from annotation.selectors.corpora import layer_named
 
@@ -65,9 +65,9 @@ def brought_up(corpus: Corpus, name: str | None = None, *, most: int | None = AT
 def bring_up_image(image: Image) -> None:
     """Bring the shares of one image up to its answers, in all layers that grow."""
     for campaign in growing(image.corpus):
-        ids = rebuild.waiting(campaign).filter(image=image).values_list("pk", flat=True)
+        ids = layer_rows.waiting(campaign).filter(image=image).values_list("pk", flat=True)
         if late := list(ids):
-            rebuild.refresh(campaign, images=late)
+            layer_rows.refresh(campaign, images=late)
 
 
 def growing(corpus: Corpus, name: str | None = None) -> list[Campaign]:
@@ -76,20 +76,20 @@ def growing(corpus: Corpus, name: str | None = None) -> list[Campaign]:
     if name is not None:
         found = found.filter(name=name)
     # A layer of that name which came from elsewhere is none of the campaign's.
-    others = corpus.layers.exclude(source__in=(rebuild.CAMPAIGN, rebuild.SIMULATION)).values("name")
+    others = corpus.layers.exclude(source__in=(layer_rows.CAMPAIGN, layer_rows.SIMULATION)).values("name")
     return list(found.exclude(name__in=others).order_by("pk"))
 
 
 def campaign_of(layer: Layer) -> Campaign | None:
     """The campaign whose answers make the layer; None of one that came whole."""
-    if layer.source != rebuild.CAMPAIGN:
+    if layer.source != layer_rows.CAMPAIGN:
         return None
     return Campaign.objects.select_related("corpus").filter(corpus=layer.corpus_id, name=layer.name).first()
 
 
 def behind(campaign: Campaign) -> int:
     """How many of the campaign's images its layer does not show as they are."""
-    return rebuild.waiting(campaign).count()
+    return layer_rows.waiting(campaign).count()
 
 
 def bring_up(campaign: Campaign) -> int:
@@ -99,6 +99,6 @@ def bring_up(campaign: Campaign) -> int:
 
 def bringing_up(campaign: Campaign, *, at_most: int | None = None) -> Iterator[int]:
     """Write what is behind, or so many images of it, some at a time; yields how many each time."""
-    ids = list(rebuild.waiting(campaign).order_by("pk").values_list("pk", flat=True)[:at_most])
+    ids = list(layer_rows.waiting(campaign).order_by("pk").values_list("pk", flat=True)[:at_most])
     for page in chunks(ids, TOGETHER):
-        yield rebuild.refresh(campaign, images=page)
+        yield layer_rows.refresh(campaign, images=page)

@@ -13,8 +13,8 @@ from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation import layers
 from annotation.common.registry import UnknownName
+from annotation.datasets import layers
 from annotation.formats import FORMATS, Format, FormatError, Written
 from annotation.images.pictures import picture_path
 from annotation.models import Campaign, Caption, Chain, Corpus, Image, Layer, LayerImage, OpenImage

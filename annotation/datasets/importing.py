@@ -18,10 +18,10 @@ from pathlib import Path
 
 from django.db import IntegrityError, transaction
 
-from annotation import rebuild
 from annotation.common import batching, database
 from annotation.common.locks import Busy, exclusive_folder
 from annotation.common.registry import UnknownName
+from annotation.datasets import layer_rows
 from annotation.formats import FORMATS, FormatError
 from annotation.formats.digest import Ledger
 from annotation.formats.files.archive import opened
@@ -182,14 +182,14 @@ class _Taking:
             raise Busy(_busy(self.name)) from None
         try:
             with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-                for chunk in batching.chunks(records, rebuild.CHUNK):
+                for chunk in batching.chunks(records, layer_rows.CHUNK):
                     kept = list(pool.map(self._keep, chunk))
                     self._insert(corpus, chunk, kept)
             self._check_whole(pictures_in)
             pictures.publish(self.staged)
             database.analyse(self.ledger.captions, Image, Caption)
             if self.ledger.layered:
-                rebuild.analyse(self.ledger.images)
+                layer_rows.analyse(self.ledger.images)
             with transaction.atomic():
                 corpus.layers.update(published=True)
                 Corpus.objects.filter(pk=corpus.pk).update(
@@ -252,14 +252,14 @@ class _Taking:
             for row in captions:
                 of_image[row.image_id].append(row.pk)
             placed = [
-                rebuild.Placed(image.pk, of_image[image.pk], record.layer)
+                layer_rows.Placed(image.pk, of_image[image.pk], record.layer)
                 for image, record in zip(rows, chunk, strict=True)
                 if record.layer is not None
             ]
             if placed and not self.layer:
                 self.layer = corpus.layers.create(name=IMPORT, source=IMPORT)
             if self.layer:
-                rebuild.insert(self.layer, placed)
+                layer_rows.insert(self.layer, placed)
 
     def _check(self, record: ImageRecord) -> None:
         self.ledger.check(record)
@@ -280,7 +280,7 @@ class _Taking:
 def _sweep(corpus: Corpus) -> None:
     """Delete an unpublished corpus: its rows, and those of its pictures that no other corpus shows."""
     for layer in corpus.layers.all():
-        rebuild.remove_layer(layer)
+        layer_rows.remove_layer(layer)
     batching.delete_in_pages(Caption.objects.filter(image__corpus=corpus))
     while page := dict(corpus.images.values_list("pk", "picture")[: batching.PAGE]):
         Image.objects.filter(pk__in=page).delete()
