@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from annotation import qualification, relevance_pages
+from annotation import relevance_pages
 from annotation.common import database
 from annotation.lease_terms import Terms
 from annotation.protocol import questions as q
@@ -18,6 +18,7 @@ from annotation.protocol.contents import corners
 from annotation.protocol.grading import is_right
 from annotation.protocol.questions import Answer, BadJudgment, Judgment
 from annotation.protocol.trust import ControlGraded, ItemDone
+from annotation.quality import qualification
 
 #: Answers whose word says nothing by itself.
 WITH_CONTENT = ("judged", "written", "described")

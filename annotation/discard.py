@@ -18,11 +18,9 @@ from typing import Any
 
 from django.db.models import Max, QuerySet
 
-from annotation import leases, qualification, refold, replay, standings, task_rows
+from annotation import leases, refold, replay, task_rows
 from annotation.audit import record
 from annotation.common import database
-from annotation.controls import retire
-from annotation.controls.authoring import raise_revision
 from annotation.models import (
     Account,
     Assignment,
@@ -39,6 +37,9 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CONTROL
 from annotation.protocol.trust import QUALIFICATION, SUSPENDED, Entered, Examined, after
 from annotation.protocol.trust import Standing as Pure
+from annotation.quality import qualification, worker_trust
+from annotation.quality.controls import retire
+from annotation.quality.controls.authoring import raise_revision
 
 #: Images looked for at a time.
 CHUNK = 200
@@ -191,8 +192,8 @@ def reinstate(
                     standing = after(standing, Entered(row.entered_tasks, row.entered_approved), rules)
                 if row.examined_asked and not failed:
                     result = Examined(row.examined_right or 0, row.examined_asked)
-                    standing = standings.passed_through(standing, result, rules)
-                standings.store(row, standing, since=newest or 0, blocked=False, reason="")
+                    standing = worker_trust.passed_through(standing, result, rules)
+                worker_trust.store(row, standing, since=newest or 0, blocked=False, reason="")
             elif row.blocked:
                 row.blocked, row.reason = False, ""
                 row.save(update_fields=["blocked", "reason"])
@@ -241,7 +242,7 @@ def _locked(campaign: Campaign, worker: int, kinds: Sequence[str]) -> QuerySet[S
     settings = settings_of(campaign.settings)
     for kind in kinds:
         rules = qualification.rules_of(campaign, kind, settings)
-        standings.join(worker=worker, campaign=campaign, kind=kind, settings=rules)
+        worker_trust.join(worker=worker, campaign=campaign, kind=kind, settings=rules)
     rows = Standing.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
     return rows.select_for_update(no_key=True).order_by("id")
 

@@ -26,9 +26,8 @@ from typing import Any
 from django.db import connection
 from django.db.models import F, Max, Q, QuerySet
 
-from annotation import qualification, refold, replay, sessions, task_rows
+from annotation import refold, replay, sessions, task_rows
 from annotation.audit import record
-from annotation.controls.authoring import raise_revision
 from annotation.models import (
     Assignment,
     Campaign,
@@ -46,6 +45,8 @@ from annotation.models import (
 from annotation.moderation import control_items
 from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY
 from annotation.protocol.trust import QUALIFICATION
+from annotation.quality import qualification
+from annotation.quality.controls.authoring import raise_revision
 from annotation.selectors.same_question import met_as_control
 
 #: What a standing knows of a test.

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
-from annotation import controls, qualification, standings
 from annotation.hand_out import Holder, Nothing
 from annotation.models import Standing as Row
 from annotation.protocol.campaign_settings import CampaignSettings, settings_from
 from annotation.protocol.trust import QUALIFICATION, why_not
 from annotation.protocol.trust_settings import TrustSettings
+from annotation.quality import controls, qualification, worker_trust
 
 
 class Terms(NamedTuple):
@@ -44,7 +44,7 @@ HOLDER = (
                 WHERE y.campaign_id = x.campaign_id AND y.kind = x.kind AND y.version > x.version)
             AND NOT EXISTS (SELECT 1 FROM annotation_consent g
                 WHERE g.text_id = x.id AND g.worker_id = s.worker_id)), """
-    + ", ".join(f's."{name}"' for name in standings.COLUMNS)
+    + ", ".join(f's."{name}"' for name in worker_trust.COLUMNS)
 )
 
 
@@ -63,7 +63,7 @@ def under(terms: Terms, carried: Sequence[Any]) -> Terms:
 def holder_from(values: Sequence[Any]) -> Holder:
     """A Holder from its columns."""
     row, campaign, worker, pseudonym, attempt, cursor, blocked, reason, withdrawn, unagreed, *columns = values
-    standing = standings.from_values(columns)
+    standing = worker_trust.from_values(columns)
     return Holder(
         row,
         campaign,

@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
-from annotation import controls, hand_out, instructions, lease_terms, qualification, standings
+from annotation import hand_out, instructions, lease_terms
 from annotation.common import database
 from annotation.hand_out import Holder, Nothing
 from annotation.models import Assignment, Campaign, Identity, Worker
@@ -24,6 +24,7 @@ from annotation.models import Standing as Row
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.trust import Entered, Standing, after, reading
 from annotation.protocol.trust_settings import Known, practice_is_entry
+from annotation.quality import controls, qualification, worker_trust
 from annotation.selectors.same_question import met_as_control
 from annotation.selectors.scopes import campaigns_to_work_on
 
@@ -106,7 +107,7 @@ def offers(*, worker: Worker) -> list[Offer]:
         for kind in kinds_of(campaign):
             row = rows.get((campaign.pk, kind))
             rules = lease_terms.rules_of(terms, kind)
-            standing = standings.pure(row) if row else after(Standing(kind), entered, rules)
+            standing = worker_trust.pure(row) if row else after(Standing(kind), entered, rules)
             holder = _holder(campaign, worker, row, standing)
             in_hand = held[campaign.pk, kind]
             with connection.cursor() as cursor:

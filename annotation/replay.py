@@ -18,7 +18,6 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from annotation import controls, standings
 from annotation.common import database
 from annotation.models import Judgment, PageControl
 from annotation.models import Standing as Row
@@ -34,7 +33,8 @@ from annotation.protocol.trust import (
     Standing,
     admitted,
 )
-from annotation.qualification import ROLE as QUALIFICATION
+from annotation.quality import controls, worker_trust
+from annotation.quality.qualification import ROLE as QUALIFICATION
 from annotation.selectors.settings_versions import settings_by_version
 
 #: Images whose verdicts are read at a time.
@@ -58,7 +58,7 @@ def replayed(row: Row) -> Standing:
         for version, settings in settings_by_version(campaign).items()
     }
     for _, version, event in sorted(events_of(row), key=lambda numbered: numbered[0]):
-        standing = standings.passed_through(standing, event, rules[version])
+        standing = worker_trust.passed_through(standing, event, rules[version])
     return standing
 
 
@@ -106,8 +106,8 @@ def retell(rows: Iterable[int]) -> list[int]:
         with database.writing():
             row = Row.objects.select_for_update(no_key=True).get(pk=pk)
             standing = replayed(row)
-            if standing != standings.pure(row):
-                standings.store(row, standing)
+            if standing != worker_trust.pure(row):
+                worker_trust.store(row, standing)
                 changed.append(pk)
     return changed
 

@@ -13,13 +13,13 @@ from datetime import timedelta
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation import qualification
 from annotation.campaigns import SMALLEST_CROWD, StopRule, pause, reached
 from annotation.common import database
 from annotation.models import Assignment, Campaign, OpenImage
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.state import ALWAYS
 from annotation.protocol.trust_settings import CONTROLS, known_from
+from annotation.quality import qualification
 from annotation.selectors.campaign import tasks
 from annotation.selectors.campaign.progress import complete_images, newest, submitted
 from annotation.selectors.campaign.watch import (

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from django.db import IntegrityError, connection
 from django.utils.translation import gettext as _
 
-from annotation import answered, controls, lease_terms, leases, qualification, refold, standings
+from annotation import answered, lease_terms, leases, refold
 from annotation.answered import HELD, Content, Held
 from annotation.common import database
 from annotation.hand_out import Holder
@@ -33,6 +33,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.controls import double_checked
 from annotation.protocol.questions import Answer, BadJudgment, Judgment, judgment_name
 from annotation.protocol.trust import BoxJudged, ControlGraded
+from annotation.quality import controls, qualification, worker_trust
 
 __all__ = ["Answer", "BadJudgment", "Conflict", "NotYours", "Receipt", "submit"]
 
@@ -205,7 +206,7 @@ def _of_task(
         checked=held.key if role == q.DOUBLE_CHECK and held.key in image.state["checks"] else "",
     )
     counted = role == q.DOUBLE_CHECK or (role == q.VOTE and name not in found.state.moot)
-    changed = [standings.changed(holder.id, after := _after(holder, content.events, terms), at)]
+    changed = [worker_trust.changed(holder.id, after := _after(holder, content.events, terms), at)]
     # The first vote on a key is the verdict, whether or not the chain still waits for it, as in `replay`.
     first = role == q.VOTE and not any(
         v.judgment.key == held.key and v.judgment.role == q.VOTE and not v.judgment.flag for v in votes[:-1]
@@ -213,7 +214,7 @@ def _of_task(
     told = controls.tells_of_drawer(terms.id, terms.revision, database.moment_from(held.leased_at))
     if drawn is not None and first and told and not answer.flag:
         judged = BoxJudged(answer.answer == "good")
-        changed.append(standings.changed(drawn.id, _after(drawn, [judged], terms), at))
+        changed.append(worker_trust.changed(drawn.id, _after(drawn, [judged], terms), at))
     statements = [
         *answered.stored(held, terms, judgment, answer.way, content.kept, image.id, schema, at),
         *(answered.flagged(held, answer) if answer.flag else ()),
@@ -252,7 +253,7 @@ def _withdrawn(
         *(answered.flagged(held, answer) if answer.flag else ()),
         answered.handed_in(held, terms, token, seconds, at),
         *content.graded,
-        standings.changed(holder.id, after, at),
+        worker_trust.changed(holder.id, after, at),
     ]
     return _Answered(terms, holder._replace(standing=after), False, statements)
 
@@ -304,7 +305,7 @@ def _of_control(
     if held.role != qualification.ROLE:
         events = content.events if right is None else [ControlGraded(right)]
         after = _after(holder, events, terms)
-        statements.append(standings.changed(holder.id, after, at))
+        statements.append(worker_trust.changed(holder.id, after, at))
         return _Answered(now, holder._replace(standing=after), True, statements)
     database.send(cursor, statements)
     campaign = Campaign.objects.get(pk=terms.id)
@@ -367,5 +368,5 @@ def _holders(
 def _after(holder: Holder, events: Sequence[Any], terms: Terms) -> Any:
     standing, rules = holder.standing, lease_terms.rules_of(terms, holder.standing.kind)
     for event in events:
-        standing = standings.passed_through(standing, event, rules)
+        standing = worker_trust.passed_through(standing, event, rules)
     return standing

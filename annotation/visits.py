@@ -24,7 +24,7 @@ from annotation.audit import record
 from annotation.common import database
 from annotation.models import Account, Assignment, Campaign, Study, Visit
 from annotation.offers import Offer, no_consent, offers
-from annotation.qualification import ROLE as TEST
+from annotation.quality.qualification import ROLE as TEST
 
 PROLIFIC, MTURK = "prolific", "mturk"
 PROVIDERS = (PROLIFIC, MTURK)

@@ -127,13 +127,14 @@ def _count(report: Report, campaign: Campaign, prefix: str) -> Sequence[Standing
 
 def _suspended_at(row: Standing, settings: TrustSettings) -> int | None:
     """After how many items a standing was suspended, told from its stored events; None where it is not."""
-    from annotation import replay, standings
+    from annotation import replay
     from annotation.protocol.trust import Entered, after
     from annotation.protocol.trust import Standing as Pure
+    from annotation.quality import worker_trust
 
     standing = after(Pure(row.kind), Entered(), settings)
     for _, _, event in sorted(replay.events_of(row), key=lambda numbered: numbered[0]):
-        standing = standings.passed_through(standing, event, settings)
+        standing = worker_trust.passed_through(standing, event, settings)
         if standing.state == SUSPENDED:
             assert row.state == SUSPENDED
             return standing.items

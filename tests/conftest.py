@@ -270,7 +270,7 @@ def forgetful() -> None:
     from django.core.cache import cache
 
     from annotation import refold, spelling
-    from annotation.controls import likeness, pool
+    from annotation.quality.controls import likeness, pool
     from annotation.selectors import answers
     from annotation.selectors.controls import facts
     from annotation.tasktypes import shown_image

@@ -23,7 +23,6 @@ from annotation.audit import record
 from annotation.campaigns import counted
 from annotation.common import database
 from annotation.common.batching import chunks
-from annotation.controls.authoring import raise_revision
 from annotation.datasets.layer_rows import own_layers
 from annotation.models import (
     Account,
@@ -38,6 +37,7 @@ from annotation.models import (
 )
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, settings_of
 from annotation.protocol.paging import FILLER, ROLES, WANTED, Pair
+from annotation.quality.controls.authoring import raise_revision
 
 #: When a change begins to count, and that in words.
 AT_ONCE, NEXT_LEASE, NEW_IMAGES, ALL_IMAGES = "at_once", "next_lease", "new_images", "all_images"

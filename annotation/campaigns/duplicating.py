@@ -9,9 +9,9 @@ from annotation import instructions
 from annotation.audit import record
 from annotation.campaigns.opening import create
 from annotation.common import database
-from annotation.controls.authoring import raise_revision
 from annotation.models import Account, Campaign, Control
 from annotation.protocol.campaign_settings import CampaignError
+from annotation.quality.controls.authoring import raise_revision
 
 
 def duplicate(

@@ -19,8 +19,6 @@ from annotation.audit import record
 from annotation.campaigns import counted
 from annotation.common import database
 from annotation.common.batching import chunks
-from annotation.controls.authoring import raise_revision
-from annotation.controls.spelling import install as install_spelling
 from annotation.datasets.layer_rows import check_layer_name
 from annotation.datasets.layers import layer_to_read
 from annotation.models import Account, Campaign, Corpus, Image, Layer, OpenImage, SettingsVersion
@@ -29,6 +27,8 @@ from annotation.protocol.mentions import find_mentions
 from annotation.protocol.questions import ASKED_BY, CAPTION_WRITING
 from annotation.protocol.terms import ImageRecord, Mention
 from annotation.protocol.trust_settings import kinds_tested
+from annotation.quality.controls.authoring import raise_revision
+from annotation.quality.controls.spelling import install as install_spelling
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import stream_records
 

@@ -16,10 +16,10 @@ from typing import Any
 from annotation.audit import record
 from annotation.campaigns.changing import change_settings
 from annotation.common import database
-from annotation.controls.authoring import raise_revision
 from annotation.models import Account, Campaign
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.work import MICROS
+from annotation.quality.controls.authoring import raise_revision
 from annotation.selectors.campaign import complete_images, spent
 from annotation.selectors.campaign.reasons import BUDGET, IMAGES, UNTIL, coded, in_words
 

@@ -23,10 +23,10 @@ from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.controls.authoring import raise_revision
 from annotation.models import Account, Campaign, Consent, Instructions
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import KINDS as QUESTIONS
+from annotation.quality.controls.authoring import raise_revision
 
 CONSENT = Instructions.CONSENT
 #: What there can be texts of.

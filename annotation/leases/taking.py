@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from annotation import controls, hand_out, qualification, relevance_pages, standings
+from annotation import hand_out, relevance_pages
 from annotation.common import database
 from annotation.hand_out import Holder, Nothing
 from annotation.lease_terms import (
@@ -29,6 +29,7 @@ from annotation.models import Standing as StandingRow
 from annotation.protocol import trust
 from annotation.protocol.controls import choose, due
 from annotation.protocol.questions import RELEVANCE
+from annotation.quality import controls, qualification, worker_trust
 
 _ROLE_CONTROL = "control"
 
@@ -64,7 +65,7 @@ def take(*, worker: int, campaign: Campaign, kind: str, holding: Collection[int]
         terms = terms_of(cursor, campaign.pk)
         holder = _holder(cursor, campaign.pk, worker, kind)
         if holder is None:
-            standings.join(worker=worker, campaign=campaign, kind=kind, settings=rules_of(terms, kind))
+            worker_trust.join(worker=worker, campaign=campaign, kind=kind, settings=rules_of(terms, kind))
             holder = _holder(cursor, campaign.pk, worker, kind)
             if holder is None:
                 raise Worker.DoesNotExist("the worker has just become another one")

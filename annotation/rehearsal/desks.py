@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from annotation import leases, qualification, refold, submission
+from annotation import leases, refold, submission
 from annotation.leases import Lease, Nothing
 from annotation.models import Campaign, Judgment
 from annotation.protocol.questions import COUNTED, SURPLUS, Answer
+from annotation.quality import qualification
 from annotation.rehearsal.truths import Truths
 from annotation.simulation.visits import Gone, Handed, Refused, Taken, TwiceAnswered
 from annotation.tasktypes import TASK_TYPES

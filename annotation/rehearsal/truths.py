@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from threading import Lock
 
-from annotation.controls.spelling import CORRECT
 from annotation.models import Campaign, Image, Layer, OpenImage
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import corners, mention_from
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.terms import ImageRecord, LayerRecord, Mention, representative
+from annotation.quality.controls.spelling import CORRECT
 from annotation.selectors.records import stream_records
 from annotation.simulation.judging import Known
 from annotation.simulation.standin import stand_in

@@ -12,7 +12,7 @@ from annotation.leases import Lease
 from annotation.models import Campaign
 from annotation.offers import Today
 from annotation.protocol.work import LeaseSettings, PaySettings
-from annotation.qualification import Test
+from annotation.quality.qualification import Test
 from annotation.selectors.campaign import money
 from annotation.tasktypes import Choice, Page, Pointed, ShownCaption, ShownImage, TaskType
 from annotation.tasktypes.box_drawing import EDGES, SMALLEST_SIDE

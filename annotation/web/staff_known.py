@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import controls, discard, qualification
+from annotation import discard
 from annotation.campaigns import OF_PAIRS
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
@@ -25,6 +25,7 @@ from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import question_from
+from annotation.quality import controls, qualification
 from annotation.selectors.controls import answered, known_items
 from annotation.selectors.corpora import check_split, splits_of
 from annotation.tasktypes import shown_image

@@ -9,15 +9,15 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from annotation import controls
 from annotation.campaigns import gold_layer, mentions_of
 from annotation.common.roles import RESEARCHER
-from annotation.controls import BadItems, KnownItem
 from annotation.models import Campaign, Control, Image, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.contents import mention_from
 from annotation.protocol.terms import Box, Mention
 from annotation.protocol.trust_settings import CONTROLS, known_from
+from annotation.quality import controls
+from annotation.quality.controls import BadItems, KnownItem
 from annotation.reviewing import CannotRule
 from annotation.selectors.browse import captions_of
 from annotation.selectors.records import image_record, layer_of

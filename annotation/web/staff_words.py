@@ -6,11 +6,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER
-from annotation.controls import ItemName
 from annotation.models import Campaign
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
 from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
+from annotation.quality.controls import ItemName
 
 #: Stages of a chain, in words.
 STAGES = {

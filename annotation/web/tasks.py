@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation import leases, qualification, submission, visits
+from annotation import leases, submission, visits
 from annotation.common.roles import ANNOTATOR
 from annotation.hand_out import Nothing
 from annotation.instructions import Text
@@ -23,6 +23,7 @@ from annotation.models import Assignment, Campaign, Standing
 from annotation.offers import Offer, no_consent, offers, today
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust import Refusal
+from annotation.quality import qualification
 from annotation.selectors.settings_versions import settings_by_version
 from annotation.tasktypes import BadAnswer, shown_image
 from annotation.web.access import for_roles

@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy
 from annotation.campaigns import CampaignError
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
-from annotation.controls import BadItem
 from annotation.datasets.layer_rows import LayerError
 from annotation.jobs import Progress, job_kind
+from annotation.quality.controls import BadItem
 from evaluation.job_progress import told_by
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import THRESHOLD

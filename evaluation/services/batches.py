@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from annotation import campaigns, controls
+from annotation import campaigns
 from annotation.campaigns import OpenedPairs
 from annotation.common import database
+from annotation.quality import controls
 from annotation.selectors.corpora import check_split, corpus_named
 from evaluation.models import Batch, BatchRun
 from evaluation.selectors import run_named

@@ -15,7 +15,7 @@ from typing import Any
 
 from PIL import Image as Pillow
 
-from annotation import campaigns, controls, instructions, leases, relevance_pages, submission
+from annotation import campaigns, instructions, leases, relevance_pages, submission
 from annotation.leases import Nothing
 from annotation.models import Assignment, Campaign, Caption, Corpus, Identity, Image, Item, Standing, Worker
 from annotation.moderation import control_items
@@ -25,6 +25,7 @@ from annotation.protocol.contents import question_from
 from annotation.protocol.controls import draw
 from annotation.protocol.paging import Pair
 from annotation.protocol.questions import Answer
+from annotation.quality import controls
 from annotation.sample.generate import scene
 from annotation.selectors.records import stream_records
 from annotation.simulation.truth import Truth

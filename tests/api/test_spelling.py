@@ -9,7 +9,7 @@ from django.test import Client
 
 from annotation import spelling, throttle
 from annotation.api import spelling as api
-from annotation.controls.spelling import CORRECT
+from annotation.quality.controls.spelling import CORRECT
 from tests.api.conftest import Program
 from tests.factories import a_corpus, an_image
 from tests.web import world as web

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.controls import spelling
 from annotation.models import Campaign, Judgment
 from annotation.protocol import questions as q
+from annotation.quality.controls import spelling
 from tests.browser.at_work import (
     WORKING,
     answered,

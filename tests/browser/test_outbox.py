@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation import controls
-from annotation.controls import KnownItem
 from annotation.models import Assignment, Control, Judgment
 from annotation.protocol import questions as q
+from annotation.quality import controls
+from annotation.quality.controls import KnownItem
 from tests.browser.at_work import (
     answer_next,
     answered,

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from annotation import controls, submission
-from annotation.controls import KnownItem
+from annotation import submission
 from annotation.models import Assignment, Control
 from annotation.protocol import questions as q
+from annotation.quality import controls
+from annotation.quality.controls import KnownItem
 from annotation.submission import Answer
 from tests.browser.at_work import (
     answer_next,

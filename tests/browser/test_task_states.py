@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from annotation import controls, instructions
-from annotation.controls import KnownItem
+from annotation import instructions
 from annotation.models import Assignment, Campaign, Control, Flag, Judgment, Standing, Worker
 from annotation.protocol import questions as q
+from annotation.quality import controls
+from annotation.quality.controls import KnownItem
 from tests.browser.at_work import (
     answer_next,
     answered,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from annotation import campaigns, leases, payments, replay, standings, submission
+from annotation import campaigns, leases, payments, replay, submission
 from annotation.campaigns import StaleSettings, change_settings
 from annotation.common import database
 from annotation.datasets import layer_rows
@@ -34,6 +34,7 @@ from annotation.protocol.contents import plain_ruling
 from annotation.protocol.rulings import KeepApart
 from annotation.protocol.trust import SUSPENDED
 from annotation.protocol.work import MICROS
+from annotation.quality import worker_trust
 from annotation.selectors.answers import answers
 from annotation.selectors.campaign import in_hand
 from annotation.selectors.settings_versions import settings_by_version
@@ -214,11 +215,11 @@ def test_answers_count_for_trust_under_the_rules_of_their_leases():
     change(world.campaign, trust={**trust, "bar": 0.0})
     fail(2)
     row = Standing.objects.get(kind=q.COREF_LINK)
-    assert row.state != SUSPENDED and replay.replayed(row) == standings.pure(row)
+    assert row.state != SUSPENDED and replay.replayed(row) == worker_trust.pure(row)
     change(world.campaign, trust=trust)
     fail(1)
     row.refresh_from_db()
-    assert row.state == SUSPENDED and replay.replayed(row) == standings.pure(row)
+    assert row.state == SUSPENDED and replay.replayed(row) == worker_trust.pure(row)
     assert replay.retell([row.pk]) == []
 
 

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from annotation import discard, joining, leases, qualification, refold, replay, standings, workers
+from annotation import discard, joining, leases, refold, replay, workers
 from annotation.common import database
 from annotation.leases import Lease
 from annotation.models import (
@@ -27,6 +27,7 @@ from annotation.models import (
 )
 from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
+from annotation.quality import qualification, worker_trust
 from annotation.rehearsal.soundness import violations
 from tests.crowd import platform
 from tests.factories import some_images
@@ -144,7 +145,7 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
         assert dict(image.state) == stored
     assert seed % 3 == 2 or twice, "nothing was answered twice: this seed shows little"
     for standing in Standing.objects.filter(campaign=world.campaign):
-        assert standings.pure(standing) == replay.replayed(standing)
+        assert worker_trust.pure(standing) == replay.replayed(standing)
     # The work goes on to its end, and what was set aside stays void when a researcher restores somebody.
     world.workers[PROVISIONAL:] = [
         world.workers[2],

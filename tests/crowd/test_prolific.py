@@ -8,11 +8,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation import discard, instructions, sessions, standings, visits, workers
+from annotation import discard, instructions, sessions, visits, workers
 from annotation.accounts import granting
 from annotation.models import Account, Assignment, Campaign, Consent, Identity, Standing, Study, Visit, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
+from annotation.quality import worker_trust
 from annotation.web import limits
 from tests.crowd import platform
 from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, come, visit, work_as
@@ -222,7 +223,7 @@ def suspend(kinds: Any = q.QUESTIONS) -> None:
     campaign = Campaign.objects.get(name="quay")
     for kind in kinds:
         trust = settings_of(campaign.settings).trust
-        standings.join(worker=visit().identity.worker_id, campaign=campaign, kind=kind, settings=trust)
+        worker_trust.join(worker=visit().identity.worker_id, campaign=campaign, kind=kind, settings=trust)
     Standing.objects.filter(kind__in=kinds).update(state="suspended")
 
 

@@ -20,11 +20,12 @@ from django.test import override_settings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation import campaigns, controls, discard, leases, payments, submission
+from annotation import campaigns, discard, leases, payments, submission
 from annotation.leases import Lease
 from annotation.models import Control, PageControl, Standing
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
+from annotation.quality import controls
 from annotation.selectors.campaign import forecast, kept, money, overview
 from annotation.submission import Answer
 from evaluation.formats.trec import read_qrels, write_qrels

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from annotation import controls, reviewing
+from annotation import reviewing
 from annotation.datasets import layers
 from annotation.discard import discard, restore
 from annotation.models import Campaign, Control, OpenImage
@@ -16,6 +16,7 @@ from annotation.moderation.control_items.from_layer import NoGold
 from annotation.protocol import questions as q
 from annotation.protocol.rulings import Boxes, Closure
 from annotation.protocol.terms import Box
+from annotation.quality import controls
 from annotation.simulation.truth import Truth
 from tests import worlds
 from tests.queue.world import TRUSTING, World

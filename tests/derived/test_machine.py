@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation import campaigns, discard, payments, replay, reviewing, standings
+from annotation import campaigns, discard, payments, replay, reviewing
 from annotation.datasets import layers
 from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.models import (
@@ -35,6 +35,7 @@ from annotation.protocol.rulings import Closure, KeepApart, Partition
 from annotation.protocol.rulings import Ruling as Ruled
 from annotation.protocol.state import LINKING
 from annotation.protocol.terms import ImageRecord
+from annotation.quality import worker_trust
 from annotation.refold import state_of
 from annotation.selectors import browse
 from annotation.selectors import campaign as figures
@@ -286,7 +287,7 @@ def managed(seed: int, acts: list[tuple[str, int, int]]) -> Managed:
             play.check()
         check_database()
     for standing in Standing.objects.filter(campaign=play.campaign):
-        assert replay.replayed(standing) == standings.pure(standing)
+        assert replay.replayed(standing) == worker_trust.pure(standing)
     return play
 
 

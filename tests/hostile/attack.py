@@ -31,8 +31,8 @@ from django.test import Client
 from django.test.client import ClientHandler
 
 from annotation import spelling
-from annotation.controls import pool
 from annotation.models import Account
+from annotation.quality.controls import pool
 from annotation.selectors import answers
 from annotation.tasktypes import shown_image
 from config.plain import in_utf_8

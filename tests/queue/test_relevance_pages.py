@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotation import campaigns, controls, leases, qualification, relevance_pages
+from annotation import campaigns, leases, relevance_pages
 from annotation.campaigns import CampaignError
 from annotation.leases import Nothing
 from annotation.models import Assignment, Campaign, Control, Image, Judgment, PageControl, Standing, Task
@@ -15,6 +15,7 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import CONTROL as KNOWN
 from annotation.protocol.paging import FILLER, ROLES, Pair
 from annotation.protocol.trust import PROBATION, SUSPENDED, TRUSTED
+from annotation.quality import controls, qualification
 from annotation.replay import replayed
 from annotation.submission import Answer, BadJudgment
 from tests.factories import a_corpus, an_image

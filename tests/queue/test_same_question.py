@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from annotation import campaigns, controls, leases, offers, qualification
+from annotation import campaigns, leases, offers
 from annotation.common import database
-from annotation.controls.authoring import raise_revision
 from annotation.hand_out import Nothing
 from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Control, Image, Item, OpenImage, PageControl, Task
@@ -18,6 +17,8 @@ from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.paging import Pair
 from annotation.protocol.terms import Box, Mention
+from annotation.quality import controls, qualification
+from annotation.quality.controls.authoring import raise_revision
 from annotation.rehearsal.soundness import MET_TWICE, violations
 from annotation.selectors.campaign import watch
 from annotation.selectors.same_question import asked_before

@@ -12,11 +12,12 @@ from django.db.models import F
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation import discard, image_rows, replay, standings
+from annotation import discard, image_rows, replay
 from annotation.campaigns import change_settings
 from annotation.models import Assignment, Item, Judgment, OpenImage, Standing, Task
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.contents import mention_from
+from annotation.quality import worker_trust
 from tests.queue.world import TRUSTING
 from tests.rehearsal.play import Play, by_first_mention, check_database
 from tests.rehearsal.script import Script, pictured
@@ -130,7 +131,7 @@ def played(seed: int, acts: list[tuple[str, int, int]]) -> Changing:
         opened.update(layer_behind=True, version=F("version") + 1)
         assert play.layer() == [by_first_mention(state.layer) for state in states]
     for row in Standing.objects.filter(campaign=play.campaign):
-        assert replay.replayed(row) == standings.pure(row)
+        assert replay.replayed(row) == worker_trust.pure(row)
     return play
 
 

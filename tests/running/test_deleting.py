@@ -12,9 +12,8 @@ from django.db import DatabaseError, IntegrityError, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation import audit, campaigns, controls, instructions, invitations, jobs, leases
+from annotation import audit, campaigns, instructions, invitations, jobs, leases
 from annotation.campaigns import CampaignError
-from annotation.controls import KnownItem
 from annotation.models import (
     Account,
     AuditEntry,
@@ -31,6 +30,8 @@ from annotation.models import (
 )
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignSettings, as_toml, settings_of
+from annotation.quality import controls
+from annotation.quality.controls import KnownItem
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 

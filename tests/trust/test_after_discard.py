@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from annotation import discard, replay, standings
+from annotation import discard, replay
 from annotation.leases import Lease, Nothing
 from annotation.models import Assignment, Control, Standing, Task
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.trust import PROBATION, SUSPENDED
+from annotation.quality import worker_trust
 from annotation.rehearsal.soundness import violations
 from annotation.submission import Answer
 from tests.factories import some_images
@@ -56,7 +57,7 @@ def test_a_verdict_given_anew_after_discard_counts_once():
         world.submit(2, lease, Answer("good"), then=False)
     row = drawer(world)
     assert row.known == row.right > 0
-    assert standings.pure(row) == replay.replayed(row)
+    assert worker_trust.pure(row) == replay.replayed(row)
 
 
 def test_known_items_promoted_with_a_discarded_vote_are_retired():

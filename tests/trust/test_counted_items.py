@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from annotation import campaigns, controls
-from annotation.controls import BadItems, CountedItem
-from annotation.controls.spelling import CORRECT, INCORRECT
+from annotation import campaigns
 from annotation.models import Campaign, Control
 from annotation.protocol import questions as q
+from annotation.quality import controls
+from annotation.quality.controls import BadItems, CountedItem
+from annotation.quality.controls.spelling import CORRECT, INCORRECT
 from tests.factories import a_corpus, an_image
 
 pytestmark = pytest.mark.django_db

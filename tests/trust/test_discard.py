@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from annotation import discard, refold, standings
+from annotation import discard, refold
 from annotation.discard import CannotDo
 from annotation.leases import Nothing
 from annotation.models import Assignment, AuditEntry, Judgment, Standing, Task
@@ -19,6 +19,7 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from
 from annotation.protocol.image import Fold
 from annotation.protocol.terms import Box
+from annotation.quality import worker_trust
 from annotation.simulation.dice import Dice
 from tests import worlds
 from tests.factories import some_images
@@ -286,7 +287,7 @@ def test_an_unknown_kind_is_refused_with_the_known_ones():
 
 def _standings() -> list[Any]:
     return [
-        (row.worker_id, row.kind, row.blocked, row.withdrawn_at, standings.pure(row))
+        (row.worker_id, row.kind, row.blocked, row.withdrawn_at, worker_trust.pure(row))
         for row in Standing.objects.order_by("worker", "kind")
     ]
 

@@ -8,9 +8,8 @@ from random import Random
 
 import pytest
 
-from annotation import controls, discard, leases, replay, standings, submission
+from annotation import discard, leases, replay, submission
 from annotation.common import database
-from annotation.controls import BadItems, KnownItem
 from annotation.formats.base import FormatError
 from annotation.leases import Nothing
 from annotation.models import Assignment, AuditEntry, Control, Judgment, Standing
@@ -18,6 +17,8 @@ from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
+from annotation.quality import controls, worker_trust
+from annotation.quality.controls import BadItems, KnownItem
 from annotation.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import World
@@ -300,7 +301,7 @@ def test_the_first_known_answers_are_balanced_whatever_becomes_of_the_items(seed
     assert len(answers) >= 12
     assert abs(answers[:12].count("yes") - answers[:12].count("no")) <= 1, answers
     standing = world.campaign.standings.get(kind=q.COREF_LINK)
-    assert standing.known == len(answers) and standings.pure(standing) == replay.replayed(standing)
+    assert standing.known == len(answers) and worker_trust.pure(standing) == replay.replayed(standing)
 
 
 def test_an_item_that_is_retired_in_hand_measures_nobody(world):
@@ -313,7 +314,7 @@ def test_an_item_that_is_retired_in_hand_measures_nobody(world):
     assert world.submit(0, lease, Answer("no"), then=False).counted
     standing = world.campaign.standings.get(kind=q.COREF_LINK)
     assert (standing.items, standing.known) == (1, 0)
-    assert standings.pure(standing) == replay.replayed(standing)
+    assert worker_trust.pure(standing) == replay.replayed(standing)
 
 
 def test_what_was_measured_before_a_standing_was_given_anew_is_not_balanced_against(world):

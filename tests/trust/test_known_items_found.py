@@ -6,12 +6,12 @@ from collections import Counter
 
 import pytest
 
-from annotation import controls
 from annotation.models import Control
 from annotation.moderation import control_items
 from annotation.moderation.control_items.from_layer import FAILS, FITS, known_of
 from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
+from annotation.quality import controls
 from annotation.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation import controls, discard, leases, qualification, replay, standings
+from annotation import discard, leases, replay
 from annotation.common import database
-from annotation.controls import KnownItem
 from annotation.leases import Lease, Nothing
 from annotation.models import Assignment, Control
 from annotation.protocol import questions as q
@@ -22,7 +21,9 @@ from annotation.protocol.controls import Control as Item
 from annotation.protocol.controls import test_items as items_of_a_test
 from annotation.protocol.terms import Box
 from annotation.protocol.trust import Refusal
-from annotation.qualification import ATTEMPTS
+from annotation.quality import controls, qualification, worker_trust
+from annotation.quality.controls import KnownItem
+from annotation.quality.qualification import ATTEMPTS
 from annotation.submission import Answer, NotYours
 from tests.factories import some_images
 from tests.queue.world import World
@@ -148,7 +149,7 @@ def test_nobody_works_before_the_test_and_whoever_passes_it_works(world):
 
 def test_a_standing_told_again_keeps_the_test_that_was_passed(world):
     take_test(world, right=10)
-    before = standings.pure(standing(world))
+    before = worker_trust.pure(standing(world))
     assert replay.replayed(standing(world)) == before
     assert replay.retell([standing(world).pk]) == []
 

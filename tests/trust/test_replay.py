@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from annotation import replay, standings
+from annotation import replay
 from annotation.models import Standing
 from annotation.moderation import control_items
 from annotation.protocol.trust import SUSPENDED
+from annotation.quality import worker_trust
 from tests.trust.scenes import crowd_works, gold, scenes
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +24,7 @@ def test_every_standing_of_a_crowd_is_told_again_as_it_is():
     crowd_works(world, ["careful", "average", "sloppy", "random", "always_yes"])
     rows = list(Standing.objects.all())
     assert len(rows) == 5 * 6
-    assert {told(row) == standings.pure(row) for row in rows} == {True}
+    assert {told(row) == worker_trust.pure(row) for row in rows} == {True}
     states = {row.state for row in rows}
     assert SUSPENDED in states and "probation" in states
     assert replay.retell([row.pk for row in rows]) == []

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from annotation import discard, replay, standings
+from annotation import discard, replay
 from annotation.discard import CannotDo
 from annotation.leases import Nothing
 from annotation.models import AuditEntry, Standing
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.trust import PROBATION, SUSPENDED
+from annotation.quality import worker_trust
 from tests.queue.world import TRUSTING, World
 from tests.trust.scenes import crowd_works, gold, refused, scenes
 
@@ -50,7 +51,7 @@ def test_whom_the_rules_suspended_begins_anew_when_reinstated():
     crowd_works(world, ["perfect"], items=20)
     row.refresh_from_db()
     assert row.items > 0 and row.known == row.right
-    assert standings.pure(row) == replay.replayed(row)
+    assert worker_trust.pure(row) == replay.replayed(row)
 
 
 def test_a_reason_that_is_too_long_to_keep_is_refused():

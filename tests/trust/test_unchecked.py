@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotation import campaigns, leases, replay, standings
+from annotation import campaigns, leases, replay
 from annotation.datasets import layer_rows
 from annotation.datasets.exporting import check, notes_on
 from annotation.leases import Lease
@@ -14,6 +14,7 @@ from annotation.models import Judgment, OpenImage, Standing, Worker
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.trust import PROBATION, SUSPENDED
+from annotation.quality import worker_trust
 from annotation.selectors.campaign import workers
 from annotation.submission import Answer
 from tests.factories import a_corpus, some_images
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 def told_again(world: World) -> bool:
     """Whether every standing is what the stored answers lead to."""
-    return all(replay.replayed(row) == standings.pure(row) for row in Standing.objects.all())
+    return all(replay.replayed(row) == worker_trust.pure(row) for row in Standing.objects.all())
 
 
 def reads(world: World) -> set[str]:

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation import controls, qualification
 from annotation.campaigns import campaign_named
 from annotation.common.registry import UnknownName
 from annotation.datasets.layers import layer_to_read
@@ -17,6 +16,7 @@ from annotation.models import Control
 from annotation.moderation import control_items
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.questions import BOX_DRAWING, QUESTIONS
+from annotation.quality import controls, qualification
 from annotation.selectors.controls import known_items
 from annotation.selectors.corpora import check_split
 

@@ -12,8 +12,6 @@ from itertools import groupby
 
 from django.db.models import Q
 
-from annotation.controls.authoring import retire
-from annotation.controls.items import ItemName, plain_known
 from annotation.datasets.layer_rows import own_layers
 from annotation.models import Account, Campaign, Control, Judgment, OpenImage
 from annotation.moderation.control_items.from_answers import SOURCE as PROMOTED
@@ -21,6 +19,8 @@ from annotation.moderation.control_items.from_answers import consumed
 from annotation.moderation.control_items.from_layer import clear, known_of
 from annotation.protocol.contents import question_from
 from annotation.protocol.state import ImageState
+from annotation.quality.controls.authoring import retire
+from annotation.quality.controls.items import ItemName, plain_known
 from annotation.refold import state_of
 from annotation.simulation.truth import Truth
 

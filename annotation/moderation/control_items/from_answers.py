@@ -7,14 +7,14 @@ from dataclasses import replace
 from django.db import connection
 
 from annotation.common import database
-from annotation.controls.authoring import Added, add
-from annotation.controls.items import ItemName, KnownItem
 from annotation.models import Account, Campaign, Control, Item, Judgment, Task
 from annotation.protocol.contents import question_from
 from annotation.protocol.controls import drawn
 from annotation.protocol.questions import BOX_DRAWING, QUESTIONS, VOTE
 from annotation.protocol.state import ImageState
 from annotation.protocol.trust import SUSPENDED
+from annotation.quality.controls.authoring import Added, add
+from annotation.quality.controls.items import ItemName, KnownItem
 from annotation.refold import state_of
 
 #: Where they come from, as their rows say it.

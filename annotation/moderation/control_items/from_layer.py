@@ -16,8 +16,6 @@ from itertools import islice
 from django.db.models import Exists, OuterRef
 
 from annotation.common import database
-from annotation.controls.authoring import Added, add
-from annotation.controls.items import KnownItem, item_of
 from annotation.datasets import layers
 from annotation.models import Account, Campaign, Control, Image, Layer, OpenImage
 from annotation.protocol import questions as q
@@ -28,6 +26,8 @@ from annotation.protocol.questions import Question
 from annotation.protocol.state import NEVER
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import CONTROLS, known_from
+from annotation.quality.controls.authoring import Added, add
+from annotation.quality.controls.items import KnownItem, item_of
 from annotation.selectors.records import stream_records
 from annotation.simulation.gate import Gold, questions_about
 from annotation.simulation.truth import Truth

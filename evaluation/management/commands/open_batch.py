@@ -19,9 +19,9 @@ from django.core.management.base import CommandParser
 
 from annotation.campaigns import OF_PAIRS, CampaignError
 from annotation.common.locks import Busy
-from annotation.controls import BadItem
 from annotation.datasets.layer_rows import LayerError
 from annotation.management.base import ReportCommand, pages_text, table
+from annotation.quality.controls import BadItem
 from evaluation.pooling.active import STRATEGIES
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import THRESHOLD

@@ -26,14 +26,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from annotation.controls.authoring import Added, add
-from annotation.controls.counted import CountedItem
-from annotation.controls.items import BadItem, KnownItem
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import lines
 from annotation.models import Account, Campaign
 from annotation.protocol.questions import BOX_DRAWING, COUNTED, RELEVANCE
 from annotation.protocol.terms import Box
+from annotation.quality.controls.authoring import Added, add
+from annotation.quality.controls.counted import CountedItem
+from annotation.quality.controls.items import BadItem, KnownItem
 
 REQUIRED = ("kind", "purpose", "image", "known")
 #: Needed unless the file has the columns of questions that are only counted.

@@ -26,15 +26,15 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotation import standings
 from annotation.common import database
-from annotation.controls import pool, rules
 from annotation.models import Assignment, Campaign, Control, Standing, Worker
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.controls import Control as Item
 from annotation.protocol.controls import test_items
 from annotation.protocol.trust import QUALIFICATION, Examined, Refusal, why_not
 from annotation.protocol.trust_settings import TrustSettings, kinds_tested
+from annotation.quality import worker_trust
+from annotation.quality.controls import pool, rules
 from annotation.selectors.same_question import asked_before
 
 #: How often a worker may take the test of a kind.
@@ -58,7 +58,7 @@ def begin(*, worker: int, campaign: Campaign, kind: str) -> Test | Refusal:
     settings = settings_of(campaign.settings)
     with database.writing():
         in_force = rules_of(campaign, kind, settings)
-        standings.join(worker=worker, campaign=campaign, kind=kind, settings=in_force)
+        worker_trust.join(worker=worker, campaign=campaign, kind=kind, settings=in_force)
         row = Standing.objects.select_for_update().get(campaign=campaign, worker=worker, kind=kind)
         under_way = progress(row)
         if under_way is not None:
@@ -155,7 +155,7 @@ def answered(
         return None
     result = Examined(right + sum(bool(other) for _, other in others), 1 + len(others))
     # Whoever took a test is judged by it, also where its items were retired meanwhile.
-    standings.store(row, standings.passed_through(standings.pure(row), result, settings.trust))
+    worker_trust.store(row, worker_trust.passed_through(worker_trust.pure(row), result, settings.trust))
     return result
 
 
@@ -256,7 +256,7 @@ def _refusal(row: Standing, in_force: TrustSettings) -> Refusal | None:
     if row.blocked:
         why = row.reason or _("ask the researcher")
         return Refusal("blocked", _("You cannot work on this task now: %(why)s.") % {"why": why})
-    standing = standings.pure(row)
+    standing = worker_trust.pure(row)
     missing = why_not(standing, in_force)
     if missing is None:
         return Refusal("no_test_needed", _("You need no test for this task: begin working."))

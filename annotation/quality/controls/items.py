@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from annotation.controls.pools import known_from_plain
 from annotation.models import Campaign, Caption, Control, Image
 from annotation.protocol import questions as q
 from annotation.protocol.contents import content_of, corners
@@ -15,6 +14,7 @@ from annotation.protocol.grading import BadKnownAnswer, stratum
 from annotation.protocol.questions import Question
 from annotation.protocol.terms import Box, Mention
 from annotation.protocol.trust_settings import CONTROLS, known_from
+from annotation.quality.controls.pools import known_from_plain
 
 _MENTION = re.compile(r"(\d+):(\d+)-(\d+)")
 #: Kinds that show boxes beside the picture.

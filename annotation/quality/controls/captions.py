@@ -16,14 +16,14 @@ from typing import NamedTuple
 from django.db.models import Exists, OuterRef
 
 from annotation.common.batching import chunks
-from annotation.controls.authoring import Added, add
-from annotation.controls.counted import CaptionName, CountedItem
-from annotation.controls.items import BadItem
 from annotation.models import Account, Campaign, Caption, Control, Image, Item, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.controls import draw, drawn
 from annotation.protocol.grading import TRUE_CAPTIONS
+from annotation.quality.controls.authoring import Added, add
+from annotation.quality.controls.counted import CaptionName, CountedItem
+from annotation.quality.controls.items import BadItem
 from models_core.text.stems import stem
 from models_core.text.tokens import tokenise
 

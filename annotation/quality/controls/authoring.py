@@ -14,9 +14,9 @@ from django.db.models import F
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.controls.counted import CountedItem, counted_row
-from annotation.controls.items import BadItem, Images, ItemName, KnownItem, row_of
 from annotation.models import Account, Campaign, Control, Layer
+from annotation.quality.controls.counted import CountedItem, counted_row
+from annotation.quality.controls.items import BadItem, Images, ItemName, KnownItem, row_of
 
 
 class BadItems(ValueError):

@@ -9,10 +9,10 @@ Source: Hodosh et al. 2013, section 2.3 ("a brief spelling and grammar test").
 
 from __future__ import annotations
 
-from annotation.controls.authoring import Added, add
-from annotation.controls.counted import CountedItem
 from annotation.models import Account, Campaign, Control, Image
 from annotation.protocol.questions import CAPTION_WRITING
+from annotation.quality.controls.authoring import Added, add
+from annotation.quality.controls.counted import CountedItem
 
 CORRECT = (
     "Two men carry a long ladder across the street.",

@@ -11,12 +11,12 @@ retire                              out of the pools
 Items made from a layer or from answers: `annotation.moderation.control_items`.
 """
 
-from annotation.controls.authoring import Added, BadItems, add, retire
-from annotation.controls.captions import from_captions, from_split
-from annotation.controls.counted import CountedItem
-from annotation.controls.items import BadItem, ItemName, KnownItem
-from annotation.controls.likeness import History, history, strangeness
-from annotation.controls.pools import (
+from annotation.quality.controls.authoring import Added, BadItems, add, retire
+from annotation.quality.controls.captions import from_captions, from_split
+from annotation.quality.controls.counted import CountedItem
+from annotation.quality.controls.items import BadItem, ItemName, KnownItem
+from annotation.quality.controls.likeness import History, history, strangeness
+from annotation.quality.controls.pools import (
     grade,
     known,
     known_from_plain,
@@ -29,8 +29,8 @@ from annotation.controls.pools import (
     tells_of_drawer,
     warnings,
 )
-from annotation.controls.spelling import install as install_spelling
-from annotation.controls.table import from_csv
+from annotation.quality.controls.spelling import install as install_spelling
+from annotation.quality.controls.table import from_csv
 
 __all__ = [
     "Added",

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from annotation.controls.items import BadItem, Images
 from annotation.models import Campaign, Control, Image
 from annotation.protocol import questions as q
 from annotation.protocol.grading import BadKnownAnswer, stratum
 from annotation.protocol.trust_settings import CONTROLS, UNTESTED, known_from
+from annotation.quality.controls.items import BadItem, Images
 
 #: A caption is named by its image's key and its place, from 0.
 CaptionName = tuple[str, int]
