@@ -64,8 +64,8 @@ def from_gold(
     that the campaign has not opened: nobody judges as a task what they met as a known item, so items of
     open images take work away from people. At most `per_answer` items of
     a purpose for each possible answer of a kind, spread over the images; no question serves two
-    purposes. A layer that grows with a campaign's answers is brought up first (`annotation.datasets.layers`), and
-    serves with its finished images alone: what they say stays until somebody rules or withdraws, and then
+    purposes. A layer that grows with a campaign's answers is brought up first (`annotation.datasets.layers`),
+    and serves with its finished images alone: what they say stays until somebody rules or withdraws, and then
     the items are looked at again (`control_items.contradicted`). Raises NoGold where the layer covers none of
     the images.
     """
