@@ -18,7 +18,7 @@ from typing import Any
 
 from django.db.models import Max, QuerySet
 
-from annotation import leases, refold, replay, task_rows
+from annotation import replay
 from annotation.audit import record
 from annotation.common import database
 from annotation.models import (
@@ -40,6 +40,7 @@ from annotation.protocol.trust import Standing as Pure
 from annotation.quality import qualification, worker_trust
 from annotation.quality.controls import retire
 from annotation.quality.controls.authoring import raise_revision
+from annotation.queue import image_state, leases, task_rows
 
 #: Images looked for at a time.
 CHUNK = 200
@@ -290,7 +291,7 @@ def _mark(
                 hold([campaign.pk])
                 OpenImage.objects.select_for_update(no_key=True).get(pk=image)
                 judgments += mine.filter(image=image, void=not void).update(void=void)
-                refold.refold(image)
+                image_state.refold(image)
                 task_rows.count_checks([image])
                 retired += recheck([image], actor=actor)
             images += 1

@@ -26,7 +26,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import F, Max, Q, QuerySet
 
-from annotation import refold, replay, sessions, task_rows
+from annotation import replay, sessions
 from annotation.audit import record
 from annotation.models import (
     Assignment,
@@ -47,6 +47,7 @@ from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY
 from annotation.protocol.trust import QUALIFICATION
 from annotation.quality import qualification
 from annotation.quality.controls.authoring import raise_revision
+from annotation.queue import image_state, task_rows
 from annotation.selectors.same_question import met_as_control
 
 #: What a standing knows of a test.
@@ -77,7 +78,7 @@ def join(*, provisional: Identity, known: Identity) -> None:
     _void_known(stays.pk, images)
     _void_withdrawn(stays.pk, images)
     for image in images:
-        refold.refold(image)
+        image_state.refold(image)
     control_items.recheck(images)
     task_rows.count_checks(images)
     replay.retell(rows(stays.pk))

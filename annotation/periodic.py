@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from annotation import confirming, emails, jobs, leases, running, sessions, throttle
+from annotation import confirming, emails, jobs, running, sessions, throttle
 from annotation.common.locks import Busy, exclusive_folder
 from annotation.datasets import archives, layers
 from annotation.models import Campaign
+from annotation.queue import leases
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from django.db.models import F
 from django.utils.translation import gettext as _
 
-from annotation import refold
 from annotation.audit import record
 from annotation.common import database
 from annotation.models import Account, Campaign, Control, Flag, Image, OpenImage
@@ -31,6 +30,7 @@ from annotation.protocol.contents import corners, mention_from, plain_ruling
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
 from annotation.protocol.state import LINKING, ImageState
 from annotation.protocol.terms import Box, mention_id
+from annotation.queue import image_state
 
 __all__ = ["CannotRule", "Changed", "Ruled", "resolve_flag", "rule", "withdraw"]
 
@@ -132,7 +132,7 @@ def _locked(image: int) -> OpenImage:
 def _folded(row: OpenImage) -> ImageState:
     """Fold the image with the rulings that are in force now."""
     OpenImage.objects.filter(pk=row.pk).update(rulings_version=F("rulings_version") + 1)
-    return refold.refold(row.pk)
+    return image_state.refold(row.pk)
 
 
 def _check(row: OpenImage, ruling: Ruling, chains: Mapping[frozenset[str], str]) -> None:

@@ -23,7 +23,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 
-from annotation import leases, payments, sessions
+from annotation import payments, sessions
 from annotation.audit import record
 from annotation.common import database
 from annotation.common.roles import ANNOTATOR
@@ -40,6 +40,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.protocol.questions import CAPTION_WRITING, REGION_DESCRIPTION
+from annotation.queue import leases
 from annotation.selectors.campaign.cost import money
 
 ERASURES = "erasures.txt"

@@ -74,10 +74,10 @@ def _corpus(images: int) -> Corpus:
 
 def _campaign(corpus: Corpus, seed: int, name: str = "") -> Campaign:
     """An open campaign over all images but the first KNOWN_FROM, which make its known items."""
-    from annotation import image_rows
     from annotation.models import Campaign
     from annotation.moderation import control_items
     from annotation.protocol.campaign_settings import settings_of
+    from annotation.queue import image_rows
     from annotation.selectors.records import stream_records
 
     settings = settings_of({"trust": {"qualification": False}})

@@ -47,11 +47,12 @@ def main() -> None:
 
 def fill(tasks: int, *, scenes: int = SCENES, settings: dict[str, Any] = SETTINGS) -> dict[str, Any]:
     """Open a campaign with `tasks` open tasks or a few more, of `scenes` and their copies."""
-    from annotation import image_rows, instructions
+    from annotation import instructions
     from annotation.datasets.importing import import_records
     from annotation.models import Campaign, Corpus, Image, Layer, OpenImage, Task
     from annotation.moderation.control_items.from_layer import from_gold
     from annotation.protocol.campaign_settings import settings_of
+    from annotation.queue import image_rows
     from annotation.sample.generate import generate
 
     records = list(generate(scenes, seed=1, out=None))

@@ -66,12 +66,12 @@ def main() -> None:
     django.setup()
     from django.db import connection
 
-    from annotation import leases
-    from annotation.leases import Lease
     from annotation.models import Campaign, Task, Worker
     from annotation.protocol.questions import QUESTIONS
     from annotation.protocol.terms import Box
-    from annotation.submission import Answer, submit
+    from annotation.queue import leases
+    from annotation.queue.leases import Lease
+    from annotation.queue.submission import Answer, submit
     from benchmarks.queue_fill import NAME
 
     campaign = Campaign.objects.get(name=NAME)

@@ -181,11 +181,11 @@ def _read(given: argparse.Namespace) -> list[float]:
 
 def _answer(given: argparse.Namespace) -> list[float]:
     """Seconds that each question took to be handed out and answered, by somebody new."""
-    from annotation import leases, submission
-    from annotation.leases import Lease
     from annotation.models import Worker
     from annotation.protocol.questions import ANSWERS, BOX_DRAWING, QUESTIONS
-    from annotation.submission import Answer
+    from annotation.queue import leases, submission
+    from annotation.queue.leases import Lease
+    from annotation.queue.submission import Answer
 
     campaign, _ = _concerned()
     name = f"latecomer-{time.time_ns()}"

@@ -269,8 +269,9 @@ def forgetful() -> None:
     """What processes remember of rows goes by ids, which databases of tests use again."""
     from django.core.cache import cache
 
-    from annotation import refold, spelling
+    from annotation import spelling
     from annotation.quality.controls import likeness, pool
+    from annotation.queue import image_state
     from annotation.selectors import answers
     from annotation.selectors.controls import facts
     from annotation.tasktypes import shown_image
@@ -280,6 +281,6 @@ def forgetful() -> None:
     likeness._known.cache_clear()
     facts.cache_clear()
     shown_image.cache_clear()
-    refold._unruled.cache_clear()
+    image_state._unruled.cache_clear()
     answers._key.cache_clear()
     spelling.corpus_words.cache_clear()

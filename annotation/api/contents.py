@@ -8,13 +8,13 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from annotation.hand_out import Nothing
-from annotation.leases import Lease
-from annotation.offers import Offer, Today
 from annotation.protocol.contents import corners
 from annotation.protocol.terms import Mention
 from annotation.protocol.work import MICROS
 from annotation.quality import qualification
+from annotation.queue.available_tasks import Offer, Today
+from annotation.queue.dispatch import Nothing
+from annotation.queue.leases import Lease
 from annotation.tasktypes import TASK_TYPES, ShownImage, shown_image
 from annotation.web.addresses import picture_address
 

@@ -16,11 +16,11 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
-from annotation import submission
 from annotation.api.callers import worker_calling
 from annotation.api.problems import Problem
 from annotation.common import database
 from annotation.models import Worker
+from annotation.queue import submission
 from annotation.tasktypes import BadAnswer
 from annotation.web import plain_json
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from annotation import instructions, leases, submission
+from annotation import instructions
 from annotation.api.contents import done_today, moment, offer, task_or_nothing
 from annotation.api.problems import Problem
 from annotation.api.requests import (
@@ -21,13 +21,14 @@ from annotation.api.requests import (
     word_in,
 )
 from annotation.common import database
-from annotation.hand_out import Nothing
 from annotation.models import Assignment, Campaign, Worker
-from annotation.offers import kinds_of, no_consent, offers, today
 from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.protocol.trust import Refusal
 from annotation.quality import qualification
+from annotation.queue import leases, submission
+from annotation.queue.available_tasks import kinds_of, no_consent, offers, today
+from annotation.queue.dispatch import Nothing
 from annotation.selectors.scopes import campaigns_to_work_on
 from annotation.tasktypes import TASK_TYPES
 from annotation.tasktypes.base import answer_in

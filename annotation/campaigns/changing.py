@@ -18,7 +18,6 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation import image_rows
 from annotation.audit import record
 from annotation.campaigns import counted
 from annotation.common import database
@@ -38,6 +37,7 @@ from annotation.models import (
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, settings_of
 from annotation.protocol.paging import FILLER, ROLES, WANTED, Pair
 from annotation.quality.controls.authoring import raise_revision
+from annotation.queue import image_rows
 
 #: When a change begins to count, and that in words.
 AT_ONCE, NEXT_LEASE, NEW_IMAGES, ALL_IMAGES = "at_once", "next_lease", "new_images", "all_images"

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotation import image_rows
 from annotation.audit import record
 from annotation.common import database
 from annotation.common.batching import chunks
@@ -22,6 +21,7 @@ from annotation.protocol.campaign_settings import CampaignError, CampaignSetting
 from annotation.protocol.controls import draw, drawn
 from annotation.protocol.counted import Asked
 from annotation.protocol.paging import ROLES, Filling, Pair, paginate
+from annotation.queue import image_rows
 
 #: Images opened in one transaction.
 CHUNK = 500

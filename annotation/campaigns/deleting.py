@@ -9,7 +9,6 @@ from django.db import IntegrityError
 from django.db.models import ProtectedError
 from django.utils.translation import gettext as _
 
-from annotation import image_rows
 from annotation.audit import record
 from annotation.common import database
 from annotation.models import (
@@ -25,6 +24,7 @@ from annotation.models import (
     Visit,
 )
 from annotation.protocol.campaign_settings import CampaignError
+from annotation.queue import image_rows
 
 
 def why_kept(campaign: Campaign) -> str:

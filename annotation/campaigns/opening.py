@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from annotation import image_rows, instructions
+from annotation import instructions
 from annotation.audit import record
 from annotation.campaigns import counted
 from annotation.common import database
@@ -29,6 +29,7 @@ from annotation.protocol.terms import ImageRecord, Mention
 from annotation.protocol.trust_settings import kinds_tested
 from annotation.quality.controls.authoring import raise_revision
 from annotation.quality.controls.spelling import install as install_spelling
+from annotation.queue import image_rows
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import stream_records
 

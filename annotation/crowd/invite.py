@@ -24,7 +24,7 @@ from annotation.crowd import return_code
 from annotation.crowd.arrival import BACKEND
 from annotation.invitations import InvitationError
 from annotation.models import Account, Invitation
-from annotation.offers import kinds_of
+from annotation.queue.available_tasks import kinds_of
 from annotation.tasktypes import TASK_TYPES
 from annotation.throttle import Try
 from annotation.web import limits

@@ -27,7 +27,7 @@ from annotation import instructions, visits
 from annotation.confirming import Arrival
 from annotation.crowd import arrival
 from annotation.models import Campaign, Study, Visit
-from annotation.offers import kinds_of
+from annotation.queue.available_tasks import kinds_of
 from annotation.tasktypes import TASK_TYPES
 from annotation.visits import MTURK, VisitError
 

@@ -36,7 +36,7 @@ from annotation.models import (
 )
 from annotation.protocol.state import ImageState
 from annotation.protocol.terms import NOT_VISUAL, LayerRecord
-from annotation.refold import state_of
+from annotation.queue.image_state import state_of
 from annotation.selectors.records import image_record
 from annotation.simulation.driver import renamed
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from annotation import leases, refold, submission
-from annotation.leases import Lease, Nothing
 from annotation.models import Campaign, Judgment
 from annotation.protocol.questions import COUNTED, SURPLUS, Answer
 from annotation.quality import qualification
+from annotation.queue import image_state, leases, submission
+from annotation.queue.leases import Lease, Nothing
 from annotation.rehearsal.truths import Truths
 from annotation.simulation.visits import Gone, Handed, Refused, Taken, TwiceAnswered
 from annotation.tasktypes import TASK_TYPES
@@ -24,7 +24,7 @@ def counted(assignment: int) -> bool:
     judgment = Judgment.objects.select_related("image").get(assignment=assignment)
     if judgment.image is None:
         return True
-    return judgment.role != SURPLUS and judgment.name not in refold.state_of(judgment.image).moot
+    return judgment.role != SURPLUS and judgment.name not in image_state.state_of(judgment.image).moot
 
 
 class QueueDesk:

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from annotation import instructions, leases, refold, reviewing
+from annotation import instructions, reviewing
 from annotation.campaigns import gold_layer
 from annotation.common import database
 from annotation.common.locks import exclusive_folder
@@ -24,6 +24,7 @@ from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.scores import Scores, compare
 from annotation.protocol.trust import SUSPENDED
+from annotation.queue import image_state, leases
 from annotation.rehearsal.desks import QueueDesk, begin_test, counted
 from annotation.rehearsal.http_desk import Connection, HttpDesk, Session
 from annotation.rehearsal.party import THREADS, hold
@@ -200,7 +201,7 @@ def _rule(campaign: Campaign, truths: Truths) -> bool:
     stuck = OpenImage.objects.filter(campaign=campaign, complete=False).exclude(Exists(held))
     ruled = False
     for image in stuck.select_related("image").order_by("place").iterator():
-        for ruling in rulings_of(refold.state_of(image), truths.of(image.image.key)):
+        for ruling in rulings_of(image_state.state_of(image), truths.of(image.image.key)):
             reviewing.rule(image=image.pk, ruling=ruling, comment="simulated")
             ruled = True
     return ruled

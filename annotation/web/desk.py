@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from annotation.instructions import Text
-from annotation.leases import Lease
 from annotation.models import Campaign
-from annotation.offers import Today
 from annotation.protocol.work import LeaseSettings, PaySettings
 from annotation.quality.qualification import Test
+from annotation.queue.available_tasks import Today
+from annotation.queue.leases import Lease
 from annotation.selectors.campaign import money
 from annotation.tasktypes import Choice, Page, Pointed, ShownCaption, ShownImage, TaskType
 from annotation.tasktypes.box_drawing import EDGES, SMALLEST_SIDE

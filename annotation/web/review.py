@@ -13,9 +13,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import refold, reviewing
+from annotation import reviewing
 from annotation.models import Campaign, Control, OpenImage
 from annotation.moderation import control_items
+from annotation.queue import image_state
 from annotation.reviewing import CannotRule
 from annotation.selectors import review as selector
 from annotation.web.access import BROWSING, account_of, for_roles_on
@@ -146,7 +147,7 @@ def _image(request: HttpRequest, campaign: Campaign, key: str, *, wrong: str = "
         found = selector.behind(campaign=campaign.pk, key=key)
     except selector.NoSuchImage:
         raise _missing(campaign, key) from None
-    state = refold.state_of(found.open)
+    state = image_state.state_of(found.open)
     given = request.POST if wrong else {}
     shown = found.open.image
     seen = reviewed(

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotation.common import database
 from annotation.models import Account, Campaign, Worker
-from annotation.offers import kinds_of
+from annotation.queue.available_tasks import kinds_of
 from annotation.selectors.scopes import campaigns_to_work_on
 from annotation.tasktypes import TASK_TYPES, TaskType
 from annotation.workers import worker_of

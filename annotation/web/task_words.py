@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.hand_out import Nothing
-from annotation.offers import Offer
 from annotation.protocol.trust import PROBATION, TRUSTED, UNCHECKED
 from annotation.protocol.work import MICROS, PER_HOUR, PER_ITEM
+from annotation.queue.available_tasks import Offer
+from annotation.queue.dispatch import Nothing
 from annotation.selectors.campaign import money
 from annotation.tasktypes import TASK_TYPES, TaskType
 

@@ -14,16 +14,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation import leases, submission, visits
+from annotation import visits
 from annotation.common.roles import ANNOTATOR
-from annotation.hand_out import Nothing
 from annotation.instructions import Text
-from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Standing
-from annotation.offers import Offer, no_consent, offers, today
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust import Refusal
 from annotation.quality import qualification
+from annotation.queue import leases, submission
+from annotation.queue.available_tasks import Offer, no_consent, offers, today
+from annotation.queue.dispatch import Nothing
+from annotation.queue.leases import Lease
 from annotation.selectors.settings_versions import settings_by_version
 from annotation.tasktypes import BadAnswer, shown_image
 from annotation.web.access import for_roles

@@ -15,8 +15,7 @@ from typing import Any
 
 from PIL import Image as Pillow
 
-from annotation import campaigns, instructions, leases, relevance_pages, submission
-from annotation.leases import Nothing
+from annotation import campaigns, instructions
 from annotation.models import Assignment, Campaign, Caption, Corpus, Identity, Image, Item, Standing, Worker
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
@@ -26,6 +25,8 @@ from annotation.protocol.controls import draw
 from annotation.protocol.paging import Pair
 from annotation.protocol.questions import Answer
 from annotation.quality import controls
+from annotation.queue import leases, relevance_pages, submission
+from annotation.queue.leases import Nothing
 from annotation.sample.generate import scene
 from annotation.selectors.records import stream_records
 from annotation.simulation.truth import Truth

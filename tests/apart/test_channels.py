@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from django.test import Client
 
-from annotation import campaigns, instructions, relevance_pages
+from annotation import campaigns, instructions
 from annotation.models import Assignment, Campaign, Control, Image, Item, PageControl, Standing, Task, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
@@ -25,6 +25,7 @@ from annotation.protocol.controls import choose
 from annotation.protocol.paging import Pair
 from annotation.quality import controls
 from annotation.quality.controls import likeness
+from annotation.queue import relevance_pages
 from annotation.selectors.workers import own_data
 from annotation.tasktypes import TASK_TYPES, name_of, shown_image
 from tests.apart import features, learner

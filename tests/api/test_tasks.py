@@ -10,9 +10,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotation import instructions, submission
+from annotation import instructions
 from annotation.models import Assignment, Campaign, Flag, Judgment
 from annotation.protocol import questions as q
+from annotation.queue import submission
 from annotation.tasktypes import TASK_TYPES
 from tests.api.conftest import Program, annotator, codes
 from tests.queue.world import World

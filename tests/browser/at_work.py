@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 from playwright.sync_api import Error, Page, expect
 
-from annotation import instructions, leases
+from annotation import instructions
 from annotation.models import Campaign, Judgment
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
+from annotation.queue import leases
 from annotation.web.task_texts import READ
 from tests.browser.conftest import PATIENCE, sign_in, sign_in_by_form
 from tests.queue.world import World

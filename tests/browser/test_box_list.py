@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.leases import Lease
 from annotation.models import Judgment, Task
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
+from annotation.queue.leases import Lease
 from tests.browser.at_work import answer_next, answered, ask_for_a_second_box, at, moved_on, shown
 from tests.browser.box_editor import box, by_points, click, drag, place, zoomed
 from tests.browser.conftest import Open

@@ -15,11 +15,11 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from playwright.sync_api import Page, Route, expect
 
-from annotation import leases, submission
 from annotation.common import database
 from annotation.models import Assignment, Judgment
 from annotation.protocol import questions as q
-from annotation.submission import Answer
+from annotation.queue import leases, submission
+from annotation.queue.submission import Answer
 from tests.browser.at_work import (
     answer_next,
     at,

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from annotation import submission
 from annotation.models import Assignment, Control
 from annotation.protocol import questions as q
 from annotation.quality import controls
 from annotation.quality.controls import KnownItem
-from annotation.submission import Answer
+from annotation.queue import submission
+from annotation.queue.submission import Answer
 from tests.browser.at_work import (
     answer_next,
     at,

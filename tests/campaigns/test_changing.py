@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from annotation import campaigns, leases, payments, replay, submission
+from annotation import campaigns, payments, replay
 from annotation.campaigns import StaleSettings, change_settings
 from annotation.common import database
 from annotation.datasets import layer_rows
@@ -35,10 +35,11 @@ from annotation.protocol.rulings import KeepApart
 from annotation.protocol.trust import SUSPENDED
 from annotation.protocol.work import MICROS
 from annotation.quality import worker_trust
+from annotation.queue import leases, submission
+from annotation.queue.submission import Answer
 from annotation.selectors.answers import answers
 from annotation.selectors.campaign import in_hand
 from annotation.selectors.settings_versions import settings_by_version
-from annotation.submission import Answer
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 from tests.trust.scenes import gold, scenes

@@ -9,9 +9,8 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from annotation import discard, joining, leases, refold, replay, workers
+from annotation import discard, joining, replay, workers
 from annotation.common import database
-from annotation.leases import Lease
 from annotation.models import (
     Account,
     Assignment,
@@ -28,6 +27,8 @@ from annotation.models import (
 from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.quality import qualification, worker_trust
+from annotation.queue import image_state, leases
+from annotation.queue.leases import Lease
 from annotation.rehearsal.soundness import violations
 from tests.crowd import platform
 from tests.factories import some_images
@@ -140,7 +141,7 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
         )
         # What is stored is what the answers fold to, and folding them again changes nothing.
         stored = dict(image.state)
-        refold.refold(image.pk)
+        image_state.refold(image.pk)
         image.refresh_from_db()
         assert dict(image.state) == stored
     assert seed % 3 == 2 or twice, "nothing was answered twice: this seed shows little"

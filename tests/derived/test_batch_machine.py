@@ -20,14 +20,15 @@ from django.test import override_settings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation import campaigns, discard, leases, payments, submission
-from annotation.leases import Lease
+from annotation import campaigns, discard, payments
 from annotation.models import Control, PageControl, Standing
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.quality import controls
+from annotation.queue import leases, submission
+from annotation.queue.leases import Lease
+from annotation.queue.submission import Answer
 from annotation.selectors.campaign import forecast, kept, money, overview
-from annotation.submission import Answer
 from evaluation.formats.trec import read_qrels, write_qrels
 from evaluation.models import Batch, QrelsSnapshot, Report, Run
 from evaluation.selectors import names_of, qrels_of, snapshot_named

@@ -11,14 +11,14 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotation import refold
 from annotation.datasets import layers
 from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.discard import discard
-from annotation.image_rows import open_images
 from annotation.models import Image, Layer, LayerImage, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
+from annotation.queue import image_state
+from annotation.queue.image_rows import open_images
 from annotation.selectors import browse
 from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.records import layer_of
@@ -70,7 +70,7 @@ def test_an_export_right_after_a_withdrawal_is_without_what_was_withdrawn(world:
         out(world, tmp_path / "refused")
     after = out(world, tmp_path / "after", include_unfinished=True)
     for row in world.images():
-        state = refold.state_of(row)
+        state = image_state.state_of(row)
         drawn = sum(thing.box is not None for thing in state.layer.objects)
         assert len(boxes(after[row.image.key])) == drawn
     assert sum(map(len, map(boxes, after.values()))) < sum(map(len, map(boxes, before.values())))
@@ -105,7 +105,7 @@ def test_export_statistics_and_page_count_the_same_at_once(world: World, tmp_pat
         shown = page.context["figures"]
         told = stats(world)
         written = out(world, tmp_path / str(shown.boxes), include_unfinished=True)
-        folds = [refold.state_of(row).layer for row in world.images()]
+        folds = [image_state.state_of(row).layer for row in world.images()]
         counted = sum(thing.box is not None for fold in folds for thing in fold.objects)
         assert shown.boxes == counted == sum(map(len, map(boxes, written.values())))
         assert shown.images == told["images"] == len(folds)

@@ -36,7 +36,7 @@ from annotation.protocol.rulings import Ruling as Ruled
 from annotation.protocol.state import LINKING
 from annotation.protocol.terms import ImageRecord
 from annotation.quality import worker_trust
-from annotation.refold import state_of
+from annotation.queue.image_state import state_of
 from annotation.selectors import browse
 from annotation.selectors import campaign as figures
 from annotation.selectors.campaign import kept, progress

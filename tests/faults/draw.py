@@ -18,12 +18,12 @@ from tests.faults.operators import OPERATORS, Edit, Source, python_edits, templa
 #: Where each area's code lies. Patterns of pathlib, from the repository's root.
 AREAS: dict[str, tuple[str, ...]] = {
     "queue": (
-        "annotation/hand_out.py",
-        "annotation/offers.py",
-        "annotation/leases/*.py",
-        "annotation/task_rows.py",
-        "annotation/image_rows.py",
-        "annotation/relevance_pages.py",
+        "annotation/queue/dispatch.py",
+        "annotation/queue/available_tasks.py",
+        "annotation/queue/leases/*.py",
+        "annotation/queue/task_rows.py",
+        "annotation/queue/image_rows.py",
+        "annotation/queue/relevance_pages.py",
         "annotation/quality/worker_trust.py",
         "annotation/quality/qualification.py",
         "annotation/discard.py",
@@ -41,10 +41,10 @@ AREAS: dict[str, tuple[str, ...]] = {
         "evaluation/scoring.py",
     ),
     "submission": (
-        "annotation/submission.py",
-        "annotation/refold.py",
+        "annotation/queue/submission.py",
+        "annotation/queue/image_state.py",
         "annotation/datasets/layer_rows.py",
-        "annotation/answered.py",
+        "annotation/queue/answer_rows.py",
         "annotation/reviewing.py",
         "evaluation/services/judgments.py",
         "evaluation/services/qrels.py",

@@ -20,10 +20,9 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from rest_framework.authtoken.models import Token
 
-from annotation import campaigns, instructions, invitations, leases, reviewing
+from annotation import campaigns, instructions, invitations, reviewing
 from annotation.accounts import granting, inviting
 from annotation.crowd import mturk, prolific
-from annotation.leases import Lease
 from annotation.models import (
     Account,
     Campaign,
@@ -38,6 +37,8 @@ from annotation.models import (
 )
 from annotation.protocol import questions as q
 from annotation.protocol.rulings import KeepApart
+from annotation.queue import leases
+from annotation.queue.leases import Lease
 from annotation.web.addresses import picture_address
 from evaluation.models import Run
 from evaluation.services.qrels import freeze_protocol

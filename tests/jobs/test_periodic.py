@@ -8,10 +8,11 @@ import sys
 import pytest
 from django.db import OperationalError
 
-from annotation import leases, periodic
+from annotation import periodic
 from annotation.common.locks import exclusive_folder
 from annotation.models import Assignment, Campaign, Chain, Job, OpenImage
 from annotation.periodic import PERIODIC, Periodic
+from annotation.queue import leases
 from tests import launcher
 from tests.factories import some_images
 from tests.house.product import PATIENCE, REPOSITORY, environment

@@ -9,11 +9,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation import leases
 from annotation.common import database
-from annotation.leases import Lease, Nothing
 from annotation.models import Standing, Task
 from annotation.protocol import questions as q
+from annotation.queue import leases
+from annotation.queue.leases import Lease, Nothing
 from tests.factories import some_images
 from tests.queue.test_submission import later
 from tests.queue.world import TRUSTING, World

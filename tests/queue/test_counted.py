@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from annotation import campaigns, discard, leases, submission
-from annotation.leases import Lease, Nothing
+from annotation import campaigns, discard
 from annotation.models import Campaign, Judgment, OpenImage, Task, Worker
 from annotation.protocol import questions as q
-from annotation.submission import Answer, BadJudgment
+from annotation.queue import leases, submission
+from annotation.queue.leases import Lease, Nothing
+from annotation.queue.submission import Answer, BadJudgment
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING
 

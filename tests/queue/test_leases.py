@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from annotation import hand_out, image_rows, leases
 from annotation.common import database
-from annotation.leases import Lease, Nothing
 from annotation.models import Assignment, Campaign, Control, Image, Standing, Task
 from annotation.protocol import questions as q
 from annotation.protocol.state import Settings
+from annotation.queue import dispatch, image_rows, leases
+from annotation.queue.leases import Lease, Nothing
 from tests.factories import some_images
 from tests.queue.test_submission import later
 from tests.queue.world import TRUSTING, World
@@ -130,7 +130,7 @@ def test_a_researchers_word_is_above_the_rules():
 
 
 def test_images_come_in_their_order_and_priority_goes_first(monkeypatch):
-    monkeypatch.setattr(hand_out, "HEAD", 1)
+    monkeypatch.setattr(dispatch, "HEAD", 1)
     world = World(some_images(4))
     first, *_, last = world.images()
     assert world.held(0).image == first.image_id
@@ -139,8 +139,8 @@ def test_images_come_in_their_order_and_priority_goes_first(monkeypatch):
 
 
 def test_a_lone_worker_finds_work_behind_a_head_they_have_done(monkeypatch):
-    monkeypatch.setattr(hand_out, "HEAD", 2)
-    monkeypatch.setattr(hand_out, "STEPS", (3, 10**9))
+    monkeypatch.setattr(dispatch, "HEAD", 2)
+    monkeypatch.setattr(dispatch, "STEPS", (3, 10**9))
     world = World(some_images(12), settings={**TRUSTING, "link_votes": 3})
     done = []
     while isinstance(found := world.take(0), Lease):

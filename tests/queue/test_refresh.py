@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from annotation import refold
 from annotation.datasets import layer_rows
 from annotation.models import Chain, Layer, LayerImage
 from annotation.protocol import questions as q
+from annotation.queue import image_state
 from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.records import layer_of
 from tests.factories import some_images
@@ -65,7 +65,7 @@ def test_an_image_folded_again_while_its_share_is_written_is_written_once_more()
     world = World(some_images(1))
     world.submit(0, world.held(0), then=False)
     (row,) = world.images()
-    refold.refold(row.pk)
+    image_state.refold(row.pk)
     assert layer_rows.refresh(world.campaign) == 1
-    refold.refold(row.pk)
+    image_state.refold(row.pk)
     assert layer_rows.refresh(world.campaign, images=[row.pk]) == 1

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from annotation import campaigns, leases, relevance_pages
+from annotation import campaigns
 from annotation.campaigns import CampaignError
-from annotation.leases import Nothing
 from annotation.models import Assignment, Campaign, Control, Image, Judgment, PageControl, Standing, Task
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
@@ -16,8 +15,10 @@ from annotation.protocol.paging import CONTROL as KNOWN
 from annotation.protocol.paging import FILLER, ROLES, Pair
 from annotation.protocol.trust import PROBATION, SUSPENDED, TRUSTED
 from annotation.quality import controls, qualification
+from annotation.queue import leases, relevance_pages
+from annotation.queue.leases import Nothing
+from annotation.queue.submission import Answer, BadJudgment
 from annotation.replay import replayed
-from annotation.submission import Answer, BadJudgment
 from tests.factories import a_corpus, an_image
 from tests.queue.test_counted import held, submit, workers
 

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from annotation import campaigns, leases, offers
+from annotation import campaigns
 from annotation.common import database
-from annotation.hand_out import Nothing
-from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Control, Image, Item, OpenImage, PageControl, Task
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
@@ -19,6 +17,9 @@ from annotation.protocol.paging import Pair
 from annotation.protocol.terms import Box, Mention
 from annotation.quality import controls, qualification
 from annotation.quality.controls.authoring import raise_revision
+from annotation.queue import available_tasks, leases
+from annotation.queue.dispatch import Nothing
+from annotation.queue.leases import Lease
 from annotation.rehearsal.soundness import MET_TWICE, violations
 from annotation.selectors.campaign import watch
 from annotation.selectors.same_question import asked_before
@@ -85,7 +86,7 @@ def test_what_the_list_of_tasks_and_the_alarms_say_of_such_a_question():
     assert watch.stuck(world.campaign, {q.COREF_LINK: world.workers}, kinds) == {}
     with connection.cursor() as cursor:
         for worker, waits in ((knows, False), (does_not, True)):
-            assert offers._waits(cursor, world.campaign.pk, q.COREF_LINK, worker) is waits
+            assert available_tasks._waits(cursor, world.campaign.pk, q.COREF_LINK, worker) is waits
 
 
 def test_where_nothing_is_left_but_what_was_met_no_control_item_stands_in_for_a_task():

@@ -9,13 +9,13 @@ import pytest
 from django.db import connection
 from django.db.models import F
 
-from annotation import leases, refold, submission
 from annotation.common import database
 from annotation.models import Assignment, Flag, Judgment, Move, Standing, Task
 from annotation.protocol import questions as q
 from annotation.protocol.questions import BadJudgment
 from annotation.protocol.terms import Box
-from annotation.submission import Answer
+from annotation.queue import image_state, leases, submission
+from annotation.queue.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 
@@ -37,7 +37,7 @@ def test_right_answers_to_everything_complete_every_image():
     assert world.work() > 0
     for row in world.images():
         assert row.complete and row.in_review == 0
-        state = refold.state_of(row)
+        state = image_state.state_of(row)
         assert state.complete
         assert {c["s"] for c in row.state["chains"]} <= {"BOXED", "NON_VISUAL"}
     assert not Task.objects.filter(state=Task.OPEN).exists()
@@ -265,7 +265,7 @@ def test_what_an_earlier_version_wrote_of_an_image_is_read():
         row.state["checks"] = {key: ids[key] for key in row.state["checks"]}
         row.save(update_fields=["state"])
     for row in world.images():
-        refold.refold(row.pk)
+        image_state.refold(row.pk)
     assert [row.state for row in world.images()] == before
     world.work()
     assert all(row.complete for row in world.images())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 
-from annotation import discard, image_rows, instructions, jobs, leases, refold, workers
+from annotation import discard, instructions, jobs, workers
 from annotation.campaigns import states
 from annotation.models import (
     Account,
@@ -24,6 +24,7 @@ from annotation.models import (
 )
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
+from annotation.queue import image_rows, image_state, leases
 from tests.queue.world import TRUSTING, World
 from tests.transactions import written
 from tests.trust.scenes import gold, scenes
@@ -184,7 +185,7 @@ def folding_again(world: World) -> Callable[[], object]:
     image = OpenImage.objects.filter(campaign=world.campaign).order_by("pk").first()
     assert image is not None
     Judgment.objects.update(void=True)
-    return lambda: refold.refold(image.pk)
+    return lambda: image_state.refold(image.pk)
 
 
 def preferring(world: World) -> Callable[[], object]:

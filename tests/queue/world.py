@@ -7,17 +7,17 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from annotation import image_rows, leases, submission
-from annotation.leases import Lease, Nothing
 from annotation.models import Campaign, Control, Corpus, Image, OpenImage, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import question_from
 from annotation.protocol.terms import ImageRecord
 from annotation.quality.controls.authoring import raise_revision
+from annotation.queue import image_rows, leases, submission
+from annotation.queue.leases import Lease, Nothing
+from annotation.queue.submission import Answer, Receipt
 from annotation.selectors.records import stream_records
 from annotation.simulation.truth import Truth
-from annotation.submission import Answer, Receipt
 from tests import worlds
 from tests.factories import a_corpus, some_images
 

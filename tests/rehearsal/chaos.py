@@ -51,8 +51,8 @@ def work(processes: int, folder: Path) -> None:
     """Fork the workers, end leases that run out, and end when no task is open and nobody works."""
     from django.db import connection
 
-    from annotation import leases
     from annotation.models import Assignment, Task, Worker
+    from annotation.queue import leases
 
     workers = [Worker.objects.get_or_create(pseudonym=f"{NAME}-{n}")[0].pk for n in range(processes)]
     connection.close()

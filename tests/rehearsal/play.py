@@ -12,10 +12,8 @@ from unittest import mock
 import pytest
 from django.db import connection
 
-from annotation import leases, refold, submission
 from annotation.common import database
 from annotation.datasets import layer_rows
-from annotation.leases import Lease
 from annotation.models import Assignment, Judgment, OpenImage, Ruling, Task, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.boxes import REVIEW
@@ -24,9 +22,11 @@ from annotation.protocol.contents import corners, mention_from, plain_ruling, qu
 from annotation.protocol.image import Fold
 from annotation.protocol.state import ImageState
 from annotation.protocol.terms import Box, ImageRecord, LayerRecord
+from annotation.queue import image_state, leases, submission
+from annotation.queue.leases import Lease
+from annotation.queue.submission import Answer, Receipt
 from annotation.selectors.records import stream_records
 from annotation.simulation.driver import renamed, rulings_of
-from annotation.submission import Answer, Receipt
 from tests.queue.world import World
 from tests.rehearsal.script import Script
 
@@ -243,7 +243,7 @@ class Play:
         """A reviewer who knows the gold rules on images of which nothing is asked any more."""
         ruled = False
         for row in OpenImage.objects.filter(campaign=self.campaign, complete=False):
-            state = refold.state_of(row)
+            state = image_state.state_of(row)
             if state.questions:
                 continue
             for ruling in rulings_of(state, self.world.truths[row.image_id]):
@@ -251,7 +251,7 @@ class Play:
                 ruled = True
             row.rulings_version += 1
             row.save(update_fields=["rulings_version"])
-            refold.refold(row.pk)
+            image_state.refold(row.pk)
         return ruled
 
     # What must have come of it --------------------------------------------------------------------

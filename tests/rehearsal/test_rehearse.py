@@ -7,13 +7,13 @@ from unittest import mock
 
 import pytest
 
-from annotation import leases
 from annotation.common import database
 from annotation.models import Account, Assignment, Campaign, Judgment, Standing, Task
 from annotation.moderation.control_items.from_layer import from_gold
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.trust import QUALIFICATION
+from annotation.queue import leases
 from annotation.rehearsal import mix_of, rehearse, simulate_campaign
 from annotation.rehearsal.soundness import MET_TWICE, NEVER, violations
 from annotation.simulation.visits import ORDERLY, Conduct

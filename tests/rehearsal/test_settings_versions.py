@@ -12,12 +12,13 @@ from django.db.models import F
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation import discard, image_rows, replay
+from annotation import discard, replay
 from annotation.campaigns import change_settings
 from annotation.models import Assignment, Item, Judgment, OpenImage, Standing, Task
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.contents import mention_from
 from annotation.quality import worker_trust
+from annotation.queue import image_rows
 from tests.queue.world import TRUSTING
 from tests.rehearsal.play import Play, by_first_mention, check_database
 from tests.rehearsal.script import Script, pictured

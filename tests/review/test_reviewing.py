@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from annotation import refold, reviewing
+from annotation import reviewing
 from annotation.models import AuditEntry, Campaign, Ruling, Task
 from annotation.protocol import questions as q
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume
 from annotation.protocol.terms import Box
+from annotation.queue import image_state
 from annotation.reviewing import CannotRule, Changed
 from tests.review.world import HAT, MAN, THE_MAN, a_man, chain, image, lose_the_hat, refuse, the_world
 from tests.web import world as people
@@ -107,7 +108,7 @@ def test_keeping_two_chains_apart_undoes_their_merge():
     world, row = merged_world()
     assert row.complete
     assert {m["what"] for m in row.state["merged"]} == {"boxes", "chains"}
-    assert len(refold.state_of(row).layer.chains) == 2
+    assert len(image_state.state_of(row).layer.chains) == 2
     done = reviewing.rule(image=row.pk, ruling=KeepApart(MAN, THE_MAN))
     row.refresh_from_db()
     assert row.complete and row.state["merged"] == []

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from annotation import leases
-from annotation.leases import Lease
 from annotation.models import Assignment, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.terms import ImageRecord
-from annotation.submission import Answer
+from annotation.queue import leases
+from annotation.queue.leases import Lease
+from annotation.queue.submission import Answer
 from tests.factories import an_image, boxed
 from tests.queue.world import TRUSTING, World
 

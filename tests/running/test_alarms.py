@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import pytest
 from django.core.cache import cache
 
-from annotation import campaigns, leases, running
+from annotation import campaigns, running
 from annotation.models import Campaign, Image, OpenImage, Standing
 from annotation.protocol import questions as q
 from annotation.quality.controls import KnownItem, add
-from annotation.submission import Answer
+from annotation.queue import leases
+from annotation.queue.submission import Answer
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 

@@ -12,7 +12,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation import audit, campaigns, instructions, invitations, jobs, leases
+from annotation import audit, campaigns, instructions, invitations, jobs
 from annotation.campaigns import CampaignError
 from annotation.models import (
     Account,
@@ -32,6 +32,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignSettings, as_toml, settings_of
 from annotation.quality import controls
 from annotation.quality.controls import KnownItem
+from annotation.queue import leases
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.db import connection
 from PIL import Image as Picture
 
-from annotation import campaigns, image_rows, instructions, leases, submission
+from annotation import campaigns, instructions
 from annotation.campaigns import CampaignError, opening
 from annotation.models import (
     AuditEntry,
@@ -30,8 +30,9 @@ from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_mention
 from annotation.protocol.image import Fold
 from annotation.protocol.mentions import find_mentions
+from annotation.queue import image_rows, leases, submission
+from annotation.queue.submission import Answer
 from annotation.selectors.records import stream_records
-from annotation.submission import Answer
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING
 

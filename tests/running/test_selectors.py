@@ -12,19 +12,20 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation import refold, reviewing, running
+from annotation import reviewing, running
 from annotation.campaigns import close
 from annotation.discard import discard, restore
-from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Judgment, OpenImage, Task
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from
 from annotation.protocol.rulings import KeepApart
+from annotation.queue import image_state
+from annotation.queue.leases import Lease
+from annotation.queue.submission import Answer
 from annotation.selectors import campaign as figures
 from annotation.selectors.campaign import crowd, double_checks, kept, progress, sums
 from annotation.selectors.campaign.double_checks import measured
-from annotation.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 
@@ -49,7 +50,7 @@ def test_chains_are_counted_by_the_stage_that_their_fold_gives_them():
             found = world.take(worker, kind)
             if isinstance(found, Lease):
                 world.submit(worker, found, then=False)
-    stages = Counter(chain.stage for row in world.images() for chain in refold.state_of(row).chains)
+    stages = Counter(chain.stage for row in world.images() for chain in image_state.state_of(row).chains)
     funnel = figures.funnel(world.campaign)
     assert {stage: n for stage, n in funnel.chains.items() if n} == stages and len(stages) > 3
     assert list(funnel.chains) == list(progress.CHAIN_STAGES)

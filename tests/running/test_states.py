@@ -7,10 +7,11 @@ from datetime import UTC, date, datetime
 import pytest
 from django.utils import translation
 
-from annotation import campaigns, leases, running
+from annotation import campaigns, running
 from annotation.campaigns import CampaignError
 from annotation.models import Account, Assignment, AuditEntry, Campaign, OpenImage
 from annotation.protocol import questions as q
+from annotation.queue import leases
 from annotation.selectors.campaign.reasons import in_words
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World

@@ -14,8 +14,8 @@ from rest_framework.authtoken.models import Token
 from annotation import payments, workers
 from annotation.models import Account, Assignment, AuditEntry, Flag, Identity, Judgment, RoleGrant, Worker
 from annotation.protocol import questions as q
-from annotation.refold import state_of
-from annotation.submission import Answer
+from annotation.queue.image_state import state_of
+from annotation.queue.submission import Answer
 from annotation.workers import CannotErase
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World

@@ -88,18 +88,18 @@ def recount() -> dict[str, Any]:
 
 def image_faults(row: Any) -> list[str]:
     """Where what is stored of an open image is not what a fold of its judgments makes of them."""
-    from annotation import refold
     from annotation.models import Assignment, Task
     from annotation.protocol import questions as q
     from annotation.protocol.boxes import REVIEW
+    from annotation.queue import image_state
 
-    state = refold.state_of(row)
+    state = image_state.state_of(row)
     faults = []
     if row.complete != state.complete:
         faults.append("images whose completeness is miscounted")
     if row.in_review != sum(chain.stage == REVIEW for chain in state.chains):
         faults.append("images whose chains in review are miscounted")
-    if row.state["chains"] != json.loads(json.dumps([refold.chain_of(chain) for chain in state.chains])):
+    if row.state["chains"] != json.loads(json.dumps([image_state.chain_of(chain) for chain in state.chains])):
         faults.append("images whose chains are not the replay's")
     steps = sorted(
         (" ".join(m.id for m in chain.mentions), number, move.stage, move.outcome, move.next)
@@ -130,8 +130,8 @@ def image_faults(row: Any) -> list[str]:
 
 def layer_faults(campaign: Any) -> list[str]:
     """Images of which the campaign's layer shows something else than the fold of their answers."""
-    from annotation import refold
     from annotation.models import OpenImage
+    from annotation.queue import image_state
     from annotation.selectors.records import stream_records
     from annotation.simulation.driver import renamed
 
@@ -141,7 +141,7 @@ def layer_faults(campaign: Any) -> list[str]:
     shown = {record.id: record.layer for record in stream_records(corpus=campaign.corpus, layer=layer)}
     faults = []
     for row in OpenImage.objects.filter(campaign=campaign, version__gt=0).select_related("image"):
-        found, told = shown.get(row.image.key), refold.state_of(row).layer
+        found, told = shown.get(row.image.key), image_state.state_of(row).layer
         if found is None or by_first(renamed, found) != by_first(renamed, told):
             faults.append(row.image.key)
     return faults

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from annotation.leases import Lease, Nothing
 from annotation.models import Campaign, Layer, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
+from annotation.queue.leases import Lease, Nothing
+from annotation.queue.submission import Answer
 from annotation.simulation.workers import PRESETS
 from annotation.simulation.workers import Worker as Simulated
-from annotation.submission import Answer
 from tests.queue.world import World
 from tests.worlds import painted
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from annotation import discard, replay
-from annotation.leases import Lease, Nothing
 from annotation.models import Assignment, Control, Standing, Task
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.trust import PROBATION, SUSPENDED
 from annotation.quality import worker_trust
+from annotation.queue.leases import Lease, Nothing
+from annotation.queue.submission import Answer
 from annotation.rehearsal.soundness import violations
-from annotation.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 from tests.trust.scenes import crowd_works, gold, scenes

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.leases import Lease, Nothing
 from annotation.models import Control, Judgment
 from annotation.protocol import questions as q
-from annotation.submission import Answer
+from annotation.queue.leases import Lease, Nothing
+from annotation.queue.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 from tests.trust.scenes import scenes

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from annotation import discard, refold
+from annotation import discard
 from annotation.discard import CannotDo
-from annotation.leases import Nothing
 from annotation.models import Assignment, AuditEntry, Judgment, Standing, Task
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
@@ -20,6 +19,8 @@ from annotation.protocol.contents import mention_from
 from annotation.protocol.image import Fold
 from annotation.protocol.terms import Box
 from annotation.quality import worker_trust
+from annotation.queue import image_state
+from annotation.queue.leases import Nothing
 from annotation.simulation.dice import Dice
 from tests import worlds
 from tests.factories import some_images
@@ -35,7 +36,7 @@ def picture(world: World) -> list[Any]:
     images = []
     for image in world.images():
         tasks = Task.objects.filter(image=image).exclude(state="void").order_by("key")
-        state = refold.state_of(image)
+        state = image_state.state_of(image)
         images.append(
             (
                 image.image.key,
@@ -89,7 +90,7 @@ def test_the_images_are_what_the_others_judgments_say(spoilt):
     for image in spoilt.images():
         fold = Fold([mention_from(mention) for mention in image.mentions], settings_of(TRUSTING).protocol)
         others = Judgment.objects.filter(image=image).exclude(worker=spoilt.workers[4]).order_by("id")
-        assert refold.state_of(image) == fold(map(pure, others.select_related("worker")))
+        assert image_state.state_of(image) == fold(map(pure, others.select_related("worker")))
 
 
 def pure(row: Judgment) -> q.Judgment:
@@ -131,7 +132,7 @@ def test_what_errorless_workers_make_of_it_after_discard_is_gold_whoever_was_dis
     for image in world.images():
         assert image.complete
         truth = world.truths[image.image_id]
-        found = refold.state_of(image).layer
+        found = image_state.state_of(image).layer
         chains = {
             (frozenset(m.id for m in chain.mentions), frozenset(found.boxes_of(chain.id)))
             for chain in found.chains
@@ -214,7 +215,7 @@ def test_discarding_while_everybody_works_leaves_nothing_of_the_worker():
     assert not Assignment.objects.filter(worker=world.workers[3], state="leased").exists()
     counters_hold(world)
     for image in world.images():
-        found = refold.state_of(image)
+        found = image_state.state_of(image)
         assert [chain["s"] for chain in image.state["chains"]] == [chain.stage for chain in found.chains]
         assert set(image.state["open"]) == {question.key for question in found.questions}
 
@@ -303,4 +304,4 @@ def _answer_otherwise(world: World, worker: int, seed: int) -> None:
             setattr(row, side, getattr(box, side) if box else None)
         row.save()
     for image in world.images():
-        refold.refold(image.pk)
+        image_state.refold(image.pk)

@@ -8,10 +8,9 @@ from random import Random
 
 import pytest
 
-from annotation import discard, leases, replay, submission
+from annotation import discard, replay
 from annotation.common import database
 from annotation.formats.base import FormatError
-from annotation.leases import Nothing
 from annotation.models import Assignment, AuditEntry, Control, Judgment, Standing
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
@@ -19,7 +18,9 @@ from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.quality import controls, worker_trust
 from annotation.quality.controls import BadItems, KnownItem
-from annotation.submission import Answer
+from annotation.queue import leases, submission
+from annotation.queue.leases import Nothing
+from annotation.queue.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import World
 from tests.trust.scenes import gold, scenes

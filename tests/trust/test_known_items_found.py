@@ -12,7 +12,7 @@ from annotation.moderation.control_items.from_layer import FAILS, FITS, known_of
 from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
 from annotation.quality import controls
-from annotation.submission import Answer
+from annotation.queue.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 from tests.trust.scenes import gold, scenes

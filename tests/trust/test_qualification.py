@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation import discard, leases, replay
+from annotation import discard, replay
 from annotation.common import database
-from annotation.leases import Lease, Nothing
 from annotation.models import Assignment, Control
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
@@ -24,7 +23,9 @@ from annotation.protocol.trust import Refusal
 from annotation.quality import controls, qualification, worker_trust
 from annotation.quality.controls import KnownItem
 from annotation.quality.qualification import ATTEMPTS
-from annotation.submission import Answer, NotYours
+from annotation.queue import leases
+from annotation.queue.leases import Lease, Nothing
+from annotation.queue.submission import Answer, NotYours
 from tests.factories import some_images
 from tests.queue.world import World
 

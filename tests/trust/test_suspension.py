@@ -6,12 +6,12 @@ import pytest
 
 from annotation import discard, replay
 from annotation.discard import CannotDo
-from annotation.leases import Nothing
 from annotation.models import AuditEntry, Standing
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.trust import PROBATION, SUSPENDED
 from annotation.quality import worker_trust
+from annotation.queue.leases import Nothing
 from tests.queue.world import TRUSTING, World
 from tests.trust.scenes import crowd_works, gold, refused, scenes
 

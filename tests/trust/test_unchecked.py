@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 
-from annotation import campaigns, leases, replay
+from annotation import campaigns, replay
 from annotation.datasets import layer_rows
 from annotation.datasets.exporting import check, notes_on
-from annotation.leases import Lease
 from annotation.models import Judgment, OpenImage, Standing, Worker
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.trust import PROBATION, SUSPENDED
 from annotation.quality import worker_trust
+from annotation.queue import leases
+from annotation.queue.leases import Lease
+from annotation.queue.submission import Answer
 from annotation.selectors.campaign import workers
-from annotation.submission import Answer
 from tests.factories import a_corpus, some_images
 from tests.queue.world import World
 from tests.trust.scenes import crowd_works, gold, scenes

@@ -10,12 +10,13 @@ from typing import Any
 from django.http import HttpResponse
 from django.test import Client
 
-from annotation import instructions, leases
-from annotation.leases import Lease
+from annotation import instructions
 from annotation.models import Assignment, Identity, Task, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
 from annotation.protocol.terms import Box, ImageRecord
+from annotation.queue import leases
+from annotation.queue.leases import Lease
 from annotation.web.task_texts import READ
 from tests import worlds
 from tests.queue.world import TRUSTING, World

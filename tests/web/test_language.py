@@ -10,11 +10,12 @@ import pytest
 from django.test import Client
 from django.utils.translation import deactivate, override
 
-from annotation import instructions, submission
+from annotation import instructions
 from annotation.models import Campaign, Judgment
 from annotation.protocol import questions as q
+from annotation.queue import submission
+from annotation.queue.submission import Answer
 from annotation.selectors.campaign.cost import money
-from annotation.submission import Answer
 from tests.queue.world import TRUSTING, World
 from tests.web import desk, world
 from tests.web.test_tasks_list import set_test

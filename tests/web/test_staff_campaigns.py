@@ -11,10 +11,10 @@ from django.core.cache import cache
 from django.urls import reverse
 
 from annotation import campaigns, instructions, jobs
-from annotation.hand_out import Nothing
 from annotation.models import AuditEntry, Campaign, Job, Judgment, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
+from annotation.queue.dispatch import Nothing
 from annotation.web.campaigns import SETTINGS_EXAMPLE
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World

@@ -8,10 +8,11 @@ import pytest
 from django.core.cache import cache
 from django.urls import reverse
 
-from annotation import jobs, refold
-from annotation.leases import Lease
+from annotation import jobs
 from annotation.models import Account, AuditEntry, Identity, Job, Judgment, Standing, Worker
 from annotation.protocol import questions as q
+from annotation.queue import image_state
+from annotation.queue.leases import Lease
 from annotation.selectors.workers.worker_table import Asked, worker_page
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
@@ -115,7 +116,7 @@ def test_a_worker_is_taken_off_one_kind_and_let_back_by_page(world, ada):
 
 
 def test_answers_are_withdrawn_and_restored_by_page_as_jobs(world, ada):
-    before = [refold.state_of(row).layer for row in world.images()]
+    before = [image_state.state_of(row).layer for row in world.images()]
     page = press(ada, ONE, "Withdraw their answers", reason="clicks at random")
     assert "being withdrawn" in said(page)[0]
     job = Job.objects.get()
@@ -129,7 +130,7 @@ def test_answers_are_withdrawn_and_restored_by_page_as_jobs(world, ada):
     press(ada, ONE, "Restore their answers")
     assert jobs.run(Job.objects.latest("pk").pk) == Job.DONE
     assert not mine.filter(void=True).exists()
-    assert [refold.state_of(row).layer for row in world.images()] == before
+    assert [image_state.state_of(row).layer for row in world.images()] == before
 
 
 def test_a_kind_that_is_none_is_refused(world, ada):

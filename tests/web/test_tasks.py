@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from annotation import instructions, leases
+from annotation import instructions
 from annotation.common import database
-from annotation.leases import Lease
 from annotation.models import Assignment, Campaign, Flag, Judgment
 from annotation.protocol import questions as q
+from annotation.queue import leases
+from annotation.queue.leases import Lease
 from annotation.tasktypes import TASK_TYPES
 from tests.queue.world import World
 from tests.web import desk

@@ -21,7 +21,7 @@ from annotation.protocol.contents import question_from
 from annotation.protocol.state import ImageState
 from annotation.quality.controls.authoring import retire
 from annotation.quality.controls.items import ItemName, plain_known
-from annotation.refold import state_of
+from annotation.queue.image_state import state_of
 from annotation.simulation.truth import Truth
 
 

@@ -15,7 +15,7 @@ from annotation.protocol.state import ImageState
 from annotation.protocol.trust import SUSPENDED
 from annotation.quality.controls.authoring import Added, add
 from annotation.quality.controls.items import ItemName, KnownItem
-from annotation.refold import state_of
+from annotation.queue.image_state import state_of
 
 #: Where they come from, as their rows say it.
 SOURCE = "promoted"

@@ -12,8 +12,8 @@ Locks: the worker's standing of the kind, by which one worker's requests go one 
 then a claimed task, without waiting. Whoever ends a lease holds image, task and assignment.
 """
 
-from annotation.hand_out import Nothing
-from annotation.leases.ending import expire, give_back, renew
-from annotation.leases.taking import Lease, following, take
+from annotation.queue.dispatch import Nothing
+from annotation.queue.leases.ending import expire, give_back, renew
+from annotation.queue.leases.taking import Lease, following, take
 
 __all__ = ["Lease", "Nothing", "expire", "following", "give_back", "renew", "take"]

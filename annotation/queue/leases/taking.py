@@ -11,10 +11,16 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from annotation import hand_out, relevance_pages
 from annotation.common import database
-from annotation.hand_out import Holder, Nothing
-from annotation.lease_terms import (
+from annotation.models import Assignment, Campaign, Worker
+from annotation.models import Standing as StandingRow
+from annotation.protocol import trust
+from annotation.protocol.controls import choose, due
+from annotation.protocol.questions import RELEVANCE
+from annotation.quality import controls, qualification, worker_trust
+from annotation.queue import dispatch, relevance_pages
+from annotation.queue.dispatch import Holder, Nothing
+from annotation.queue.lease_terms import (
     CARRIED,
     HOLDER,
     Terms,
@@ -24,12 +30,6 @@ from annotation.lease_terms import (
     terms_of,
     under,
 )
-from annotation.models import Assignment, Campaign, Worker
-from annotation.models import Standing as StandingRow
-from annotation.protocol import trust
-from annotation.protocol.controls import choose, due
-from annotation.protocol.questions import RELEVANCE
-from annotation.quality import controls, qualification, worker_trust
 
 _ROLE_CONTROL = "control"
 
@@ -98,7 +98,7 @@ def following(
     """`take` within a transaction that holds the worker's standing, once the statements `after` are done."""
     expires = at + timedelta(minutes=terms.settings.lease.minutes)
     if database.in_one_trip() and _is_plain(terms, holder, kind, len(holding)):
-        found = hand_out.claim_and_lease(
+        found = dispatch.claim_and_lease(
             cursor,
             holder,
             kind,
@@ -124,14 +124,14 @@ def following(
     waiting = next((row for row in held if row[0] not in holding), None)
     if waiting is not None:
         return _held(cursor, terms, kind, waiting, at)
-    refused = hand_out.closed(terms) or refused_to(holder, terms)
+    refused = dispatch.closed(terms) or refused_to(holder, terms)
     if refused is not None:
         return _test(cursor, terms, holder, kind, refused, holding, at)
     if len(held) >= terms.settings.lease.in_hand:
         return Nothing(
             "in_hand", _("You have this task in hand already, perhaps in another tab: answer it first.")
         )
-    ahead = hand_out.ahead(cursor, holder, rules_of(terms, kind), at)
+    ahead = dispatch.ahead(cursor, holder, rules_of(terms, kind), at)
     if ahead is not None:
         return ahead
     known = 0
@@ -142,11 +142,11 @@ def following(
         control = _control(cursor, terms, holder, kind, holder.standing.items + len(held) + 1, at, expires)
     if control is not None:
         return control
-    claim = hand_out.claim(cursor, holder, kind)
+    claim = dispatch.claim(cursor, holder, kind)
     if claim is None:
-        revived = hand_out.again(cursor, holder, kind)
+        revived = dispatch.again(cursor, holder, kind)
         if revived is None:
-            return hand_out.why_none(cursor, holder, kind, at)
+            return dispatch.why_none(cursor, holder, kind, at)
         assignment, claim = revived
         cursor.execute(
             """UPDATE annotation_assignment SET state = 'leased', role = %s, settings_version = %s,
@@ -185,7 +185,7 @@ def _known_page(
     """
     if known < terms.settings.page.images:
         return None
-    instead_of = hand_out.next_task(cursor, holder, RELEVANCE)
+    instead_of = dispatch.next_task(cursor, holder, RELEVANCE)
     if instead_of is None:
         return None
     chosen = relevance_pages.known_only(
@@ -204,14 +204,14 @@ def _is_plain(terms: Terms, holder: Holder, kind: str, held: int) -> bool:
     return (
         held < terms.settings.lease.in_hand
         and kind != RELEVANCE
-        and hand_out.closed(terms) is None
+        and dispatch.closed(terms) is None
         and refused_to(holder, terms) is None
         and not trust.watched(holder.standing, rules_of(terms, kind))
         and not _control_due(terms, holder, kind, holder.standing.items + held + 1)
     )
 
 
-def _lease(assignment: int, claim: hand_out.Claim, kind: str, expires: datetime, terms: Terms) -> Lease:
+def _lease(assignment: int, claim: dispatch.Claim, kind: str, expires: datetime, terms: Terms) -> Lease:
     content = json.loads(claim.content)
     return Lease(
         assignment,
@@ -323,7 +323,7 @@ def _control(
     """
     if not _control_due(terms, holder, kind, number):
         return None
-    instead_of = hand_out.next_task(cursor, holder, kind)
+    instead_of = dispatch.next_task(cursor, holder, kind)
     if instead_of is None:
         return None
     strange = controls.strangeness(

@@ -22,18 +22,18 @@ from typing import Any, NamedTuple
 from django.db import IntegrityError, connection
 from django.utils.translation import gettext as _
 
-from annotation import answered, lease_terms, leases, refold
-from annotation.answered import HELD, Content, Held
 from annotation.common import database
-from annotation.hand_out import Holder
-from annotation.lease_terms import Terms
-from annotation.leases import Lease, Nothing
 from annotation.models import Assignment, Campaign, Task
 from annotation.protocol import questions as q
 from annotation.protocol.controls import double_checked
 from annotation.protocol.questions import Answer, BadJudgment, Judgment, judgment_name
 from annotation.protocol.trust import BoxJudged, ControlGraded
 from annotation.quality import controls, qualification, worker_trust
+from annotation.queue import answer_rows, image_state, lease_terms, leases
+from annotation.queue.answer_rows import HELD, Content, Held
+from annotation.queue.dispatch import Holder
+from annotation.queue.lease_terms import Terms
+from annotation.queue.leases import Lease, Nothing
 
 __all__ = ["Answer", "BadJudgment", "Conflict", "NotYours", "Receipt", "submit"]
 
@@ -109,7 +109,7 @@ def submit(
                     )
                 stored = _Answered(*_terms(cursor, held), True, [])
             else:
-                answered.check(held, answer)
+                answer_rows.check(held, answer)
                 stored = done(cursor, held, row[11:], answer, token, seconds, schema, at)
             following: Lease | Nothing | None = None
             # What was taken under an older consent text may be answered; no more is handed out under that.
@@ -132,7 +132,7 @@ def _task_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
     database.execute(
         cursor,
         f"""SELECT {HELD.format(of="t")}, t.id, t.state, t.role, t.barred_id,
-                {refold.COLUMNS}, {lease_terms.COLUMNS}, {lease_terms.CARRIED}
+                {image_state.COLUMNS}, {lease_terms.COLUMNS}, {lease_terms.CARRIED}
             FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
             JOIN annotation_openimage o ON o.id = t.image_id
             JOIN annotation_image im ON im.id = o.image_id
@@ -172,10 +172,10 @@ def _of_task(
 ) -> _Answered:
     """An answer on a task: stored, folded, paid."""
     task, task_state, task_role, barred = rest[:4]
-    image, now, terms = refold.row_from(rest[4:12]), *_both_terms(rest[12:])
+    image, now, terms = image_state.row_from(rest[4:12]), *_both_terms(rest[12:])
     drawer = barred if held.kind == q.BOX_QUALITY else None
     holder, drawn, votes = _holders(cursor, held, terms, drawer, image.id)
-    content = answered.content_of(held, terms, answer)
+    content = answer_rows.content_of(held, terms, answer)
     if holder.withdrawn:
         stored = _withdrawn(
             cursor, held, terms, holder, task, image.id, answer, content, token, seconds, schema, at
@@ -188,16 +188,16 @@ def _of_task(
         role = q.VOTE  # Asked again since the lease was given: the lease holds one of its places.
     name = judgment_name(held.image_key, holder.pseudonym, held.key)
     judgment = Judgment(name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, role)
-    votes.append(refold.Vote(held.worker, judgment))
+    votes.append(image_state.Vote(held.worker, judgment))
     twice = (
         role == q.VOTE
         and not answer.flag
-        and refold.answered_once(image, held.kind)
+        and image_state.answered_once(image, held.kind)
         and double_checked(
             lease_terms.rules_of(terms, held.kind), seed=terms.seed, key=f"{held.image_key} {held.key}"
         )
     )
-    found = refold.difference(
+    found = image_state.difference(
         image,
         votes,
         at=at,
@@ -216,9 +216,9 @@ def _of_task(
         judged = BoxJudged(answer.answer == "good")
         changed.append(worker_trust.changed(drawn.id, _after(drawn, [judged], terms), at))
     statements = [
-        *answered.stored(held, terms, judgment, answer.way, content.kept, image.id, schema, at),
-        *(answered.flagged(held, answer) if answer.flag else ()),
-        answered.handed_in(held, terms, token, seconds, at),
+        *answer_rows.stored(held, terms, judgment, answer.way, content.kept, image.id, schema, at),
+        *(answer_rows.flagged(held, answer) if answer.flag else ()),
+        answer_rows.handed_in(held, terms, token, seconds, at),
         *content.graded,
         *found.statements,
         *changed,
@@ -249,9 +249,9 @@ def _withdrawn(
     )
     after = _after(holder, content.events, terms)
     statements = [
-        *answered.stored(held, terms, judgment, answer.way, content.kept, image, schema, at),
-        *(answered.flagged(held, answer) if answer.flag else ()),
-        answered.handed_in(held, terms, token, seconds, at),
+        *answer_rows.stored(held, terms, judgment, answer.way, content.kept, image, schema, at),
+        *(answer_rows.flagged(held, answer) if answer.flag else ()),
+        answer_rows.handed_in(held, terms, token, seconds, at),
         *content.graded,
         worker_trust.changed(holder.id, after, at),
     ]
@@ -287,7 +287,7 @@ def _of_control(
     known, active, stratum = rest[:3]
     now, terms = _both_terms(rest[3:])
     holder = _holders(cursor, held, terms)[0]
-    content = answered.content_of(held, terms, answer)
+    content = answer_rows.content_of(held, terms, answer)
     right: bool | None = None
     alone = held.kind != q.RELEVANCE
     if held.role == qualification.ROLE or (alone and active and _measures(held, now, stratum)):
@@ -297,9 +297,9 @@ def _of_control(
     name = judgment_name(held.image_key, holder.pseudonym, held.key)
     judgment = Judgment(name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role)
     statements = [
-        *answered.stored(held, terms, judgment, answer.way, content.kept, None, schema, at),
-        *(answered.flagged(held, answer) if answer.flag else ()),
-        answered.handed_in(held, terms, token, seconds, at, right=right),
+        *answer_rows.stored(held, terms, judgment, answer.way, content.kept, None, schema, at),
+        *(answer_rows.flagged(held, answer) if answer.flag else ()),
+        answer_rows.handed_in(held, terms, token, seconds, at, right=right),
         *content.graded,
     ]
     if held.role != qualification.ROLE:
@@ -339,14 +339,14 @@ def _terms(cursor: Any, held: Held) -> tuple[Terms, Holder]:
 
 def _holders(
     cursor: Any, held: Held, terms: Terms, drawer: int | None = None, image: int | None = None
-) -> tuple[Holder, Holder | None, list[refold.Vote]]:
+) -> tuple[Holder, Holder | None, list[image_state.Vote]]:
     """The worker's standing for the kind, and the drawer's for drawing, locked in the order of their ids;
     the votes on `image`, whose lock is held, in the same trip."""
     also = " OR (s.worker_id = %s AND s.kind = %s)" if drawer is not None else ""
     along = image is not None and database.in_one_trip()
     database.execute(
         cursor,
-        f"""SELECT {refold.VOTES if along else "NULL"}, {lease_terms.HOLDER}
+        f"""SELECT {image_state.VOTES if along else "NULL"}, {lease_terms.HOLDER}
             FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
             WHERE s.campaign_id = %s AND ((s.worker_id = %s AND s.kind = %s){also}) ORDER BY s.id"""
         + database.locking("s"),
@@ -359,9 +359,9 @@ def _holders(
     rows = cursor.fetchall()
     found = [lease_terms.holder_from(row[1:]) for row in rows]
     own = next(h for h in found if h.worker == held.worker and h.standing.kind == held.kind)
-    votes: list[refold.Vote] = []
+    votes: list[image_state.Vote] = []
     if image is not None:
-        votes = refold.votes_from(rows[0][0]) if along else refold.votes_of(cursor, image)
+        votes = image_state.votes_from(rows[0][0]) if along else image_state.votes_of(cursor, image)
     return own, next((h for h in found if h is not own), None), votes
 
 

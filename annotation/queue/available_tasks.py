@@ -16,15 +16,16 @@ from django.db import connection
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
-from annotation import hand_out, instructions, lease_terms
+from annotation import instructions
 from annotation.common import database
-from annotation.hand_out import Holder, Nothing
 from annotation.models import Assignment, Campaign, Identity, Worker
 from annotation.models import Standing as Row
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.trust import Entered, Standing, after, reading
 from annotation.protocol.trust_settings import Known, practice_is_entry
 from annotation.quality import controls, qualification, worker_trust
+from annotation.queue import dispatch, lease_terms
+from annotation.queue.dispatch import Holder, Nothing
 from annotation.selectors.same_question import met_as_control
 from annotation.selectors.scopes import campaigns_to_work_on
 
@@ -103,7 +104,7 @@ def offers(*, worker: Worker) -> list[Offer]:
             campaign.settings_version,
             settings,
         )
-        shut = hand_out.closed(terms) or no_consent(worker=worker.pk, campaign=campaign)
+        shut = dispatch.closed(terms) or no_consent(worker=worker.pk, campaign=campaign)
         for kind in kinds_of(campaign):
             row = rows.get((campaign.pk, kind))
             rules = lease_terms.rules_of(terms, kind)
@@ -114,10 +115,10 @@ def offers(*, worker: Worker) -> list[Offer]:
                 nothing = (
                     shut
                     or lease_terms.refused_to(holder, terms)
-                    or hand_out.ahead(cursor, holder, rules, database.now())
+                    or dispatch.ahead(cursor, holder, rules, database.now())
                 )
                 if nothing is None and not in_hand and not _waits(cursor, campaign.pk, kind, worker.pk):
-                    nothing = hand_out.why_none(cursor, holder, kind, database.now())
+                    nothing = dispatch.why_none(cursor, holder, kind, database.now())
             test = None
             if nothing is not None and nothing.code in qualification.NEED_A_TEST:
                 place = row or Row(campaign=campaign, worker=worker, kind=kind)

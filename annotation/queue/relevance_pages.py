@@ -15,7 +15,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from annotation.hand_out import Holder
 from annotation.models import Assignment, Control, Item, PageControl
 from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.controls import Control as Known
@@ -32,6 +31,7 @@ from annotation.protocol.paging import (
 )
 from annotation.protocol.questions import RELEVANCE, BadJudgment
 from annotation.quality import controls
+from annotation.queue.dispatch import Holder
 
 #: The role of an item of the test: an image that is a page of its own.
 QUALIFICATION = Control.QUALIFICATION

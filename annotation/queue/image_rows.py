@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from django.db import connection
 from django.db.models import F
 
-from annotation import refold, task_rows
 from annotation.common import database
 from annotation.models import Campaign, Image, Item, OpenImage, Task
 from annotation.protocol.campaign_settings import settings_of
@@ -22,6 +21,7 @@ from annotation.protocol.image import Fold
 from annotation.protocol.questions import Question
 from annotation.protocol.state import Settings
 from annotation.protocol.terms import Mention
+from annotation.queue import image_state, task_rows
 
 T = TypeVar("T")
 
@@ -68,8 +68,8 @@ def open_images(
             row.state = {
                 "open": of_image[row.pk],
                 "checks": [],
-                "chains": [refold.chain_of(chain) for chain in state.chains],
-                "merged": refold.merged_of(state),
+                "chains": [image_state.chain_of(chain) for chain in state.chains],
+                "merged": image_state.merged_of(state),
             }
             row.complete = state.complete
             row.layer_behind = state.complete
@@ -161,7 +161,7 @@ def reopen_images(*, campaign: Campaign, images: Iterable[int]) -> None:
             rows, ["settings", "settings_version", "state", "opened_at", "changed_at"]
         )
         for row in rows:
-            refold.refold(row.pk)
+            image_state.refold(row.pk)
         # As when they were opened: nobody has answered or ruled about them, so the layer does not cover them.
         untouched = OpenImage.objects.filter(pk__in=[row.pk for row in rows], rulings_version=0)
         untouched.update(version=0, layer_behind=F("complete"))

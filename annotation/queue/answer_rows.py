@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from annotation import relevance_pages
 from annotation.common import database
-from annotation.lease_terms import Terms
 from annotation.protocol import questions as q
 from annotation.protocol.contents import corners
 from annotation.protocol.grading import is_right
 from annotation.protocol.questions import Answer, BadJudgment, Judgment
 from annotation.protocol.trust import ControlGraded, ItemDone
 from annotation.quality import qualification
+from annotation.queue import relevance_pages
+from annotation.queue.lease_terms import Terms
 
 #: Answers whose word says nothing by itself.
 WITH_CONTENT = ("judged", "written", "described")

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db import connection
 
-from annotation import lease_terms
 from annotation.common import database
 from annotation.models import Assignment
+from annotation.queue import lease_terms
 
 
 def renew(*, worker: int, assignment: int) -> datetime | None:

@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from annotation import task_rows
 from annotation.common import database
 from annotation.models import OpenImage, Task
 from annotation.protocol import questions as q
@@ -38,6 +37,7 @@ from annotation.protocol.questions import Judgment, Question
 from annotation.protocol.state import ChainState, ImageState, Settings
 from annotation.protocol.state import answered_once as settled_by_one
 from annotation.protocol.terms import Box
+from annotation.queue import task_rows
 
 #: Folds kept by a process: opening one costs as much as folding an image once.
 FOLDS_KEPT = 1024

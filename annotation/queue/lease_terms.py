@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
-from annotation.hand_out import Holder, Nothing
 from annotation.models import Standing as Row
 from annotation.protocol.campaign_settings import CampaignSettings, settings_from
 from annotation.protocol.trust import QUALIFICATION, why_not
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.quality import controls, qualification, worker_trust
+from annotation.queue.dispatch import Holder, Nothing
 
 
 class Terms(NamedTuple):
