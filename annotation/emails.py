@@ -22,9 +22,9 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from annotation import jobs
-from annotation.accounts import inviting
 from annotation.common import database
 from annotation.models import Account, Job, StaffInvitation
+from annotation.workers.accounts import inviting
 
 #: As rows of jobs have it.
 KIND = "send_letter"

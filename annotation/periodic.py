@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from annotation import confirming, emails, jobs, running, sessions, throttle
+from annotation import emails, jobs, running
 from annotation.common.locks import Busy, exclusive_folder
 from annotation.datasets import archives, layers
 from annotation.models import Campaign
 from annotation.queue import leases
+from annotation.workers import confirmation, rate_limit, sessions
 
 log = logging.getLogger(__name__)
 
@@ -69,11 +70,11 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("expire_leases", 30, expire_leases),
         Periodic("look_after_campaigns", 60, look_after_campaigns),
         Periodic("refresh_layers", 60, refresh_layers),
-        Periodic("confirm_visits", 60, confirming.ask_waiting),
+        Periodic("confirm_visits", 60, confirmation.ask_waiting),
         Periodic("remove_expired_exports", 3600, archives.remove_expired),
-        Periodic("forget_attempts", 3600, throttle.prune),
+        Periodic("forget_attempts", 3600, rate_limit.prune),
         Periodic("forget_letters", 3600, emails.prune),
-        Periodic("forget_platform_reports", 3600, confirming.prune),
+        Periodic("forget_platform_reports", 3600, confirmation.prune),
         Periodic("forget_sessions", 3600, sessions.prune),
     )
 }

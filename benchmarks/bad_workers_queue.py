@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
     """Send the images through one crowd for each seed; Django is set up and its database migrated."""
-    from annotation import discard
+    from annotation.moderation import discarding
     from annotation.rehearsal import rehearse
 
     report = Report()
@@ -43,7 +43,7 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
         out = _count(report, campaign, f"sim{seed}-")
         given = campaign.judgments.filter(image__isnull=False).count()
         for row in out:
-            discard.discard(campaign=campaign, worker=row.worker_id, kind=row.kind)
+            discarding.discard(campaign=campaign, worker=row.worker_id, kind=row.kind)
         report.given += given
         report.void += campaign.judgments.filter(void=True).count()
         second = rehearse(campaign=campaign, mix=mix, seed=seed, conduct=USUAL, patience=0.0)
@@ -127,13 +127,13 @@ def _count(report: Report, campaign: Campaign, prefix: str) -> Sequence[Standing
 
 def _suspended_at(row: Standing, settings: TrustSettings) -> int | None:
     """After how many items a standing was suspended, told from its stored events; None where it is not."""
-    from annotation import replay
+    from annotation.moderation import trust_replay
     from annotation.protocol.trust import Entered, after
     from annotation.protocol.trust import Standing as Pure
     from annotation.quality import worker_trust
 
     standing = after(Pure(row.kind), Entered(), settings)
-    for _, _, event in sorted(replay.events_of(row), key=lambda numbered: numbered[0]):
+    for _, _, event in sorted(trust_replay.events_of(row), key=lambda numbered: numbered[0]):
         standing = worker_trust.passed_through(standing, event, settings)
         if standing.state == SUSPENDED:
             assert row.state == SUSPENDED

@@ -141,7 +141,7 @@ def _concerned() -> tuple[Any, int]:
 
 
 def _withdraw(given: argparse.Namespace) -> dict[str, Any]:
-    from annotation.discard import discard
+    from annotation.moderation.discarding import discard
 
     campaign, worker = _concerned()
     began = time.perf_counter()

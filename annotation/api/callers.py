@@ -22,11 +22,11 @@ from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 from rest_framework.authentication import CSRFCheck
 
-from annotation import workers
 from annotation.api.problems import Problem
 from annotation.common import database
 from annotation.common.roles import ADMIN, ANNOTATOR
 from annotation.models import Account
+from annotation.workers import pseudonyms
 
 SCHEME = "Token "
 #: Characters of a token; what is longer is none.
@@ -76,7 +76,7 @@ def worker_calling(request: HttpRequest, assignment: int | None = None) -> int:
         )
     if row.worker is not None:
         return row.worker
-    return workers.worker_of(Account.objects.get(pk=row.account)).pk
+    return pseudonyms.worker_of(Account.objects.get(pk=row.account)).pk
 
 
 def _by_token(header: str, about: int | None) -> _Row:

@@ -13,7 +13,7 @@ from annotation.api.problems import Problem
 from annotation.api.requests import for_workers, word_in
 from annotation.models import Campaign
 from annotation.tasktypes.caption_writing import LONGEST
-from annotation.throttle import Limit, Try, attempt
+from annotation.workers.rate_limit import Limit, Try, attempt
 
 #: Texts that a worker may have looked at in a minute; a sentence takes longer to write.
 LOOKS = Limit("spelling", 60, 60)

@@ -10,15 +10,15 @@ from pathlib import Path
 
 from django.conf import settings
 
-from annotation import workers
 from annotation.backups import BackupRefused, archive, contents, keys
 from annotation.backups.database import applied, database
 from annotation.common.locks import exclusive_folder
 from annotation.images.pictures import picture_path
 from annotation.models import Image
+from annotation.workers import pseudonyms
 
 #: The member that holds the list of erasures.
-ERASURES = workers.ERASURES
+ERASURES = pseudonyms.ERASURES
 
 Progress = Callable[[Iterable[tuple[str, Path]]], Iterable[tuple[str, Path]]]
 
@@ -71,7 +71,7 @@ def backup(target: Path, *, progress: Progress = iter) -> Made:
                 writer.add(name, path)
         files = writer.files - before
         # Last: whoever was erased meanwhile is in the database's copy, and is erased when it is restored.
-        listed = workers.erasures_file().read_bytes() if workers.erasures_file().exists() else b""
+        listed = pseudonyms.erasures_file().read_bytes() if pseudonyms.erasures_file().exists() else b""
         writer.put(ERASURES, io.BytesIO(listed), len(listed))
     return Made(
         backup=str(target),

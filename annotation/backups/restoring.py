@@ -26,12 +26,12 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 
-from annotation import workers
 from annotation.audit import record
 from annotation.backups import BackupRefused, archive, contents, keys
 from annotation.backups import database as databases
 from annotation.backups.making import ERASURES, missing_pictures
 from annotation.common.locks import BEFORE, RESTORING, nobody_at_work
+from annotation.workers import pseudonyms
 
 #: Seconds in which whoever has left the database disappears from its list.
 LEAVING = 2.0
@@ -214,12 +214,12 @@ def _in_place(place: Path, again: bool) -> Iterator[None]:
 def _bring_up_to_date(listed: Path, about: _About) -> list[str]:
     """Bring the database that was put in place to this version; whoever was erased goes: their pseudonyms."""
     try:
-        workers.merge_erasures(listed.read_text(encoding="utf-8"))
+        pseudonyms.merge_erasures(listed.read_text(encoding="utf-8"))
         call_command("migrate", verbosity=0, interactive=False)
         if not about.same_key:
             # Nobody can read them any more: not their owners, nor whoever looks for those of somebody erased.
             Session.objects.all().delete()
-        erased = workers.erase_again()
+        erased = pseudonyms.erase_again()
         record(actor=None, act="restore", made_at=about.made_at)
         databases.database().analyse()
     except Exception as error:

@@ -19,13 +19,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import emails, payments, throttle, workers
+from annotation import emails
 from annotation.common.roles import ANNOTATOR
 from annotation.models import Account
 from annotation.selectors.campaign.cost import money
 from annotation.selectors.workers import own_data
 from annotation.web import limits
 from annotation.web.staff import account_of, said
+from annotation.workers import payments, pseudonyms, rate_limit
 
 
 class MailForm(forms.Form):
@@ -46,7 +47,7 @@ class Reset(views.PasswordResetView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Every e-mail counts: to whom, and who asked for it."""
         mail = request.POST.get("email", "")
-        if seconds := throttle.attempt(*limits.reset_tries(request, mail)):
+        if seconds := rate_limit.attempt(*limits.reset_tries(request, mail)):
             again = self.get_form_class()(initial={"email": mail})
             about = self.get_context_data(form=again)
             return limits.too_often(request, self.template_name, seconds, **about)
@@ -79,7 +80,7 @@ class ResetConfirm(views.PasswordResetConfirmView):
     def form_valid(self, form: SetPasswordForm[Account]) -> HttpResponse:
         """Whoever has read the e-mail need not wait for what others tried."""
         pair, name, *_address = limits.sign_in_tries(self.request, form.user.get_username())
-        throttle.forget(pair, name)
+        rate_limit.forget(pair, name)
         messages.success(self.request, _("Password changed. Sign in with the new one."))
         return super().form_valid(form)
 
@@ -136,16 +137,16 @@ def erase_me(request: HttpRequest) -> HttpResponse:
     if worker is None:
         raise Http404(_("You have not worked here yet, so there is nothing to erase."))
     gone = False
-    with said(request, workers.CannotErase):
+    with said(request, pseudonyms.CannotErase):
         if request.POST.get("sure") != "yes":
-            raise workers.CannotErase(_("Erasing cannot be undone: tick the box to say that you mean it."))
+            raise pseudonyms.CannotErase(_("Erasing cannot be undone: tick the box to say that you mean it."))
         if payments.unpaid(worker=worker.pk):
-            raise workers.CannotErase(
+            raise pseudonyms.CannotErase(
                 _("You have not been paid for everything yet: ask again when you have.")
             )
         if found.has_staff_role:
-            raise workers.CannotErase(_("Your account has a staff role: ask an admin to revoke it first."))
-        workers.erase(worker=worker, actor=None, texts=request.POST.get("texts") == "yes")
+            raise pseudonyms.CannotErase(_("Your account has a staff role: ask an admin to revoke it first."))
+        pseudonyms.erase(worker=worker, actor=None, texts=request.POST.get("texts") == "yes")
         gone = True
     if not gone:
         return redirect("account")
@@ -161,7 +162,7 @@ def _account(request: HttpRequest, form: MailForm, status: int = 200) -> HttpRes
         about |= {
             "shares": own_data.shares(worker),
             "consents": own_data.consents(worker),
-            "wrote": workers.wrote(worker),
+            "wrote": pseudonyms.wrote(worker),
             "comments": own_data.comments(worker),
             "owed": [
                 (campaign.name, money(amount, payments.currency_of(campaign)))

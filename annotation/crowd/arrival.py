@@ -9,12 +9,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from annotation import confirming, instructions, sessions, throttle
-from annotation.confirming import Arrival
+from annotation import instructions
 from annotation.models import Account, Campaign
-from annotation.throttle import Try
-from annotation.visits import VisitError
 from annotation.web import limits
+from annotation.workers import confirmation, rate_limit, sessions
+from annotation.workers.confirmation import Arrival
+from annotation.workers.platform_visits import VisitError
+from annotation.workers.rate_limit import Try
 
 #: By which accounts are signed in without a password.
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -46,11 +47,11 @@ def here(request: HttpRequest) -> Account | None:
 
 def let_in(request: HttpRequest, arrival: Arrival) -> HttpResponse:
     """Sign in who comes, whoever was here before, and lead them to the work. The session may only work."""
-    if confirming.is_new(arrival) and (
-        seconds := throttle.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request)))
+    if confirmation.is_new(arrival) and (
+        seconds := rate_limit.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request)))
     ):
         return limits.too_often(request, "annotation/entry/arrival_refused.html", seconds)
-    visit = confirming.arrive(arrival)
+    visit = confirmation.arrive(arrival)
     account, campaign = visit.identity.account, visit.study.campaign
     assert account is not None
     if request.user.pk != account.pk or not sessions.by_address(request.session):

@@ -18,17 +18,18 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation import instructions, invitations, throttle, workers
+from annotation import instructions
 from annotation.common.roles import ANNOTATOR
 from annotation.crowd import return_code
 from annotation.crowd.arrival import BACKEND
-from annotation.invitations import InvitationError
 from annotation.models import Account, Invitation
 from annotation.queue.available_tasks import kinds_of
 from annotation.tasktypes import TASK_TYPES
-from annotation.throttle import Try
 from annotation.web import limits
 from annotation.web.access import for_roles
+from annotation.workers import invitations, pseudonyms, rate_limit
+from annotation.workers.invitations import InvitationError
+from annotation.workers.rate_limit import Try
 
 
 class AccountForm(UserCreationForm):
@@ -46,10 +47,10 @@ class AccountForm(UserCreationForm):
     def clean_username(self) -> str:
         """The name, where it is free and not such as pseudonyms are."""
         name = super().clean_username()
-        if name and name.casefold().startswith(workers.PREFIX):
+        if name and name.casefold().startswith(pseudonyms.PREFIX):
             raise forms.ValidationError(
                 _("Names that begin with %(prefix)s are given by us. Choose another.")
-                % {"prefix": workers.PREFIX}
+                % {"prefix": pseudonyms.PREFIX}
             )
         return name or ""
 
@@ -92,7 +93,7 @@ def _opened(request: HttpRequest, invitation: Invitation) -> HttpResponse:
         return _joined(request, invitation, request.user)
     if request.method != "POST":
         return _page(request, invitation, AccountForm())
-    if seconds := throttle.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request))):
+    if seconds := rate_limit.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request))):
         return limits.too_often(request, "annotation/entry/invite_over.html", seconds)
     at_once = request.POST.get("act") == "once"
     form = AccountForm() if at_once else AccountForm(request.POST)

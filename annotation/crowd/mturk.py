@@ -23,13 +23,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
-from annotation import instructions, visits
-from annotation.confirming import Arrival
+from annotation import instructions
 from annotation.crowd import arrival
 from annotation.models import Campaign, Study, Visit
 from annotation.queue.available_tasks import kinds_of
 from annotation.tasktypes import TASK_TYPES
-from annotation.visits import MTURK, VisitError
+from annotation.workers import platform_visits
+from annotation.workers.confirmation import Arrival
+from annotation.workers.platform_visits import MTURK, VisitError
 
 #: What MTurk writes for an assignment that nobody has accepted.
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
@@ -50,7 +51,7 @@ def frame(request: HttpRequest, name: str) -> HttpResponse:
     """The external question: the instructions, the way to the tasks, and the handing in."""
     campaign = arrival.campaign_for_all(name)
     try:
-        study = visits.study_at(provider=MTURK, campaign=campaign)
+        study = platform_visits.study_at(provider=MTURK, campaign=campaign)
         if request.GET.get("assignmentId", PREVIEW) == PREVIEW:
             return _preview(request, campaign, study)
         assignment, _hit, who = arrival.ids(request, "assignmentId", "hitId", "workerId")
@@ -68,7 +69,7 @@ def frame(request: HttpRequest, name: str) -> HttpResponse:
     about = {
         "campaign": campaign,
         "study": study,
-        "progress": visits.progress(visit) if visit else None,
+        "progress": platform_visits.progress(visit) if visit else None,
         "assignment": assignment,
         "submit": f"{site}/mturk/externalSubmit",
         "way": _SIGNER.sign_object([assignment, who]),
@@ -88,7 +89,7 @@ def begin(request: HttpRequest, name: str, way: str) -> HttpResponse:
             assignment, who = _SIGNER.unsign_object(way, max_age=LIFETIME)
         except BadSignature:
             raise VisitError(_("This way in is too old. Look at the HIT again and press there.")) from None
-        study = visits.study_at(provider=MTURK, campaign=campaign)
+        study = platform_visits.study_at(provider=MTURK, campaign=campaign)
         return arrival.let_in(request, Arrival(study, who, assignment, arrival.here(request)))
     except VisitError as why:
         return arrival.refused(request, why)

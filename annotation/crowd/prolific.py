@@ -24,13 +24,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import confirming, prolific_api, visits
 from annotation.common import database
-from annotation.confirming import Arrival
 from annotation.crowd import arrival
-from annotation.prolific_api import PARTICIPANT, STUDY, SUBMISSION, Away, BadLink, Link, Told
-from annotation.visits import PROLIFIC, VisitError
 from annotation.web import plain_json
+from annotation.workers import confirmation, platform_visits, prolific_api
+from annotation.workers.confirmation import Arrival
+from annotation.workers.platform_visits import PROLIFIC, VisitError
+from annotation.workers.prolific_api import PARTICIPANT, STUDY, SUBMISSION, Away, BadLink, Link, Told
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def enter(request: HttpRequest, name: str) -> HttpResponse:
     campaign = arrival.campaign_for_all(name)
     try:
         who, study, submission = arrival.ids(request, PARTICIPANT, STUDY, SUBMISSION)
-        found = visits.study_at(provider=PROLIFIC, campaign=campaign, external_id=study)
+        found = platform_visits.study_at(provider=PROLIFIC, campaign=campaign, external_id=study)
         link, spoilt = _link(request, (who, study, submission))
         came = Arrival(found, who, submission, arrival.here(request), link, spoilt)
         return arrival.let_in(request, came)
@@ -115,7 +115,7 @@ def webhook(request: HttpRequest) -> HttpResponse:
         isinstance(value, str) and 0 < len(value) <= 40 and "\0" not in value for value in about.values()
     ):
         return JsonResponse({"error": "the body is no event"}, status=400)
-    changed = confirming.heard(
+    changed = confirmation.heard(
         provider=PROLIFIC,
         told=Told(about["participant_id"], (), prolific_api.plain_status(about["status"])),
         submission=about["resource_id"],

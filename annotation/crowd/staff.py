@@ -14,14 +14,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotation import throttle
-from annotation.accounts import first, inviting
-from annotation.accounts.granting import GrantError
 from annotation.common.locks import Busy
 from annotation.crowd.arrival import BACKEND
 from annotation.crowd.invite import AccountForm
-from annotation.throttle import Try
 from annotation.web import limits
+from annotation.workers import rate_limit
+from annotation.workers.accounts import first, inviting
+from annotation.workers.accounts.granting import GrantError
+from annotation.workers.rate_limit import Try
 
 PAGE = "annotation/entry/staff_account.html"
 
@@ -59,7 +59,7 @@ def staff_invite(request: HttpRequest, token: str) -> HttpResponse:
     form = AccountForm(request.POST or None)
     if request.method != "POST" or request.user.is_authenticated:
         return _shown(request, AccountForm(), about)
-    if seconds := throttle.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request))):
+    if seconds := rate_limit.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request))):
         return limits.too_often(request, "annotation/entry/invite_over.html", seconds)
     if not form.is_valid():
         return _shown(request, form, about)

@@ -12,12 +12,12 @@ from django.urls import path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import confirming, visits
 from annotation.common.roles import ANNOTATOR
 from annotation.crowd import prolific
 from annotation.models import Visit
-from annotation.visits import PROLIFIC, VisitError
 from annotation.web.access import for_roles
+from annotation.workers import confirmation, platform_visits
+from annotation.workers.platform_visits import PROLIFIC, VisitError
 
 
 # A form that leads off this host is to be allowed to, on this page alone.
@@ -30,18 +30,21 @@ def visit(request: HttpRequest) -> HttpResponse:
 
     With `part=state` whether the platform has confirmed it, as JSON: a page that waits asks for that.
     """
-    found = visits.current(request.session, request.user)
+    found = platform_visits.current(request.session, request.user)
     if found is None:
         return redirect("tasks")
     if found.verification == Visit.WAITING:
-        confirming.ask(found)
+        confirmation.ask(found)
         found.refresh_from_db()
         if found.identity.account_id != request.user.pk:
             # They are known by now, and this session is theirs: come again as who they are.
             return redirect("visit")
     if request.GET.get("part") == "state":
         return JsonResponse({"verification": found.verification})
-    about: dict[str, Any] = {"progress": visits.progress(found), "ended": found.reported in visits.ENDED}
+    about: dict[str, Any] = {
+        "progress": platform_visits.progress(found),
+        "ended": found.reported in platform_visits.ENDED,
+    }
     about["waits"] = found.verification == Visit.WAITING
     about["refused"] = found.verification == Visit.REFUSED
     about["owner"] = found.identity.worker_id
@@ -52,11 +55,11 @@ def visit(request: HttpRequest) -> HttpResponse:
 @for_roles(ANNOTATOR)
 def finish(request: HttpRequest) -> HttpResponse:
     """End my visit; Prolific is told by the address that this leads to."""
-    found = visits.current(request.session, request.user)
+    found = platform_visits.current(request.session, request.user)
     if found is None:
         return redirect("tasks")
     try:
-        reached = visits.finish(found)
+        reached = platform_visits.finish(found)
     except VisitError as why:
         messages.warning(request, str(why))
         return redirect("visit")

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from annotation import discard as service
 from annotation.jobs import JobError, Progress, job_kind
 from annotation.models import Campaign
+from annotation.moderation import discarding as service
 
 REFUSALS = (JobError, service.CannotDo)
 

@@ -14,12 +14,13 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from annotation import instructions, reviewing
+from annotation import instructions
 from annotation.campaigns import gold_layer
 from annotation.common import database
 from annotation.common.locks import exclusive_folder
 from annotation.datasets import layers
 from annotation.models import Assignment, Campaign, Layer, OpenImage, Standing, Task
+from annotation.moderation import rulings
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.scores import Scores, compare
@@ -202,7 +203,7 @@ def _rule(campaign: Campaign, truths: Truths) -> bool:
     ruled = False
     for image in stuck.select_related("image").order_by("place").iterator():
         for ruling in rulings_of(image_state.state_of(image), truths.of(image.image.key)):
-            reviewing.rule(image=image.pk, ruling=ruling, comment="simulated")
+            rulings.rule(image=image.pk, ruling=ruling, comment="simulated")
             ruled = True
     return ruled
 

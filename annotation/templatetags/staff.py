@@ -8,11 +8,11 @@ from django import template
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from annotation import sessions
 from annotation.common.roles import ANNOTATOR
 from annotation.selectors.campaign.reasons import in_words
 from annotation.web.parts import PARTS
 from annotation.web.staff_words import ROLE_NAMES
+from annotation.workers import sessions
 
 register = template.Library()
 register.filter(in_words)

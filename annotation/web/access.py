@@ -11,9 +11,9 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 
-from annotation import sessions
 from annotation.common.roles import ADMIN, ANNOTATOR, EVERYTHING, RESEARCHER, REVIEWER, Scope
 from annotation.models import Account
+from annotation.workers import sessions
 
 View = Callable[..., HttpResponseBase]
 

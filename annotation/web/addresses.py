@@ -21,10 +21,10 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from annotation import sessions
 from annotation.images.pictures import picture_path
 from annotation.practice.scenes import PICTURES as EXAMPLES
 from annotation.web.thumbnails import thumbnail
+from annotation.workers import sessions
 
 #: Seconds that an address is good for, at most; and the step in which its time is told.
 LIFETIME = 3600

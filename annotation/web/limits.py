@@ -11,8 +11,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import ngettext
 
-from annotation.throttle import Delay, Limit, Try
 from annotation.web import known_browsers
+from annotation.workers.rate_limit import Delay, Limit, Try
 
 MINUTE = 60
 #: Wrong passwords for one account: from one address, and from all together.

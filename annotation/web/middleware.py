@@ -11,9 +11,9 @@ from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.utils.cache import add_never_cache_headers
 
-from annotation import sessions
 from annotation.models import Account, Worker
 from annotation.web.access import only_work
+from annotation.workers import sessions
 
 
 class SignInRequired(LoginRequiredMiddleware):

@@ -13,11 +13,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import reviewing
 from annotation.models import Campaign, Control, OpenImage
-from annotation.moderation import control_items
+from annotation.moderation import control_items, rulings
+from annotation.moderation.rulings import CannotRule
 from annotation.queue import image_state
-from annotation.reviewing import CannotRule
 from annotation.selectors import review as selector
 from annotation.web.access import BROWSING, account_of, for_roles_on
 from annotation.web.browse import size_of
@@ -78,7 +77,7 @@ def rule(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
     row = _open(campaign, key)
     try:
         ruling, seen = ruling_in(request.POST)
-        done = reviewing.rule(
+        done = rulings.rule(
             image=row.pk,
             ruling=ruling,
             seen=seen,
@@ -115,7 +114,7 @@ def _tell_retired(request: HttpRequest, items: Sequence[Control]) -> None:
 def withdraw(request: HttpRequest, campaign: Campaign, key: str, ruling: int) -> HttpResponse:
     """Take a ruling back."""
     try:
-        done = reviewing.withdraw(campaign=campaign, ruling=ruling, actor=account_of(request))
+        done = rulings.withdraw(campaign=campaign, ruling=ruling, actor=account_of(request))
         messages.success(request, _("The ruling is withdrawn; the image is as the answers make it."))
         _tell_retired(request, done.retired)
     except CannotRule as error:
@@ -128,7 +127,7 @@ def withdraw(request: HttpRequest, campaign: Campaign, key: str, ruling: int) ->
 def resolve(request: HttpRequest, campaign: Campaign, flag: int) -> HttpResponse:
     """Say that a report was seen to; back to the page it was said on."""
     try:
-        reviewing.resolve_flag(campaign=campaign, flag=flag, actor=account_of(request))
+        rulings.resolve_flag(campaign=campaign, flag=flag, actor=account_of(request))
         messages.success(request, _("The report is marked as seen to."))
     except CannotRule as error:
         raise Http404(str(error)) from error

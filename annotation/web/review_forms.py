@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
 
+from annotation.moderation.rulings import CannotRule
 from annotation.protocol.contents import BadContent, ruling_from
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
 from annotation.protocol.terms import Box
-from annotation.reviewing import CannotRule
 
 #: Before the name of a mention: where it is to go.
 TO = "to:"

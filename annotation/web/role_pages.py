@@ -13,13 +13,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import emails
-from annotation.accounts import granting, inviting
-from annotation.accounts.granting import GrantError
 from annotation.common.roles import ANNOTATOR, ROLES
 from annotation.models import Account, Campaign, Corpus, Job, RoleGrant, StaffInvitation
 from annotation.web.access import account_of, for_admins
 from annotation.web.filters import number_in
 from annotation.web.staff import said
+from annotation.workers.accounts import granting, inviting
+from annotation.workers.accounts.granting import GrantError
 
 #: Grants on the page. People who came by a link or a study are on their campaign's page of workers.
 MOST = 500

@@ -10,8 +10,8 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import method_decorator
 
-from annotation import sessions, throttle
 from annotation.web import known_browsers, limits
+from annotation.workers import rate_limit, sessions
 
 
 class SignIn(LoginView):
@@ -25,13 +25,13 @@ class SignIn(LoginView):
         """Try name and password, unless that was tried too often: then even the right ones are refused."""
         name = request.POST.get("username", "")
         self.tries = limits.sign_in_tries(request, name)
-        if seconds := throttle.attempt(*self.tries):
+        if seconds := rate_limit.attempt(*self.tries):
             again = self.get_form_class()(request, initial={"username": name})
             return limits.too_often(request, self.template_name, seconds, **self.get_context_data(form=again))
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        throttle.take_back(*self.tries)
+        rate_limit.take_back(*self.tries)
         response = super().form_valid(form)
         # Who has a password may do more than work, also where they came by a platform's address before.
         self.request.session.pop(sessions.VISIT, None)

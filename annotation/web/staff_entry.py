@@ -16,13 +16,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import campaigns, confirming, invitations, visits
+from annotation import campaigns
 from annotation.common.roles import RESEARCHER
-from annotation.invitations import InvitationError
 from annotation.models import Campaign, Invitation, Study, Visit
-from annotation.visits import MTURK, PROLIFIC, VisitError
 from annotation.web.access import account_of, for_roles_on
 from annotation.web.staff import CAMPAIGN, framed, said
+from annotation.workers import confirmation, invitations, platform_visits
+from annotation.workers.invitations import InvitationError
+from annotation.workers.platform_visits import MTURK, PROLIFIC, VisitError
 
 PLATFORMS = {PROLIFIC: "Prolific", MTURK: "Mechanical Turk"}
 #: How platforms say who comes, in words.
@@ -148,7 +149,7 @@ def study(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Tell of a study on a platform, or change one."""
     sent = request.POST
     with said(request, InvitationError, VisitError) as tell:
-        visits.save_study(
+        platform_visits.save_study(
             campaign=campaign,
             provider=sent.get("provider", ""),
             external_id=_plain(sent.get("study", "")),
@@ -174,7 +175,7 @@ def _study(request: HttpRequest, row: Study) -> ShownStudy:
         sum(outcomes.values()),
         outcomes[Visit.COMPLETE],
         outcomes[Visit.SCREENED_OUT],
-        [str(WAYS[way]) for way in confirming.ways(row.provider)],
+        [str(WAYS[way]) for way in confirmation.ways(row.provider)],
         *(verified[each] for each in (Visit.CONFIRMED, Visit.WAITING, Visit.UNVERIFIED, Visit.REFUSED)),
     )
 

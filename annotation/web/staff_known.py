@@ -14,14 +14,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import discard
 from annotation.campaigns import OF_PAIRS
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layers import AT_ONCE, LayerBehind, layer_to_read
 from annotation.formats.base import FormatError
 from annotation.models import Campaign, Control
-from annotation.moderation import control_items
+from annotation.moderation import control_items, discarding
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import question_from
@@ -143,7 +142,7 @@ def retire(request: HttpRequest, campaign: Campaign, item: int) -> HttpResponse:
         if not found.exists():
             tell(_("It was not in use: nothing changed."))
         elif request.POST.get("act") == "disown":
-            changed = discard.disown(campaign=campaign, control=item, actor=actor)
+            changed = discarding.disown(campaign=campaign, control=item, actor=actor)
             text = ngettext(
                 "The item is not shown any more, and %(n)d worker is judged without it.",
                 "The item is not shown any more, and %(n)d workers are judged without it.",

@@ -12,13 +12,13 @@ from django.views.decorators.http import require_http_methods
 from annotation.campaigns import gold_layer, mentions_of
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Control, Image, OpenImage
+from annotation.moderation.rulings import CannotRule
 from annotation.protocol import questions as q
 from annotation.protocol.contents import mention_from
 from annotation.protocol.terms import Box, Mention
 from annotation.protocol.trust_settings import CONTROLS, known_from
 from annotation.quality import controls
 from annotation.quality.controls import BadItems, KnownItem
-from annotation.reviewing import CannotRule
 from annotation.selectors.browse import captions_of
 from annotation.selectors.records import image_record, layer_of
 from annotation.web.access import account_of, for_roles_on

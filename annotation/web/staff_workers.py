@@ -11,11 +11,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import discard, jobs, workers
+from annotation import jobs
 from annotation.common.registry import UnknownName
 from annotation.common.roles import ADMIN, EVERYTHING, RESEARCHER
-from annotation.discard import CannotDo
 from annotation.models import Campaign, Worker
+from annotation.moderation import discarding
+from annotation.moderation.discarding import CannotDo
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.questions import KINDS as ALL_KINDS
 from annotation.protocol.work import UNPAID
@@ -26,7 +27,8 @@ from annotation.web.access import account_of, for_roles_on, role_missing
 from annotation.web.campaign_shapes import cents
 from annotation.web.staff import CAMPAIGN, framed, query, said
 from annotation.web.staff_words import KINDS, STANDINGS, kinds_in_words
-from annotation.workers import CannotErase
+from annotation.workers import pseudonyms
+from annotation.workers.pseudonyms import CannotErase
 
 #: Heads of the table's columns, by what they sort by.
 HEADS = {
@@ -131,12 +133,12 @@ def act(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpRespons
             raise CannotDo(_("“%(kind)s” is no kind of question.") % {"kind": kind[:60]})
         match request.POST.get("act", ""):
             case "suspend":
-                changed = discard.suspend(
+                changed = discarding.suspend(
                     campaign=campaign, worker=found, kind=kind, reason=reason, actor=actor
                 )
                 tell(_changed(changed, _("Taken off: %(kinds)s."), _("They were taken off already.")))
             case "reinstate":
-                changed = discard.reinstate(campaign=campaign, worker=found, kind=kind, actor=actor)
+                changed = discarding.reinstate(campaign=campaign, worker=found, kind=kind, actor=actor)
                 tell(_changed(changed, _("Let back: %(kinds)s."), _("They were not off: nothing changed.")))
             case "discard":
                 arguments = {"worker": found, "kind": kind, "reason": reason}
@@ -162,7 +164,7 @@ def erase(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpRespo
     with said(request, CannotErase) as tell:
         if request.POST.get("sure") != "yes":
             raise CannotErase(_("Erasing cannot be undone: tick the box to say that you mean it."))
-        workers.erase(worker=found, actor=account_of(request))
+        pseudonyms.erase(worker=found, actor=account_of(request))
         tell(_("This worker is erased: nothing leads from the pseudonym to a person any more."))
     return redirect("worker", campaign.name, pseudonym)
 
@@ -245,7 +247,7 @@ def _worker(campaign: Campaign, pseudonym: str) -> int:
     try:
         if "\0" in pseudonym:
             raise CannotDo(pseudonym)
-        return discard.worker_named(pseudonym, campaign)
+        return discarding.worker_named(pseudonym, campaign)
     except CannotDo:
         raise Http404(
             _("Campaign “%(campaign)s” has no worker “%(name)s”.")

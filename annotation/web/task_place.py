@@ -15,7 +15,7 @@ from annotation.models import Account, Campaign, Worker
 from annotation.queue.available_tasks import kinds_of
 from annotation.selectors.scopes import campaigns_to_work_on
 from annotation.tasktypes import TASK_TYPES, TaskType
-from annotation.workers import worker_of
+from annotation.workers.pseudonyms import worker_of
 
 
 class SeeOther(HttpResponseRedirect):

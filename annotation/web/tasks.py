@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation import visits
 from annotation.common.roles import ANNOTATOR
 from annotation.instructions import Text
 from annotation.models import Assignment, Campaign, Standing
@@ -32,6 +31,7 @@ from annotation.web.desk import Desk, desk
 from annotation.web.task_place import Place, SeeOther, number_in, place_of, worker_at
 from annotation.web.task_texts import has_read, text_of
 from annotation.web.task_words import line, whole
+from annotation.workers import platform_visits
 
 #: Other tasks named where there is nothing to do.
 ELSEWHERE = 4
@@ -48,7 +48,7 @@ def tasks(request: HttpRequest) -> HttpResponse:
     """What there is for me: every campaign and kind, how I stand, what waits, and why not."""
     found: dict[Campaign, list[Offer]] = {}
     worker = worker_at(request)
-    visit = visits.current(request.session, request.user)
+    visit = platform_visits.current(request.session, request.user)
     for offer in offers(worker=worker):
         # Who comes from a platform is paid there for one campaign.
         if visit is not None and offer.campaign.pk != visit.study.campaign_id:
@@ -81,14 +81,14 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     if refused is not None:
         consent_first = f"{reverse('task_consent', args=[name])}?{urlencode({'kind': kind})}"
         return JsonResponse({"nothing": refused.code}) if part else SeeOther(consent_first)
-    visit = visits.current(request.session, request.user)
-    if visit is not None and visits.over(visit, holding=len(holding)):
+    visit = platform_visits.current(request.session, request.user)
+    if visit is not None and platform_visits.over(visit, holding=len(holding)):
         return JsonResponse({"nothing": "done"}) if part else SeeOther(reverse("visit"))
     found = leases.take(worker=place.worker.pk, campaign=place.campaign, kind=kind, holding=holding)
     if isinstance(found, Nothing):
         if part:
             return JsonResponse({"nothing": found.code})
-        progress = visits.progress(visit) if visit is not None else None
+        progress = platform_visits.progress(visit) if visit is not None else None
         if progress is not None and progress.may_end:
             return SeeOther(reverse("visit"))
         return _nothing(request, place, found, progress)
@@ -166,7 +166,7 @@ def _again(request: HttpRequest, place: Place, assignment: int, error: ValueErro
 
 
 def _nothing(
-    request: HttpRequest, place: Place, found: Nothing, progress: visits.Progress | None
+    request: HttpRequest, place: Place, found: Nothing, progress: platform_visits.Progress | None
 ) -> HttpResponse:
     """Why there is nothing to do here, and what to do instead; how far a platform's visitor is."""
     test = instead = None

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from annotation.discard import CannotDo
 from annotation.jobs import Progress, job_kind
+from annotation.moderation.discarding import CannotDo
 from evaluation.job_progress import told_by
 from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.topping_up import top_up

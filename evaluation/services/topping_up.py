@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from annotation import discard
 from annotation.campaigns import OF_PAIRS
+from annotation.moderation import discarding
 from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign import money
 from annotation.selectors.pair_judgments import Judge, seconds_an_answer
@@ -79,9 +79,9 @@ def top_up(name: str, *, actor: Any = None, tell: Tell = silent) -> TopUp:
         def step(done: int, total: int, number: int = number) -> None:
             tell("asking pages again", (number + done / max(1, total)) / len(found.judges))
 
-        discard.discard(
+        discarding.discard(
             campaign=batch.campaign,
-            worker=discard.worker_named(judge, batch.campaign),
+            worker=discarding.worker_named(judge, batch.campaign),
             reason=why,
             actor=actor,
             progress=step,

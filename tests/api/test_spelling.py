@@ -7,9 +7,10 @@ import json
 import pytest
 from django.test import Client
 
-from annotation import spelling, throttle
+from annotation import spelling
 from annotation.api import spelling as api
 from annotation.quality.controls.spelling import CORRECT
+from annotation.workers import rate_limit
 from tests.api.conftest import Program
 from tests.factories import a_corpus, an_image
 from tests.web import world as web
@@ -94,7 +95,7 @@ def test_the_api_takes_a_text_of_a_captions_length_from_annotators_only(ann: Pro
 
 
 def test_who_asks_too_often_waits(ann: Program, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(api, "LOOKS", throttle.Limit("spelling", 2, 60))
+    monkeypatch.setattr(api, "LOOKS", rate_limit.Limit("spelling", 2, 60))
     for _ in range(2):
         assert ann.post("/api/spelling", {"text": "Hello"})[0] == 200
     status, said = ann.post("/api/spelling", {"text": "Hello"})

@@ -22,11 +22,11 @@ from django.db import connection, connections
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
-from annotation import workers
 from annotation.backups import BackupRefused, archive, contents, database, keys, making, restoring
 from annotation.common.locks import BEFORE, RESTORING, Busy, at_work, exclusive_folder
 from annotation.datasets.exporting import export_dataset
 from annotation.models import Account, AuditEntry, Corpus, Identity, Worker
+from annotation.workers import pseudonyms
 from tests import emptying, launcher
 from tests.backups.forging import forged, room_for, told
 from tests.factories import some_images
@@ -109,7 +109,7 @@ def wipe() -> None:
 
 def someone(name: str) -> tuple[Account, Worker]:
     account = Account.objects.create(username=name, password=make_password("x"))
-    return account, workers.worker_of(account)
+    return account, pseudonyms.worker_of(account)
 
 
 def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_stays_so(
@@ -117,7 +117,7 @@ def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_sta
 ):
     anna, ben, cleo = (someone(name) for name in ("anna", "ben", "cleo"))
     Client().force_login(ben[0])
-    workers.erase(worker=anna[1])
+    pseudonyms.erase(worker=anna[1])
     before, files, said = exports(tmp_path / "out"), taken(), rows()
     # What somebody was writing when they were killed.
     for name in ("pictures/ab/.a.jpg.part", "systems/.s.new/weights.bin"):
@@ -126,8 +126,8 @@ def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_sta
     assert (done.files, done.missing, done.unknown) == (len(files), 0, ["what"])
     assert done.migrations[0] in database.applied() and done.database == connection.vendor
     # Erased after the backup was made: the list was kept, the rest is lost.
-    workers.erase(worker=ben[1])
-    kept = workers.erasures_file().read_bytes()
+    pseudonyms.erase(worker=ben[1])
+    kept = pseudonyms.erasures_file().read_bytes()
     wipe()
     write("erasures.txt").write_bytes(kept.splitlines(keepends=True)[1])
 
@@ -139,8 +139,8 @@ def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_sta
     assert exports(tmp_path / "out") == before
     assert list(Account.objects.values_list("username", flat=True)) == ["cleo"]
     assert not Session.objects.exists() and not Identity.objects.filter(worker=ben[1]).exists()
-    assert sorted(workers.erasures_file().read_bytes().splitlines()) == sorted(kept.splitlines())
-    assert workers.erasures_file().stat().st_mode & 0o077 == 0
+    assert sorted(pseudonyms.erasures_file().read_bytes().splitlines()) == sorted(kept.splitlines())
+    assert pseudonyms.erasures_file().stat().st_mode & 0o077 == 0
     found = rows()
     changed = {label for label in said if said[label] != found[label]}
     assert changed == {"annotation.Account", "annotation.Identity", "annotation.Worker", "sessions.Session"}
@@ -157,8 +157,8 @@ def test_it_is_made_while_others_write_and_holds_one_moment(world: World, tmp_pa
     def write_on() -> None:
         # Two rows in one transaction: a copy has both or neither.
         while not stop.wait(0.001):
-            with workers.database.writing():
-                worker = workers.new_worker()
+            with pseudonyms.database.writing():
+                worker = pseudonyms.new_worker()
                 Identity.objects.create(worker=worker, account=None)
         connections.close_all()
 
@@ -204,7 +204,7 @@ def test_what_stands_is_given_up_only_when_that_is_asked_for(backup: Path, tmp_p
 
 def test_the_two_lists_of_erasures_become_one_in_the_order_of_time(world: World, tmp_path: Path):
     anna, ben = someone("anna")[1], someone("ben")[1]
-    workers.erase(worker=anna)
+    pseudonyms.erase(worker=anna)
     making.backup(tmp_path / "older.tar")
     write(
         "erasures.txt",
@@ -212,7 +212,7 @@ def test_the_two_lists_of_erasures_become_one_in_the_order_of_time(world: World,
     )
     done = restoring.restore(tmp_path / "older.tar", replace=True)
     assert done.erased == [ben.pseudonym]
-    assert list(workers.erasures()) == [("w-other", False), (anna.pseudonym, False), (ben.pseudonym, True)]
+    assert list(pseudonyms.erasures()) == [("w-other", False), (anna.pseudonym, False), (ben.pseudonym, True)]
 
 
 def test_a_new_secret_key_is_noticed_and_what_it_breaks_is_named(backup: Path, settings, tmp_path: Path):
@@ -330,13 +330,13 @@ def test_a_disk_that_is_full_while_the_database_is_written_leaves_the_old_one(ba
 def test_where_something_fails_afterwards_nothing_starts_until_it_is_run_again(backup: Path, monkeypatch):
     ben = someone("ben")[1]
     making.backup(backup.with_name("newer.tar"))
-    workers.erase(worker=ben)
+    pseudonyms.erase(worker=ben)
     with monkeypatch.context() as patch:
 
         def fails(**told: Any) -> None:
             raise OSError("No space left on device")
 
-        patch.setattr(workers, "erase_again", fails)
+        patch.setattr(pseudonyms, "erase_again", fails)
         with pytest.raises(
             BackupRefused, match="in place, but not finished: No space left .* run again with"
         ):

@@ -11,9 +11,10 @@ from django.core import mail
 from django.urls import reverse
 from playwright.sync_api import Page, Route, expect
 
-from annotation import instructions, invitations, jobs, payments
+from annotation import instructions, jobs
 from annotation.models import Job, Judgment
 from annotation.protocol import questions as q
+from annotation.workers import invitations, payments
 from tests.browser.at_work import answer_next, eventually, let_go, moved_on, shown
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import for_everybody

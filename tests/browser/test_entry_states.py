@@ -11,8 +11,8 @@ from playwright.sync_api import Page, expect
 from annotation.common import database
 from annotation.crowd.accounts import Reset
 from annotation.models import Attempts, Campaign
-from annotation.throttle import Limit, Try
 from annotation.web import limits
+from annotation.workers.rate_limit import Limit, Try
 from tests.browser.conftest import Open
 from tests.browser.looks import for_everybody
 from tests.browser.test_entry import link

@@ -12,11 +12,11 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotation import jobs
-from annotation.accounts import first
 from annotation.models import Assignment, Campaign, Corpus, Job, Judgment, RoleGrant, Task
 from annotation.practice import ITEMS
 from annotation.protocol import questions as q
 from annotation.tasktypes import TASK_TYPES
+from annotation.workers.accounts import first
 from tests.browser.at_work import eventually, let_go, read, shown
 from tests.browser.conftest import Open
 from tests.browser.test_practice import EDGES, gold, ready

@@ -10,9 +10,9 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotation import jobs
-from annotation.accounts import first, granting, inviting
 from annotation.models import Campaign, Control, Job, OpenImage, Ruling
 from annotation.protocol import questions as q
+from annotation.workers.accounts import first, granting, inviting
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import for_everybody
 from tests.queue.world import World

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from annotation import campaigns, payments, replay
+from annotation import campaigns
 from annotation.campaigns import StaleSettings, change_settings
 from annotation.common import database
 from annotation.datasets import layer_rows
@@ -27,7 +27,7 @@ from annotation.models import (
     Task,
     Worker,
 )
-from annotation.moderation import control_items
+from annotation.moderation import control_items, trust_replay
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import plain_ruling
@@ -40,6 +40,7 @@ from annotation.queue.submission import Answer
 from annotation.selectors.answers import answers
 from annotation.selectors.campaign import in_hand
 from annotation.selectors.settings_versions import settings_by_version
+from annotation.workers import payments
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 from tests.trust.scenes import gold, scenes
@@ -216,12 +217,12 @@ def test_answers_count_for_trust_under_the_rules_of_their_leases():
     change(world.campaign, trust={**trust, "bar": 0.0})
     fail(2)
     row = Standing.objects.get(kind=q.COREF_LINK)
-    assert row.state != SUSPENDED and replay.replayed(row) == worker_trust.pure(row)
+    assert row.state != SUSPENDED and trust_replay.replayed(row) == worker_trust.pure(row)
     change(world.campaign, trust=trust)
     fail(1)
     row.refresh_from_db()
-    assert row.state == SUSPENDED and replay.replayed(row) == worker_trust.pure(row)
-    assert replay.retell([row.pk]) == []
+    assert row.state == SUSPENDED and trust_replay.replayed(row) == worker_trust.pure(row)
+    assert trust_replay.retell([row.pk]) == []
 
 
 def test_a_stale_edit_changes_nothing_and_is_told_so():

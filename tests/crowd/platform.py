@@ -20,9 +20,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from annotation import visits
 from annotation.models import Account, Study, Visit
 from annotation.protocol import questions as q
+from annotation.workers import platform_visits
 from tests.queue.world import World
 
 SECRET = "what-prolific-made-for-our-workspace"
@@ -51,9 +51,9 @@ TURK = {
 
 
 def prolific_study(work: World, *, wanted: int = 2) -> Study:
-    return visits.save_study(
+    return platform_visits.save_study(
         campaign=work.campaign,
-        provider=visits.PROLIFIC,
+        provider=platform_visits.PROLIFIC,
         external_id=STUDY,
         wanted=wanted,
         completion_code="C0MPLETE",
@@ -62,8 +62,8 @@ def prolific_study(work: World, *, wanted: int = 2) -> Study:
 
 
 def turk_study(work: World, *, wanted: int = 1) -> Study:
-    return visits.save_study(
-        campaign=work.campaign, provider=visits.MTURK, wanted=wanted, completion_code="well-done"
+    return platform_visits.save_study(
+        campaign=work.campaign, provider=platform_visits.MTURK, wanted=wanted, completion_code="well-done"
     )
 
 

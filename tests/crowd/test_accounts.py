@@ -14,10 +14,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotation import emails, instructions, jobs, payments
+from annotation import emails, instructions, jobs
 from annotation.models import Account, Assignment, Identity, Job, Judgment, Worker
 from annotation.protocol import questions as q
 from annotation.web import known_browsers, limits
+from annotation.workers import payments
 from tests.queue.world import TRUSTING, World
 from tests.web import world as people
 from tests.web.staff import press, said, words

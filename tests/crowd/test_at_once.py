@@ -14,14 +14,15 @@ from django.db import connection
 from django.test import Client, override_settings
 from django.urls import reverse
 
-from annotation import confirming, instructions, invitations, throttle
+from annotation import instructions
 from annotation.common import database
-from annotation.confirming import Arrival
-from annotation.invitations import InvitationError
 from annotation.models import Account, Identity, Invitation, Judgment
-from annotation.prolific_api import Link, Told
 from annotation.rehearsal.soundness import violations
-from annotation.throttle import Limit, Try
+from annotation.workers import confirmation, invitations, rate_limit
+from annotation.workers.confirmation import Arrival
+from annotation.workers.invitations import InvitationError
+from annotation.workers.prolific_api import Link, Told
+from annotation.workers.rate_limit import Limit, Try
 from tests.crowd import platform
 from tests.factories import some_images
 from tests.queue.world import World
@@ -63,7 +64,7 @@ def test_a_link_lets_in_no_more_than_it_has_places():
 
 def test_attempts_side_by_side_all_count():
     limited = Try(Limit("three", 3, 600), "ann")
-    waits = at_once(lambda: throttle.attempt(limited))
+    waits = at_once(lambda: rate_limit.attempt(limited))
     assert waits.count(0) == 3
 
 
@@ -72,7 +73,7 @@ def test_a_participant_with_many_windows_is_one_worker():
     link = Link(platform.ANN, platform.STUDY, platform.FIRST, "")
 
     def come() -> int:
-        return confirming.arrive(Arrival(study, platform.ANN, f"{uuid4()}", link=link)).identity_id
+        return confirmation.arrive(Arrival(study, platform.ANN, f"{uuid4()}", link=link)).identity_id
 
     assert len(set(at_once(come))) == 1
     assert Identity.objects.count() == Account.objects.count() == 1
@@ -84,7 +85,7 @@ def test_who_works_while_they_are_confirmed_loses_no_answer_and_gets_no_error():
     instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="")
     study = platform.prolific_study(world, wanted=1000)
     link = Link(platform.ANN, platform.STUDY, platform.SECOND, "")
-    known = confirming.arrive(Arrival(study, platform.ANN, platform.SECOND, link=link)).identity.worker
+    known = confirmation.arrive(Arrival(study, platform.ANN, platform.SECOND, link=link)).identity.worker
     client = Client()
     with override_settings(PROLIFIC_WEBHOOK_SECRET=platform.SECRET):
         client.get(platform.address(platform.ANN, platform.FIRST))
@@ -115,7 +116,9 @@ def test_who_works_while_they_are_confirmed_loses_no_answer_and_gets_no_error():
         working = pool.submit(work)
         assert begun.wait(60)
         told = Told(platform.ANN, (), "ACTIVE")
-        assert confirming.heard(provider="prolific", told=told, submission=platform.FIRST, at=database.now())
+        assert confirmation.heard(
+            provider="prolific", told=told, submission=platform.FIRST, at=database.now()
+        )
         working.result(60)
     assert len(stored) > 5 and not refused
     assert set(Judgment.objects.values_list("worker", "assignment")) == {(known.pk, one) for one in stored}

@@ -19,10 +19,11 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation import confirming, instructions, payments, prolific_api, visits
+from annotation import instructions
 from annotation.models import Account, Assignment, Identity, Judgment, PlatformReport, Standing, Visit, Worker
-from annotation.payments import PaymentError
 from annotation.protocol import questions as q
+from annotation.workers import confirmation, payments, platform_visits, prolific_api
+from annotation.workers.payments import PaymentError
 from tests.crowd import platform
 from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, arrive, come, tell, visit
 from tests.factories import some_images
@@ -155,8 +156,8 @@ def test_an_invented_submission_gets_no_code(ann: tuple[World, Client], way: str
         return
     assert "C0MPLETE" not in page and "Your code comes when the platform has confirmed you" in page
     assert finished["Location"] == reverse("visit") and visit(INVENTED).outcome == ""
-    reached = visits.progress(visit(INVENTED))
-    assert (reached.state, reached.code) == (visits.DONE, "")
+    reached = platform_visits.progress(visit(INVENTED))
+    assert (reached.state, reached.code) == (platform_visits.DONE, "")
 
 
 def test_an_invented_submission_is_not_paid(ann: tuple[World, Client], way: str):
@@ -238,7 +239,7 @@ def test_the_webhook_puts_out_who_claims_anothers_submission(ann: tuple[World, C
 @WEBHOOKS
 def test_one_submission_is_of_one_study(ann: tuple[World, Client], way: str):
     other = World(name="other")
-    visits.save_study(campaign=other.campaign, provider="prolific", external_id=BOB, wanted=1)
+    platform_visits.save_study(campaign=other.campaign, provider="prolific", external_id=BOB, wanted=1)
     arrive(BOB, SECOND)
     tell("ACTIVE", SECOND, BOB)
     answer = Client().get(platform.address(BOB, SECOND, study=BOB, name="other"))
@@ -393,10 +394,10 @@ def test_who_the_api_says_nothing_of_waits_and_is_asked_about_later(
     itself.status = 200
     asked = len(itself.asked)
     client.get(reverse("visit"))
-    confirming.ask_waiting()
+    confirmation.ask_waiting()
     assert len(itself.asked) == asked, "it was asked a moment ago"
     later(120)
-    confirming.ask_waiting()
+    confirmation.ask_waiting()
     assert visit().verification == "confirmed"
     assert client.get(reverse("visit"), {"part": "state"}).json() == {"verification": "confirmed"}
     assert "C0MPLETE" in words(client.get(reverse("visit")))
@@ -455,10 +456,10 @@ def test_news_that_comes_before_the_participant_confirms_them(work: World):
 
 def test_what_is_told_of_submissions_is_forgotten(work: World, later: Any):
     tell("ACTIVE")
-    confirming.prune()
+    confirmation.prune()
     assert PlatformReport.objects.count() == 1
     later(4 * 86_400)
-    confirming.prune()
+    confirmation.prune()
     assert not PlatformReport.objects.exists()
 
 

@@ -13,11 +13,12 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation import instructions, invitations
+from annotation import instructions
 from annotation.common import database
-from annotation.invitations import InvitationError
 from annotation.models import Account, AuditEntry, Campaign, Consent, Invitation, Worker
 from annotation.web import limits
+from annotation.workers import invitations
+from annotation.workers.invitations import InvitationError
 from tests.queue.world import World
 from tests.web import world as people
 from tests.web.staff import press, said, words

@@ -9,7 +9,6 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from annotation import discard, joining, replay, workers
 from annotation.common import database
 from annotation.models import (
     Account,
@@ -24,12 +23,14 @@ from annotation.models import (
     Task,
     Worker,
 )
+from annotation.moderation import discarding, trust_replay
 from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.quality import qualification, worker_trust
 from annotation.queue import image_state, leases
 from annotation.queue.leases import Lease
 from annotation.rehearsal.soundness import violations
+from annotation.workers import joining, pseudonyms
 from tests.crowd import platform
 from tests.factories import some_images
 from tests.queue.test_leases import known_link
@@ -101,7 +102,7 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
     for _ in range(120):
         anything(world, dice, dice.choice((KNOWN, PROVISIONAL, PROVISIONAL, 2)))
     if seed % 3 == 2:
-        discard.discard(
+        discarding.discard(
             campaign=world.campaign,
             worker=world.workers[dice.choice((KNOWN, PROVISIONAL))],
             kind=q.COREF_LINK,
@@ -146,7 +147,7 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
         assert dict(image.state) == stored
     assert seed % 3 == 2 or twice, "nothing was answered twice: this seed shows little"
     for standing in Standing.objects.filter(campaign=world.campaign):
-        assert worker_trust.pure(standing) == replay.replayed(standing)
+        assert worker_trust.pure(standing) == trust_replay.replayed(standing)
     # The work goes on to its end, and what was set aside stays void when a researcher restores somebody.
     world.workers[PROVISIONAL:] = [
         world.workers[2],
@@ -154,7 +155,7 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
     ]
     world.work()
     assert not any(violations(world.campaign).values()), violations(world.campaign)
-    discard.restore(campaign=world.campaign, worker=world.workers[KNOWN])
+    discarding.restore(campaign=world.campaign, worker=world.workers[KNOWN])
     assert not violations(world.campaign)["answers set aside that count"]
 
 
@@ -277,7 +278,9 @@ def test_a_suspension_of_either_is_one_of_the_person(number: int):
     known, provisional = identified(world)
     for each in (KNOWN, PROVISIONAL):
         world.submit(each, world.held(each), then=False)
-    discard.suspend(campaign=world.campaign, worker=world.workers[number], kind=q.COREF_LINK, reason="bots")
+    discarding.suspend(
+        campaign=world.campaign, worker=world.workers[number], kind=q.COREF_LINK, reason="bots"
+    )
     join(known, provisional)
     row = Standing.objects.get(worker=known.worker, kind=q.COREF_LINK)
     assert row.blocked and row.reason == "bots"
@@ -288,7 +291,7 @@ def test_withdrawn_judgments_are_not_escaped_by_coming_anew():
     known, provisional = identified(world)
     for each in (KNOWN, PROVISIONAL):
         world.submit(each, world.held(each), then=False)
-    discard.discard(campaign=world.campaign, worker=world.workers[KNOWN], kind=q.COREF_LINK)
+    discarding.discard(campaign=world.campaign, worker=world.workers[KNOWN], kind=q.COREF_LINK)
     join(known, provisional)
     assert set(Judgment.objects.values_list("void", flat=True)) == {True}
 
@@ -318,5 +321,5 @@ def test_who_is_erased_is_erased_under_both_names():
     provisional.visits.create(study=study, external_id="s", participant="60a1", begun_at=database.now())
     was = provisional.worker.pseudonym
     join(known, provisional)
-    workers.erase(worker=known.worker)
-    assert {was, known.worker.pseudonym} <= {name for name, _texts in workers.erasures()}
+    pseudonyms.erase(worker=known.worker)
+    assert {was, known.worker.pseudonym} <= {name for name, _texts in pseudonyms.erasures()}

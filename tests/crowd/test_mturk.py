@@ -9,10 +9,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation import instructions, visits
+from annotation import instructions
 from annotation.crowd import mturk
 from annotation.models import Account, Identity, Study, Visit
 from annotation.protocol import questions as q
+from annotation.workers import platform_visits
 from tests.crowd import platform
 from tests.crowd.platform import TURK, turk_address
 from tests.factories import some_images
@@ -176,4 +177,4 @@ def test_a_worker_who_comes_by_two_hits_in_one_browser_is_one_worker_with_two_vi
     client = window(Client().get(turk_address()))
     client.get(way_of(Client().get(turk_address(assignmentId="3OTHER"))))
     assert Identity.objects.count() == 1 and Visit.objects.count() == 2
-    assert {visits.progress(visit).answered for visit in Visit.objects.all()} == {0}
+    assert {platform_visits.progress(visit).answered for visit in Visit.objects.all()} == {0}

@@ -8,13 +8,15 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation import discard, instructions, sessions, visits, workers
-from annotation.accounts import granting
+from annotation import instructions
 from annotation.models import Account, Assignment, Campaign, Consent, Identity, Standing, Study, Visit, Worker
+from annotation.moderation import discarding
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.quality import worker_trust
 from annotation.web import limits
+from annotation.workers import platform_visits, pseudonyms, sessions
+from annotation.workers.accounts import granting
 from tests.crowd import platform
 from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, come, visit, work_as
 from tests.queue.world import World
@@ -194,9 +196,9 @@ def test_answers_before_the_visit_and_of_tests_do_not_count(work: World):
     come()
     work_as(work, answers=2)
     come(submission=SECOND)
-    assert visits.answered(visit()) == 2 and visits.answered(visit(SECOND)) == 0
+    assert platform_visits.answered(visit()) == 2 and platform_visits.answered(visit(SECOND)) == 0
     Assignment.objects.update(role="qualification")
-    assert visits.answered(visit()) == 0
+    assert platform_visits.answered(visit()) == 0
 
 
 def test_some_answers_are_enough_where_nothing_is_left(work: World):
@@ -243,7 +245,8 @@ def test_a_suspension_from_one_kind_leaves_the_others(work: World):
     client = come()
     suspend([q.BOX_DRAWING])
     assert (
-        "0 of 2" in words(client.get(reverse("visit"))) and visits.progress(visit()).state == visits.WORKING
+        "0 of 2" in words(client.get(reverse("visit")))
+        and platform_visits.progress(visit()).state == platform_visits.WORKING
     )
 
 
@@ -255,18 +258,18 @@ def test_who_failed_the_test_may_take_it_again_or_go_back():
     world.workers.append(visit().identity.worker_id)
     # Of what else is open they are taken off: without items for its test it would be open to them.
     for kind in q.QUESTIONS[1:]:
-        discard.suspend(campaign=world.campaign, worker=world.workers[-1], kind=kind)
-    assert visits.progress(visit()).state == visits.WORKING
+        discarding.suspend(campaign=world.campaign, worker=world.workers[-1], kind=kind)
+    assert platform_visits.progress(visit()).state == platform_visits.WORKING
     take_test(world, right=0, worker=-1)
-    reached = visits.progress(visit())
-    assert (reached.state, reached.code, reached.again) == (visits.OUT, "SCREEN0UT", True)
+    reached = platform_visits.progress(visit())
+    assert (reached.state, reached.code, reached.again) == (platform_visits.OUT, "SCREEN0UT", True)
     assert "take the test again instead" in words(client.get(reverse("visit")))
     task = reverse("task", args=["quay", q.COREF_LINK])
     failed = client.get(task)
     assert "take the test again, or end your visit" in words(failed) and "End my visit" in words(failed)
     for _ in range(2):
         take_test(world, right=0, worker=-1)
-    assert not visits.progress(visit()).again
+    assert not platform_visits.progress(visit()).again
     assert client.get(task)["Location"] == reverse("visit")
 
 
@@ -317,5 +320,5 @@ def test_a_visit_of_another_is_not_shown(work: World):
 
 def test_erasing_a_worker_erases_what_the_platform_knows_them_by(work: World):
     come()
-    workers.erase(worker=visit().identity.worker)
+    pseudonyms.erase(worker=visit().identity.worker)
     assert not Visit.objects.exists() and not Identity.objects.exists()

@@ -12,11 +12,11 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation import visits
 from annotation.crowd.prolific import signature
 from annotation.models import Assignment, Study
 from annotation.protocol import questions as q
-from annotation.visits import VisitError
+from annotation.workers import platform_visits
+from annotation.workers.platform_visits import VisitError
 from tests.crowd import platform
 from tests.crowd.platform import BOB, FIRST, SECOND, come, tell, visit, work_as
 from tests.queue.world import World
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 # What Prolific tells
 
 
-@pytest.mark.parametrize("status", visits.ENDED)
+@pytest.mark.parametrize("status", platform_visits.ENDED)
 def test_a_submission_that_has_ended_gives_back_what_was_in_hand(work: World, status: str):
     come()
     work_as(work, answers=1)
@@ -155,7 +155,7 @@ def test_a_researcher_sets_up_a_study_and_copies_its_address(work: World):
 )
 def test_what_cannot_be_a_study_is_refused(work: World, about: dict[str, Any], told: str):
     with pytest.raises(VisitError, match=told):
-        visits.save_study(campaign=work.campaign, **about)
+        platform_visits.save_study(campaign=work.campaign, **about)
 
 
 def test_a_study_belongs_to_one_campaign(work: World):
@@ -174,7 +174,7 @@ def command(*arguments: str) -> dict[str, Any]:
 def test_the_command_sets_up_studies_and_lists_their_visits(work: World):
     come()
     work_as(work, answers=2)
-    visits.finish(visit())
+    platform_visits.finish(visit())
     (row,) = command("quay", "--visits")["visits"]
     assert (row["submission"], row["answered"], row["outcome"]) == (FIRST, 2, "complete")
     found = command("quay", "--set", "mturk", "--wanted", "3", "--complete", "thanks")["studies"]

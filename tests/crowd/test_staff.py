@@ -17,11 +17,11 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import emails, jobs
-from annotation.accounts import first, granting, inviting
-from annotation.accounts.granting import GrantError
 from annotation.common import database
 from annotation.common.roles import ADMIN, ANNOTATOR, EVERYTHING, RESEARCHER, REVIEWER
 from annotation.models import Account, AuditEntry, Corpus, Job, RoleGrant, StaffInvitation
+from annotation.workers.accounts import first, granting, inviting
+from annotation.workers.accounts.granting import GrantError
 from tests.factories import a_corpus, some_images
 from tests.web import world as people
 from tests.web.staff import press, said, words

@@ -20,8 +20,9 @@ from django.test import override_settings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation import campaigns, discard, payments
+from annotation import campaigns
 from annotation.models import Control, PageControl, Standing
+from annotation.moderation import discarding
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.quality import controls
@@ -29,6 +30,7 @@ from annotation.queue import leases, submission
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
 from annotation.selectors.campaign import forecast, kept, money, overview
+from annotation.workers import payments
 from evaluation.formats.trec import read_qrels, write_qrels
 from evaluation.models import Batch, QrelsSnapshot, Report, Run
 from evaluation.selectors import names_of, qrels_of, snapshot_named
@@ -144,7 +146,7 @@ class Managed:
         self.met["answers reused"] += Batch.objects.get(name="second").numbers["known"] > 0
 
     def withdraw(self, number: int, turn: int) -> None:
-        done = discard.discard(campaign=self.batch(turn).campaign, worker=self.judges[number])
+        done = discarding.discard(campaign=self.batch(turn).campaign, worker=self.judges[number])
         self.met["withdrawn"] += bool(done.judgments)
 
     def restore(self, number: int, turn: int) -> None:
@@ -152,11 +154,11 @@ class Managed:
         campaign = self.batch(turn).campaign
         gone = Standing.objects.filter(campaign=campaign, withdrawn_at__isnull=False).order_by("worker")
         people = list(gone.values_list("worker", flat=True)) or self.judges
-        done = discard.restore(campaign=campaign, worker=people[number % len(people)])
+        done = discarding.restore(campaign=campaign, worker=people[number % len(people)])
         self.met["restored"] += bool(done.judgments)
 
     def suspend(self, number: int, turn: int) -> None:
-        changed = discard.suspend(campaign=self.batch(turn).campaign, worker=self.judges[number])
+        changed = discarding.suspend(campaign=self.batch(turn).campaign, worker=self.judges[number])
         self.met["suspended"] += bool(changed)
 
     def reinstate(self, number: int, turn: int) -> None:
@@ -167,8 +169,8 @@ class Managed:
         by_rules = bool(people)
         people = people or self.judges
         try:
-            back = discard.reinstate(campaign=campaign, worker=people[number % len(people)])
-        except discard.CannotDo:
+            back = discarding.reinstate(campaign=campaign, worker=people[number % len(people)])
+        except discarding.CannotDo:
             return
         if back:
             self.met["reinstated after the rules" if by_rules else "reinstated"] += 1
@@ -200,7 +202,7 @@ class Managed:
         campaign = self.batch(turn).campaign
         shown = PageControl.objects.filter(assignment__campaign=campaign, right__isnull=False)
         if met := list(shown.order_by("right", "pk").values_list("control", flat=True)):
-            changed = discard.disown(campaign=campaign, control=met[number % len(met)])
+            changed = discarding.disown(campaign=campaign, control=met[number % len(met)])
             self.met["disowned"] += 1
             self.met["standings told again"] += bool(changed)
 

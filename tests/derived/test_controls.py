@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from annotation import reviewing
 from annotation.datasets import layers
-from annotation.discard import discard, restore
 from annotation.models import Campaign, Control, OpenImage
-from annotation.moderation import control_items
+from annotation.moderation import control_items, rulings
 from annotation.moderation.control_items.from_layer import NoGold
+from annotation.moderation.discarding import discard, restore
 from annotation.protocol import questions as q
 from annotation.protocol.rulings import Boxes, Closure
 from annotation.protocol.terms import Box
@@ -35,18 +34,18 @@ def test_what_a_ruling_overruled_is_not_promoted_and_what_was_is_retired_and_nam
         answer(world, q.CHAIN_VERIFICATION, "true", worker=worker)
     row = world.images()[0]
     chain = Boxes((MAN, THE_MAN), (Box(*HAT_BOX),))
-    ruled = reviewing.rule(image=row.pk, ruling=chain)
+    ruled = rulings.rule(image=row.pk, ruling=chain)
     done = control_items.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2)
     assert (done.added, done.passed_over) == (0, (controls.ItemName(q.CHAIN_VERIFICATION, "man", "true"),))
     assert not Control.objects.exists()
 
-    reviewing.withdraw(campaign=world.campaign, ruling=ruled.ruling.pk)
+    rulings.withdraw(campaign=world.campaign, ruling=ruled.ruling.pk)
     assert control_items.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2).added == 1
-    again = reviewing.rule(image=row.pk, ruling=chain)
+    again = rulings.rule(image=row.pk, ruling=chain)
     assert list(map(str, control_items.named(again.retired))) == ["chain_verification about image man: true"]
     assert not Control.objects.get().active
     # To take the ruling back does not put the item back: it can be promoted again.
-    assert not reviewing.withdraw(campaign=world.campaign, ruling=again.ruling.pk).retired
+    assert not rulings.withdraw(campaign=world.campaign, ruling=again.ruling.pk).retired
 
 
 def test_a_ruling_names_the_items_that_it_retires_on_its_page():
@@ -126,7 +125,7 @@ def test_items_that_a_ruling_about_their_gold_contradicts_go_and_others_stay(peo
     row = OpenImage.objects.get(campaign=people_world.campaign, image=item.image)
     before = {one.pk: one for one in Control.objects.filter(image=row.image_id)}
     (chain,) = [c["m"] for c in row.state["chains"] if set(item.content["mentions"]) & set(c["m"])]
-    ruled = reviewing.rule(image=row.pk, ruling=Closure(tuple(chain), "none"))
+    ruled = rulings.rule(image=row.pk, ruling=Closure(tuple(chain), "none"))
     gone = {item.pk for item in ruled.retired}
     truth = Truth(ruled.state.layer, size=(row.image.width, row.image.height))
     for pk, one in before.items():

@@ -13,8 +13,8 @@ from django.urls import reverse
 
 from annotation.datasets import layers
 from annotation.datasets.exporting import ExportError, export_dataset
-from annotation.discard import discard
 from annotation.models import Image, Layer, LayerImage, OpenImage
+from annotation.moderation.discarding import discard
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.queue import image_state

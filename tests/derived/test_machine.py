@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation import campaigns, discard, payments, replay, reviewing
+from annotation import campaigns
 from annotation.datasets import layers
 from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.models import (
@@ -28,7 +28,7 @@ from annotation.models import (
     Ruling,
     Standing,
 )
-from annotation.moderation import control_items
+from annotation.moderation import control_items, discarding, rulings, trust_replay
 from annotation.protocol import questions as q
 from annotation.protocol.contents import mention_from
 from annotation.protocol.rulings import Closure, KeepApart, Partition
@@ -43,6 +43,7 @@ from annotation.selectors.campaign import kept, progress
 from annotation.selectors.layer_cost import cost_of
 from annotation.selectors.statistics import layer_statistics
 from annotation.simulation.driver import rulings_of
+from annotation.workers import payments
 from tests.derived.recount import Recount, pay_of
 from tests.factories import some_images
 from tests.queue.world import TRUSTING
@@ -93,28 +94,28 @@ class Managed(Play):
         """A reviewer who knows the truth rules on what waits for them."""
         for row in OpenImage.objects.filter(campaign=self.campaign, in_review__gt=0):
             for ruling in rulings_of(state_of(row), self.world.truths[row.image_id]):
-                reviewing.rule(image=row.pk, ruling=ruling)
+                rulings.rule(image=row.pk, ruling=ruling)
                 self.met["reviewed"] += 1
 
     def withdraw(self, number: int, turn: int) -> None:
-        done = discard.discard(campaign=self.campaign, worker=self.worker(number))
+        done = discarding.discard(campaign=self.campaign, worker=self.worker(number))
         self.withdrawn = True
         self.met["withdrawn"] += bool(done.judgments)
         self.met["retired by a withdrawal"] += bool(done.retired)
 
     def restore(self, number: int, turn: int) -> None:
-        done = discard.restore(campaign=self.campaign, worker=self.worker(number))
+        done = discarding.restore(campaign=self.campaign, worker=self.worker(number))
         self.met["restored"] += bool(done.judgments)
 
     def suspend(self, number: int, turn: int) -> None:
         self.met["suspended"] += bool(
-            discard.suspend(campaign=self.campaign, worker=self.worker(number), kind=q.QUESTIONS[turn % 6])
+            discarding.suspend(campaign=self.campaign, worker=self.worker(number), kind=q.QUESTIONS[turn % 6])
         )
 
     def reinstate(self, number: int, turn: int) -> None:
         try:
-            back = discard.reinstate(campaign=self.campaign, worker=self.worker(number))
-        except discard.CannotDo:
+            back = discarding.reinstate(campaign=self.campaign, worker=self.worker(number))
+        except discarding.CannotDo:
             return
         self.met["reinstated"] += bool(back)
 
@@ -131,8 +132,8 @@ class Managed(Play):
             case _:
                 ruling = Partition(tuple((name,) for name in names))
         try:
-            done = reviewing.rule(image=row.pk, ruling=ruling)
-        except reviewing.CannotRule:
+            done = rulings.rule(image=row.pk, ruling=ruling)
+        except rulings.CannotRule:
             return
         self.met["ruled"] += 1
         self.met["retired by a ruling"] += bool(done.retired)
@@ -140,7 +141,7 @@ class Managed(Play):
     def take_back(self, number: int, turn: int) -> None:
         given = Ruling.objects.filter(image__campaign=self.campaign, withdrawn_at=None).order_by("pk")
         if ids := list(given.values_list("pk", flat=True)):
-            reviewing.withdraw(campaign=self.campaign, ruling=ids[turn % len(ids)])
+            rulings.withdraw(campaign=self.campaign, ruling=ids[turn % len(ids)])
             self.met["taken back"] += 1
 
     def pay(self, number: int, turn: int) -> None:
@@ -287,7 +288,7 @@ def managed(seed: int, acts: list[tuple[str, int, int]]) -> Managed:
             play.check()
         check_database()
     for standing in Standing.objects.filter(campaign=play.campaign):
-        assert replay.replayed(standing) == worker_trust.pure(standing)
+        assert trust_replay.replayed(standing) == worker_trust.pure(standing)
     return play
 
 

@@ -20,8 +20,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from rest_framework.authtoken.models import Token
 
-from annotation import campaigns, instructions, invitations, reviewing
-from annotation.accounts import granting, inviting
+from annotation import campaigns, instructions
 from annotation.crowd import mturk, prolific
 from annotation.models import (
     Account,
@@ -35,11 +34,14 @@ from annotation.models import (
     Ruling,
     Worker,
 )
+from annotation.moderation import rulings
 from annotation.protocol import questions as q
 from annotation.protocol.rulings import KeepApart
 from annotation.queue import leases
 from annotation.queue.leases import Lease
 from annotation.web.addresses import picture_address
+from annotation.workers import invitations
+from annotation.workers.accounts import granting, inviting
 from evaluation.models import Run
 from evaluation.services.qrels import freeze_protocol
 from models_core.recipes.table11 import TABLE_11
@@ -540,7 +542,7 @@ post("rule", READERS, "review", "man", act="resume", chain=_chain)
 def withdrawn(at: At) -> Call:
     row = OpenImage.objects.get(campaign__name="review")
     if not Ruling.objects.filter(image=row, withdrawn_at=None).exists():
-        reviewing.rule(image=row.pk, ruling=KeepApart(MAN, HAT), seen=[], comment="", actor=at.account)
+        rulings.rule(image=row.pk, ruling=KeepApart(MAN, HAT), seen=[], comment="", actor=at.account)
     ruling = Ruling.objects.filter(image=row, withdrawn_at=None)[0]
     return Call("POST", reverse("withdraw_ruling", args=["review", "man", ruling.pk]))
 

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from annotation import campaigns, instructions, invitations, jobs, visits
+from annotation import campaigns, instructions, jobs
 from annotation.models import Account, Campaign, Identity, Job, Worker
 from annotation.models.crowd import ROLES
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.paging import Pair
+from annotation.workers import invitations, platform_visits
 from evaluation.models import Run
 from evaluation.scales import scale_named
 from evaluation.services import reports
@@ -112,7 +113,9 @@ def _come(work: World) -> None:
     invitations.make(campaign=work.campaign, label="class")
     platform.prolific_study(work)
     platform.turk_study(work)
-    visits.save_study(campaign=Campaign.objects.get(name="graded"), provider=visits.MTURK, wanted=1)
+    platform_visits.save_study(
+        campaign=Campaign.objects.get(name="graded"), provider=platform_visits.MTURK, wanted=1
+    )
 
 
 def _evaluated(folder: Path) -> None:

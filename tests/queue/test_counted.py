@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from annotation import campaigns, discard
+from annotation import campaigns
 from annotation.models import Campaign, Judgment, OpenImage, Task, Worker
+from annotation.moderation import discarding
 from annotation.protocol import questions as q
 from annotation.queue import leases, submission
 from annotation.queue.leases import Lease, Nothing
@@ -102,7 +103,7 @@ def test_answers_that_are_discarded_are_asked_of_others(tasks: str):
     work(campaign, crowd)
     before = Judgment.objects.count()
     lost = Judgment.objects.filter(worker=crowd[0]).count()
-    discard.discard(campaign=campaign, worker=crowd[0])
+    discarding.discard(campaign=campaign, worker=crowd[0])
     assert OpenImage.objects.filter(complete=False).exists()
     assert work(campaign, [*crowd[1:], *more_workers(9)]) == lost
     assert Judgment.objects.count() == before + lost

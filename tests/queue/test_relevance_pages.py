@@ -9,6 +9,7 @@ import pytest
 from annotation import campaigns
 from annotation.campaigns import CampaignError
 from annotation.models import Assignment, Campaign, Control, Image, Judgment, PageControl, Standing, Task
+from annotation.moderation.trust_replay import replayed
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import CONTROL as KNOWN
@@ -18,7 +19,6 @@ from annotation.quality import controls, qualification
 from annotation.queue import leases, relevance_pages
 from annotation.queue.leases import Nothing
 from annotation.queue.submission import Answer, BadJudgment
-from annotation.replay import replayed
 from tests.factories import a_corpus, an_image
 from tests.queue.test_counted import held, submit, workers
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 
-from annotation import discard, instructions, jobs, workers
+from annotation import instructions, jobs
 from annotation.campaigns import states
 from annotation.models import (
     Account,
@@ -23,8 +23,10 @@ from annotation.models import (
     Task,
 )
 from annotation.moderation import control_items
+from annotation.moderation import discarding as discard
 from annotation.protocol import questions as q
 from annotation.queue import image_rows, image_state, leases
+from annotation.workers import pseudonyms
 from tests.queue.world import TRUSTING, World
 from tests.transactions import written
 from tests.trust.scenes import gold, scenes
@@ -100,8 +102,8 @@ def publishing(world: World) -> Callable[[], object]:
 
 def erasing(world: World) -> Callable[[], object]:
     account = Account.objects.create_user(username="leaves")
-    worker = workers.worker_of(account)
-    return lambda: workers.erase(worker=worker)
+    worker = pseudonyms.worker_of(account)
+    return lambda: pseudonyms.erase(worker=worker)
 
 
 ACTS = (

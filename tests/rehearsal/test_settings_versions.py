@@ -12,9 +12,9 @@ from django.db.models import F
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation import discard, replay
 from annotation.campaigns import change_settings
 from annotation.models import Assignment, Item, Judgment, OpenImage, Standing, Task
+from annotation.moderation import discarding, trust_replay
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.contents import mention_from
 from annotation.quality import worker_trust
@@ -99,7 +99,7 @@ class Changing(Play):
     def withdraw(self, number: int, turn: int) -> None:
         if number in self.people:
             self.withdrawn = True
-            discard.discard(campaign=self.campaign, worker=self.people[number], reason="tried")
+            discarding.discard(campaign=self.campaign, worker=self.people[number], reason="tried")
 
     def check(self) -> None:
         """What stands is what the versions say that were in force when it came."""
@@ -132,7 +132,7 @@ def played(seed: int, acts: list[tuple[str, int, int]]) -> Changing:
         opened.update(layer_behind=True, version=F("version") + 1)
         assert play.layer() == [by_first_mention(state.layer) for state in states]
     for row in Standing.objects.filter(campaign=play.campaign):
-        assert replay.replayed(row) == worker_trust.pure(row)
+        assert trust_replay.replayed(row) == worker_trust.pure(row)
     return play
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from annotation import reviewing
 from annotation.models import AuditEntry, OpenImage
+from annotation.moderation import rulings
+from annotation.moderation.rulings import CannotRule
 from annotation.protocol import questions as q
 from annotation.protocol.rulings import Closure
-from annotation.reviewing import CannotRule
 from annotation.selectors import review
 from tests.review.world import (
     HAT,
@@ -53,7 +53,7 @@ def test_the_queue_pages_by_key_and_images_that_change_at_once_are_neither_lost_
     world = the_world([a_man(f"n{i}") for i in range(7)])
     rows = image(world)
     for row in world.images():
-        reviewing.rule(image=row.pk, ruling=Closure((HAT,), "none"))
+        rulings.rule(image=row.pk, ruling=Closure((HAT,), "none"))
     OpenImage.objects.update(
         in_review=1,
         changed_at=rows.opened_at,
@@ -81,8 +81,8 @@ def test_reports_name_image_words_and_worker_until_they_are_resolved():
     assert after is None and not found.known_item
     assert (found.image.key, found.words, found.kind) == ("man", ("A man", "The man"), q.COREF_LINK)
     assert (found.flag.comment, found.flag.judgment.worker.pseudonym) == ("two words too many", "review-w2")
-    assert reviewing.resolve_flag(campaign=world.campaign, flag=found.flag.pk, actor=ada)
-    assert not reviewing.resolve_flag(campaign=world.campaign, flag=found.flag.pk, actor=ada)
+    assert rulings.resolve_flag(campaign=world.campaign, flag=found.flag.pk, actor=ada)
+    assert not rulings.resolve_flag(campaign=world.campaign, flag=found.flag.pk, actor=ada)
     assert review.reports(campaign=world.campaign.pk) == ([], None)
     ((resolved,), _) = review.reports(campaign=world.campaign.pk, unresolved=False)
     assert resolved.flag.resolved_by == ada
@@ -113,7 +113,7 @@ def test_a_report_of_another_campaign_is_not_resolved():
     report(world, q.COREF_LINK)
     ((found,), _) = review.reports(campaign=world.campaign.pk)
     with pytest.raises(CannotRule, match="no report"):
-        reviewing.resolve_flag(campaign=other.campaign, flag=found.flag.pk)
+        rulings.resolve_flag(campaign=other.campaign, flag=found.flag.pk)
 
 
 def test_everything_behind_an_image_is_read():
@@ -121,7 +121,7 @@ def test_everything_behind_an_image_is_read():
     report(world, q.COREF_LINK, worker=3)
     refuse(world)
     row = image(world)
-    done = reviewing.rule(image=row.pk, ruling=Closure((HAT,), "none"))
+    done = rulings.rule(image=row.pk, ruling=Closure((HAT,), "none"))
     found = review.behind(campaign=world.campaign.pk, key="man")
     assert [(s.judgment.kind, s.mentions, bool(s.flag)) for s in found.said] == [
         (q.COREF_LINK, (MAN, THE_MAN), True),

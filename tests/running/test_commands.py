@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation import campaigns, instructions, workers
+from annotation import campaigns, instructions
 from annotation.models import Account, Campaign, Identity, Payout, Worker
 from annotation.protocol import questions as q
+from annotation.workers import pseudonyms
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 
@@ -122,7 +123,7 @@ def test_the_ledger_is_written_whole(tmp_path, monkeypatch):
         file.write("half")
         raise OSError("No space left on device")
 
-    monkeypatch.setattr("annotation.payments.write_ledger", breaking)
+    monkeypatch.setattr("annotation.workers.payments.write_ledger", breaking)
     with pytest.raises(CommandError, match="No space left"):
         said("pay_workers", "quay", csv=path)
     assert path.read_text() == "an earlier one\n" and [p.name for p in tmp_path.glob("*.csv*")] == [
@@ -133,7 +134,7 @@ def test_the_ledger_is_written_whole(tmp_path, monkeypatch):
 
 def test_a_worker_is_erased_by_command_and_again_after_a_restore():
     account = Account.objects.create_user("anna")
-    worker = workers.worker_of(account)
+    worker = pseudonyms.worker_of(account)
     text = said("erase_worker", "anna")
     assert f"worker {worker.pseudonym} is erased: account deleted, sessions 0, comments 0" in text
     assert "was erased before" in said("erase_worker", worker.pseudonym)

@@ -12,7 +12,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation import audit, campaigns, instructions, invitations, jobs
+from annotation import audit, campaigns, instructions, jobs
 from annotation.campaigns import CampaignError
 from annotation.models import (
     Account,
@@ -33,6 +33,7 @@ from annotation.protocol.campaign_settings import CampaignSettings, as_toml, set
 from annotation.quality import controls
 from annotation.quality.controls import KnownItem
 from annotation.queue import leases
+from annotation.workers import invitations
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 

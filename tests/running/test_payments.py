@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from annotation import payments
 from annotation.models import AuditEntry, Payout
-from annotation.payments import PaymentError
 from annotation.protocol import questions as q
 from annotation.selectors.campaign import money
+from annotation.workers import payments
+from annotation.workers.payments import PaymentError
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 

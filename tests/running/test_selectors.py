@@ -12,10 +12,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation import reviewing, running
+from annotation import running
 from annotation.campaigns import close
-from annotation.discard import discard, restore
 from annotation.models import Assignment, Campaign, Judgment, OpenImage, Task
+from annotation.moderation import rulings
+from annotation.moderation.discarding import discard, restore
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from
@@ -135,8 +136,8 @@ def test_what_is_to_come_stays_whatever_is_withdrawn_and_given_back(monkeypatch)
     row = world.images()[-1]
     first, *_, last = (mention_from(plain).id for plain in row.mentions)
     for _ in range(3):
-        made = reviewing.rule(image=row.pk, ruling=KeepApart(first, last))
-        reviewing.withdraw(campaign=world.campaign, ruling=made.ruling.pk)
+        made = rulings.rule(image=row.pk, ruling=KeepApart(first, last))
+        rulings.withdraw(campaign=world.campaign, ruling=made.ruling.pk)
     assert figures.forecast(world.campaign, pay_of(world.campaign)) == before
 
 

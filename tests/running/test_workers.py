@@ -11,12 +11,13 @@ from django.db import connection
 from django.test import Client
 from rest_framework.authtoken.models import Token
 
-from annotation import payments, workers
 from annotation.models import Account, Assignment, AuditEntry, Flag, Identity, Judgment, RoleGrant, Worker
 from annotation.protocol import questions as q
 from annotation.queue.image_state import state_of
 from annotation.queue.submission import Answer
-from annotation.workers import CannotErase
+from annotation.workers import payments
+from annotation.workers import pseudonyms as workers
+from annotation.workers.pseudonyms import CannotErase
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 
@@ -67,7 +68,7 @@ def test_nothing_about_an_account_leads_to_its_pseudonym():
 
 def test_a_pseudonym_that_is_taken_is_drawn_again(monkeypatch):
     draws = iter("a" * 10 + "a" * 10 + "b" * 10)
-    monkeypatch.setattr("annotation.workers.secrets.choice", lambda letters: next(draws))
+    monkeypatch.setattr("annotation.workers.pseudonyms.secrets.choice", lambda letters: next(draws))
     assert [workers.new_worker().pseudonym for _ in range(2)] == ["w-aaaaaaaaaa", "w-bbbbbbbbbb"]
 
 

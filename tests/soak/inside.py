@@ -47,9 +47,9 @@ def enrol(workers: int, sessions: int) -> dict[str, Any]:
 
 def recount() -> dict[str, Any]:
     """What does not agree, by what it is; and how much was looked at."""
-    from annotation import replay
     from annotation.datasets import layer_rows
     from annotation.models import Campaign, OpenImage, Standing
+    from annotation.moderation import trust_replay
     from annotation.protocol.questions import QUESTIONS
     from annotation.quality import worker_trust
     from annotation.rehearsal.soundness import violations
@@ -75,7 +75,7 @@ def recount() -> dict[str, Any]:
                 no(what, f"{campaign.name}, image {row.image.key}")
         for standing in Standing.objects.filter(campaign=campaign).select_related("campaign"):
             looked["standings"] += 1
-            if replay.replayed(standing) != worker_trust.pure(standing):
+            if trust_replay.replayed(standing) != worker_trust.pure(standing):
                 no("standings that their events do not lead to", standing.pk)
         if campaign.kinds == QUESTIONS:
             # Nobody has worked for minutes: the periodic work should have left nothing.

@@ -8,11 +8,10 @@ from random import Random
 
 import pytest
 
-from annotation import discard, replay
 from annotation.common import database
 from annotation.formats.base import FormatError
 from annotation.models import Assignment, AuditEntry, Control, Judgment, Standing
-from annotation.moderation import control_items
+from annotation.moderation import control_items, discarding, trust_replay
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
@@ -295,14 +294,14 @@ def test_the_first_known_answers_are_balanced_whatever_becomes_of_the_items(seed
             wrong = dice.choice(list(graded.all())).control_id
             assert wrong is not None
             if dice.random() < 0.5:
-                discard.disown(campaign=world.campaign, control=wrong)
+                discarding.disown(campaign=world.campaign, control=wrong)
             else:
                 controls.retire(campaign=world.campaign, controls=[wrong])
     answers = list(graded.values_list("control__stratum", flat=True))
     assert len(answers) >= 12
     assert abs(answers[:12].count("yes") - answers[:12].count("no")) <= 1, answers
     standing = world.campaign.standings.get(kind=q.COREF_LINK)
-    assert standing.known == len(answers) and worker_trust.pure(standing) == replay.replayed(standing)
+    assert standing.known == len(answers) and worker_trust.pure(standing) == trust_replay.replayed(standing)
 
 
 def test_an_item_that_is_retired_in_hand_measures_nobody(world):
@@ -311,11 +310,11 @@ def test_an_item_that_is_retired_in_hand_measures_nobody(world):
     add(world, item(mentions=("1:0-1", "0:3-4")))
     lease = world.held(0)
     assert lease.control is not None
-    discard.disown(campaign=world.campaign, control=lease.control)
+    discarding.disown(campaign=world.campaign, control=lease.control)
     assert world.submit(0, lease, Answer("no"), then=False).counted
     standing = world.campaign.standings.get(kind=q.COREF_LINK)
     assert (standing.items, standing.known) == (1, 0)
-    assert worker_trust.pure(standing) == replay.replayed(standing)
+    assert worker_trust.pure(standing) == trust_replay.replayed(standing)
 
 
 def test_what_was_measured_before_a_standing_was_given_anew_is_not_balanced_against(world):

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation import discard, replay
 from annotation.common import database
 from annotation.models import Assignment, Control
+from annotation.moderation import discarding, trust_replay
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.controls import Control as Item
@@ -151,8 +151,8 @@ def test_nobody_works_before_the_test_and_whoever_passes_it_works(world):
 def test_a_standing_told_again_keeps_the_test_that_was_passed(world):
     take_test(world, right=10)
     before = worker_trust.pure(standing(world))
-    assert replay.replayed(standing(world)) == before
-    assert replay.retell([standing(world).pk]) == []
+    assert trust_replay.replayed(standing(world)) == before
+    assert trust_replay.retell([standing(world).pk]) == []
 
 
 def test_a_test_is_balanced_and_looks_like_work(world):
@@ -326,7 +326,7 @@ def test_where_no_test_is_asked_for_none_can_be_begun():
 
 
 def test_who_is_taken_off_begins_no_test(world):
-    discard.suspend(campaign=world.campaign, worker=world.workers[0], reason="see the guidelines")
+    discarding.suspend(campaign=world.campaign, worker=world.workers[0], reason="see the guidelines")
     found = begin(world)
     assert refused(found) == "blocked" and isinstance(found, Refusal) and "see the guidelines" in found.text
 
@@ -334,7 +334,7 @@ def test_who_is_taken_off_begins_no_test(world):
 def test_who_failed_three_tests_may_try_again_when_a_researcher_says_so(world):
     for _ in range(ATTEMPTS):
         take_test(world, right=0)
-    assert discard.reinstate(campaign=world.campaign, worker=world.workers[0]) == (q.COREF_LINK,)
+    assert discarding.reinstate(campaign=world.campaign, worker=world.workers[0]) == (q.COREF_LINK,)
     assert refused(world.take(0)) == "no_test"
     assert begin(world) == qualification.Test(4, 12, 0)
     for _ in range(12):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from annotation import replay
 from annotation.models import Standing
-from annotation.moderation import control_items
+from annotation.moderation import control_items, trust_replay
 from annotation.protocol.trust import SUSPENDED
 from annotation.quality import worker_trust
 from tests.trust.scenes import crowd_works, gold, scenes
@@ -15,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 def told(row: Standing):
-    return replay.replayed(row)
+    return trust_replay.replayed(row)
 
 
 def test_every_standing_of_a_crowd_is_told_again_as_it_is():
@@ -27,4 +26,4 @@ def test_every_standing_of_a_crowd_is_told_again_as_it_is():
     assert {told(row) == worker_trust.pure(row) for row in rows} == {True}
     states = {row.state for row in rows}
     assert SUSPENDED in states and "probation" in states
-    assert replay.retell([row.pk for row in rows]) == []
+    assert trust_replay.retell([row.pk for row in rows]) == []

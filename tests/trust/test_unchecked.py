@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from annotation import campaigns, replay
+from annotation import campaigns
 from annotation.datasets import layer_rows
 from annotation.datasets.exporting import check, notes_on
 from annotation.models import Judgment, OpenImage, Standing, Worker
-from annotation.moderation import control_items
+from annotation.moderation import control_items, trust_replay
 from annotation.protocol import questions as q
 from annotation.protocol.trust import PROBATION, SUSPENDED
 from annotation.quality import worker_trust
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 def told_again(world: World) -> bool:
     """Whether every standing is what the stored answers lead to."""
-    return all(replay.replayed(row) == worker_trust.pure(row) for row in Standing.objects.all())
+    return all(trust_replay.replayed(row) == worker_trust.pure(row) for row in Standing.objects.all())
 
 
 def reads(world: World) -> set[str]:
@@ -102,7 +102,7 @@ def test_verdicts_that_were_asked_for_before_there_were_items_never_count():
     world.measure_verdicts()
     world.submit(1, early, Answer("bad"), then=False)
     assert draw_badly(world, 3).known == 3
-    assert told_again(world) and replay.retell(Standing.objects.values_list("pk", flat=True)) == []
+    assert told_again(world) and trust_replay.retell(Standing.objects.values_list("pk", flat=True)) == []
 
 
 @pytest.mark.parametrize("tasks", ["relevance", "graded", "regions"])

@@ -16,13 +16,13 @@ from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from annotation import invitations, sessions
-from annotation.accounts import granting
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, ROLES
 from annotation.models import Campaign, Corpus, Flag, Job, Ruling
 from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_ruling
 from annotation.protocol.rulings import Closure
+from annotation.workers import invitations, sessions
+from annotation.workers.accounts import granting
 from evaluation.models import Batch, QrelsSnapshot, Report, Run, System
 from tests import worlds
 from tests.factories import a_corpus, some_images

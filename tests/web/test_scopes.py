@@ -10,10 +10,10 @@ from django.urls import reverse
 from rest_framework.authtoken.models import Token
 
 from annotation import jobs
-from annotation.accounts import granting
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets import layer_rows
 from annotation.models import Campaign, Control, Corpus, Job
+from annotation.workers.accounts import granting
 from tests.factories import a_corpus, some_images
 from tests.review.world import the_world
 from tests.web import world as people

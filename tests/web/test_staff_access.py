@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from annotation import invitations
 from annotation.models import AuditEntry, Campaign, Control, Flag, Invitation, Job, Ruling, Standing
 from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_ruling
 from annotation.protocol.rulings import Closure
+from annotation.workers import invitations
 from tests import worlds
 from tests.review.world import HAT, image, report, the_world
 from tests.web.test_access import VISITORS, visitor

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation import discard
 from annotation.campaigns import campaign_named
 from annotation.management.base import ReportCommand, move_bar, progress_bar
+from annotation.moderation import discarding
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import KINDS
 
@@ -19,7 +19,7 @@ class Command(ReportCommand):
         "Withdraw a worker's judgments from a campaign and take them off it, or restore them. Judgments are "
         "kept and paid; images are folded anew without them. Run it again to finish what was interrupted."
     )
-    refusals = (CampaignError, discard.CannotDo)
+    refusals = (CampaignError, discarding.CannotDo)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -32,16 +32,18 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])
-        worker = discard.worker_named(options["worker"], campaign)
+        worker = discarding.worker_named(options["worker"], campaign)
         with progress_bar(what="images", total=0) as bar:
 
             def step(done: int, total: int) -> None:
                 move_bar(bar, done, total)
 
             if options["restore"]:
-                done = discard.restore(campaign=campaign, worker=worker, kind=options["kind"], progress=step)
+                done = discarding.restore(
+                    campaign=campaign, worker=worker, kind=options["kind"], progress=step
+                )
             else:
-                done = discard.discard(
+                done = discarding.discard(
                     campaign=campaign,
                     worker=worker,
                     kind=options["kind"],

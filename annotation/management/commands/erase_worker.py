@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation import workers
 from annotation.management.base import ReportCommand
-from annotation.workers import CannotErase
+from annotation.workers import pseudonyms
+from annotation.workers.pseudonyms import CannotErase
 
 
 class Command(ReportCommand):
@@ -30,10 +30,12 @@ class Command(ReportCommand):
         if bool(options["worker"]) == options["again"]:
             raise CannotErase("name a worker, or give --again to apply the list of erasures; one of the two")
         if options["again"]:
-            done = workers.erase_again()
+            done = pseudonyms.erase_again()
         else:
-            done = [workers.erase(worker=workers.worker_called(options["worker"]), texts=options["texts"])]
-        return {"erased": [asdict(one) for one in done], "list": str(workers.erasures_file())}
+            done = [
+                pseudonyms.erase(worker=pseudonyms.worker_called(options["worker"]), texts=options["texts"])
+            ]
+        return {"erased": [asdict(one) for one in done], "list": str(pseudonyms.erasures_file())}
 
     def show(self, report: dict[str, Any]) -> str:
         lines = []

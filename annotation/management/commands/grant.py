@@ -6,13 +6,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.accounts.granting import GrantError, account_named, grant, revoke
 from annotation.campaigns import campaign_named
 from annotation.common.registry import UnknownName
 from annotation.common.roles import ROLES
 from annotation.management.base import ReportCommand
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.selectors.corpora import corpus_named
+from annotation.workers.accounts.granting import GrantError, account_named, grant, revoke
 
 
 class Command(ReportCommand):

@@ -8,12 +8,12 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.urls import reverse
 
-from annotation import invitations
 from annotation.campaigns import CampaignError, campaign_named
 from annotation.common import database
-from annotation.invitations import InvitationError
 from annotation.management.base import ReportCommand, table
 from annotation.models import Invitation
+from annotation.workers import invitations
+from annotation.workers.invitations import InvitationError
 
 
 class Command(ReportCommand):

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation import reviewing
 from annotation.campaigns import campaign_named
 from annotation.management.base import ReportCommand, table
+from annotation.moderation import rulings
+from annotation.moderation.rulings import CannotRule
 from annotation.protocol.campaign_settings import CampaignError
-from annotation.reviewing import CannotRule
 from annotation.selectors import review
 
 
@@ -29,9 +29,7 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])
-        resolved = [
-            flag for flag in options["resolve"] if reviewing.resolve_flag(campaign=campaign, flag=flag)
-        ]
+        resolved = [flag for flag in options["resolve"] if rulings.resolve_flag(campaign=campaign, flag=flag)]
         found, after = review.reports(
             campaign=campaign.pk, unresolved=not options["all"], size=max(options["limit"], 1)
         )

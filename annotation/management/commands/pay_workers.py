@@ -9,13 +9,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation import payments, workers
 from annotation.campaigns import CampaignError, campaign_named
 from annotation.management.base import ReportCommand, table
 from annotation.models import Campaign, Payout
-from annotation.payments import PaymentError, micros_of
 from annotation.selectors.campaign.cost import money
-from annotation.workers import CannotErase
+from annotation.workers import payments, pseudonyms
+from annotation.workers.payments import PaymentError, micros_of
+from annotation.workers.pseudonyms import CannotErase
 
 HEADS = ["worker", "answers", "minutes", "earned", "paid", "due", "an hour"]
 
@@ -40,7 +40,7 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])
-        worker = workers.worker_called(options["worker"]).pk if options["worker"] else None
+        worker = pseudonyms.worker_called(options["worker"]).pk if options["worker"] else None
         if options["amount"] and not (worker and options["record"]):
             raise PaymentError("--amount goes with --worker and --record")
         made = _record(campaign, worker, options) if options["record"] else []

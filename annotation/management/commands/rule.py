@@ -6,14 +6,14 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation import reviewing
 from annotation.campaigns import campaign_named
 from annotation.management.base import ReportCommand, table
+from annotation.moderation import rulings
 from annotation.moderation.control_items import named
+from annotation.moderation.rulings import CannotRule
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import BadContent, mention_from, ruling_from
 from annotation.protocol.rulings import Ruling
-from annotation.reviewing import CannotRule
 from annotation.selectors.review import NoSuchImage, chain_title, open_image
 
 
@@ -56,9 +56,9 @@ class Command(ReportCommand):
         row = open_image(campaign=campaign.pk, key=options["image"])
         ruling, done = _ruling(options), None
         if options["withdraw"] is not None:
-            done = reviewing.withdraw(campaign=campaign, ruling=options["withdraw"])
+            done = rulings.withdraw(campaign=campaign, ruling=options["withdraw"])
         elif ruling is not None:
-            done = reviewing.rule(image=row.pk, ruling=ruling, comment=options["comment"])
+            done = rulings.rule(image=row.pk, ruling=ruling, comment=options["comment"])
         row.refresh_from_db()
         mentions = {mention.id: mention for mention in map(mention_from, row.mentions)}
         return {

@@ -20,9 +20,9 @@ from django.db import DatabaseError, InterfaceError, connections
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 
-from annotation.accounts import first
 from annotation.common import schema
 from annotation.common.locks import Busy, at_work
+from annotation.workers.accounts import first
 
 log = logging.getLogger(__name__)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation import confirming, visits
 from annotation.campaigns import CampaignError, campaign_named
 from annotation.management.base import ReportCommand, table
 from annotation.models import Campaign, Study, Visit
-from annotation.visits import VisitError
+from annotation.workers import confirmation, platform_visits
+from annotation.workers.platform_visits import VisitError
 
 
 class Command(ReportCommand):
@@ -33,7 +33,9 @@ class Command(ReportCommand):
             metavar=("SUBMISSION", "PARTICIPANT"),
             help="Confirm a visit by hand, by the ids that the platform shows for it",
         )
-        parser.add_argument("--set", choices=visits.PROVIDERS, metavar="PLATFORM", help="prolific or mturk")
+        parser.add_argument(
+            "--set", choices=platform_visits.PROVIDERS, metavar="PLATFORM", help="prolific or mturk"
+        )
         parser.add_argument("--id", default="", help="The study's id on Prolific")
         parser.add_argument("--wanted", type=int, default=20, help="Answers that complete a visit (20)")
         parser.add_argument("--complete", default="", metavar="CODE", help="Code for complete visits")
@@ -42,7 +44,7 @@ class Command(ReportCommand):
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])
         if options["set"]:
-            visits.save_study(
+            platform_visits.save_study(
                 campaign=campaign,
                 provider=options["set"],
                 external_id=options["id"],
@@ -81,7 +83,7 @@ def _confirm(campaign: Campaign, submission: str, participant: str) -> None:
     study = Study.objects.filter(visits__in=claims).first()
     if study is None:
         raise VisitError(f"nobody came with submission {submission!r} as {participant!r}; see --visits")
-    confirming.confirm_by_hand(study=study, submission=submission, participant=participant)
+    confirmation.confirm_by_hand(study=study, submission=submission, participant=participant)
 
 
 def _advice(report: dict[str, Any]) -> list[str]:
@@ -110,7 +112,7 @@ def _study(row: Study) -> dict[str, Any]:
         "wanted": row.wanted,
         "complete": row.completion_code,
         "screen_out": row.screen_out_code,
-        "confirms": ", ".join(confirming.ways(row.provider)) or Visit.UNVERIFIED,
+        "confirms": ", ".join(confirmation.ways(row.provider)) or Visit.UNVERIFIED,
         "came": row.visits.count(),
     }
 
@@ -124,7 +126,7 @@ def _visit(row: Visit) -> dict[str, Any]:
         "verification": row.verification,
         "by": row.verified_by,
         "begun": row.begun_at.isoformat(timespec="seconds"),
-        "answered": visits.answered(row),
+        "answered": platform_visits.answered(row),
         "outcome": row.outcome,
         "reported": row.reported,
     }

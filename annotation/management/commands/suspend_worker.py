@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation import discard
 from annotation.campaigns import campaign_named
 from annotation.management.base import ReportCommand
+from annotation.moderation import discarding
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import KINDS
 
@@ -18,7 +18,7 @@ class Command(ReportCommand):
         "Take a worker off a campaign, or let them back. What they have in hand still counts; to withdraw "
         "what they answered, see discard_worker."
     )
-    refusals = (CampaignError, discard.CannotDo)
+    refusals = (CampaignError, discarding.CannotDo)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -35,11 +35,11 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])
-        worker = discard.worker_named(options["worker"], campaign)
+        worker = discarding.worker_named(options["worker"], campaign)
         if options["reinstate"]:
-            kinds = discard.reinstate(campaign=campaign, worker=worker, kind=options["kind"])
+            kinds = discarding.reinstate(campaign=campaign, worker=worker, kind=options["kind"])
         else:
-            kinds = discard.suspend(
+            kinds = discarding.suspend(
                 campaign=campaign, worker=worker, kind=options["kind"], reason=options["reason"]
             )
         return {

@@ -11,8 +11,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.discard import CannotDo
 from annotation.management.base import ReportCommand, move_bar, progress_bar
+from annotation.moderation.discarding import CannotDo
 from evaluation.services.collecting import batch_named
 from evaluation.services.stored_answers import BatchRefused
 from evaluation.services.topping_up import top_up, wanted

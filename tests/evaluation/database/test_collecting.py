@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from annotation import discard
 from annotation.models import Item, Judgment, Standing, Task, Worker
+from annotation.moderation import discarding
 from annotation.protocol.trust import SUSPENDED
 from evaluation.models import JudgmentSet, QrelsRow
 from evaluation.scoring import score
@@ -43,7 +43,7 @@ def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str],
     assert all("always_yes" in judge for judge in early.unused)
     assert early.short > 0
     for worker in Worker.objects.filter(pseudonym__in=early.unused):
-        discard.discard(campaign=first.campaign, worker=worker.pk)
+        discarding.discard(campaign=first.campaign, worker=worker.pk)
     crowd(first.campaign, {"perfect": 12}, seed=2)
     late = collect("first")
     assert (late.judgments, late.short, late.unchanged) == ("first-2", 0, False)
@@ -106,10 +106,10 @@ def test_collected_again_nothing_changes_until_something_is_withdrawn(pooled_run
     assert (again.judgments, again.digest, again.new) == ("first", first.digest, 0)
     assert JudgmentSet.objects.filter(corpus=batch.corpus).count() == 1
     worker = Judgment.objects.values_list("worker", flat=True)[0]
-    discard.discard(campaign=batch.campaign, worker=worker)
+    discarding.discard(campaign=batch.campaign, worker=worker)
     less = collect("first")
     assert less.judgments == "first-2" and less.answers < first.answers and less.short > 0
-    discard.restore(campaign=batch.campaign, worker=worker)
+    discarding.restore(campaign=batch.campaign, worker=worker)
     assert collect("first").digest == first.digest
 
 
@@ -138,7 +138,7 @@ def test_a_pair_with_too_few_answers_is_asked_anew(pooled_runs: list[str]) -> No
     batch = launch(planned(pooled_runs), "first").batch
     crowd(batch.campaign, {"perfect": 5})
     worker = Judgment.objects.values_list("worker", flat=True)[0]
-    discard.discard(campaign=batch.campaign, worker=worker)
+    discarding.discard(campaign=batch.campaign, worker=worker)
     short = state("first").short
     again = planned(pooled_runs)
     assert (len(again.asked), again.begun) == (short, short) and short > 0

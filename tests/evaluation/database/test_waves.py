@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
-from annotation import discard, jobs
+from annotation import jobs
 from annotation.campaigns import close, pause, resume
 from annotation.common import database
 from annotation.models import Campaign, Job, Judgment, OpenImage, Standing, Task
+from annotation.moderation import discarding
 from annotation.periodic import do
 from annotation.selectors.pair_judgments import asked_pairs
 from evaluation.models import Batch
@@ -92,7 +93,7 @@ def test_an_image_that_is_done_is_asked_more_and_its_answers_still_count(pooled_
     # Withdrawn answers of the first wave open its questions again, beside those of the second.
     worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
     given = Judgment.objects.filter(worker=worker, image__isnull=False).count()
-    discard.discard(campaign=batch.campaign, worker=worker)
+    discarding.discard(campaign=batch.campaign, worker=worker)
     assert state("first").wanting == given
     with pytest.raises(BatchRefused, match=f"{given} answers"):
         advance("first")

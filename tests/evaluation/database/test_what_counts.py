@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
-from annotation import campaigns, discard, replay
+from annotation import campaigns
 from annotation.models import Campaign, Judgment, Standing
+from annotation.moderation import discarding, trust_replay
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust import SUSPENDED
 from annotation.selectors.campaign import overview
@@ -38,7 +39,7 @@ def a_judge(campaign: Campaign) -> Standing:
 def suspended_and_reinstated(row: Standing) -> None:
     """The rules suspend a judge, and a researcher lets them back."""
     Standing.objects.filter(pk=row.pk).update(state=SUSPENDED, known=13, right=0, last="0" * 13)
-    discard.reinstate(campaign=row.campaign, worker=row.worker_id)
+    discarding.reinstate(campaign=row.campaign, worker=row.worker_id)
 
 
 def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by_name(
@@ -49,8 +50,8 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     whole = collect("first")
     row = a_judge(batch.campaign)
     judge = row.worker.pseudonym
-    discard.suspend(campaign=batch.campaign, worker=row.worker_id)
-    discard.reinstate(campaign=batch.campaign, worker=row.worker_id)
+    discarding.suspend(campaign=batch.campaign, worker=row.worker_id)
+    discarding.reinstate(campaign=batch.campaign, worker=row.worker_id)
     assert collect("first").unchanged, "one whom a researcher suspended counts in full once reinstated"
 
     suspended_and_reinstated(row)
@@ -60,7 +61,7 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     assert less.answers < whole.answers and less.short > 0 and less.judgments == "first-2"
     assert state("first").top_up.judges == {}, "to discard them would take their later answers too"
     # Told again, the standing still begins where the judge was let back.
-    replay.retell([row.pk])
+    trust_replay.retell([row.pk])
     assert collect("first").unchanged
     with pytest.raises(CommandError, match=f"judge 'nobody' of batch 'first' .*; those who have: {judge}"):
         said("collect_judgments", "first", "--count", "nobody")
@@ -114,8 +115,8 @@ def test_what_is_decided_shows_on_pages_at_once(pooled_runs: list[str]) -> None:
     assert seen() == (stored, 0, True)
     suspended_and_reinstated(row)
     assert seen()[1:] != (0, True)
-    discard.discard(campaign=batch.campaign, worker=row.worker_id)
-    discard.restore(campaign=batch.campaign, worker=row.worker_id)
+    discarding.discard(campaign=batch.campaign, worker=row.worker_id)
+    discarding.restore(campaign=batch.campaign, worker=row.worker_id)
     assert seen()[0] < stored
     collect("first", count=[row.worker.pseudonym])
     assert seen() == (stored, 0, True)
@@ -140,7 +141,7 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     row = reports.report_named("r")
     assert reports.outdated(row) == []
 
-    discard.discard(campaign=first.campaign, worker=a_judge(first.campaign).worker_id)
+    discarding.discard(campaign=first.campaign, worker=a_judge(first.campaign).worker_id)
     after = state("second")
     assert after.lacking > 0 == after.short and after.reused + after.lacking == reused
     assert not after.complete and not after.collected

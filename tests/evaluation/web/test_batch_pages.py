@@ -12,8 +12,8 @@ from django.utils.http import urlencode
 
 from annotation import jobs
 from annotation.campaigns import close
-from annotation.discard import reinstate
 from annotation.models import Campaign, Job, Judgment, Standing
+from annotation.moderation.discarding import reinstate
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.services.batches import launch
 from evaluation.services.collecting import collect

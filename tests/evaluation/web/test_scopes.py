@@ -10,9 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import jobs
-from annotation.accounts import granting
 from annotation.common.roles import RESEARCHER
 from annotation.models import Account, Corpus, Job
+from annotation.workers.accounts import granting
 from evaluation.models import QrelsSnapshot, Report, Run, System
 from tests.evaluation.web import little
 from tests.factories import a_corpus, some_images

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from annotation.discard import discard
 from annotation.models import Standing, Worker
+from annotation.moderation.discarding import discard
 from evaluation.models import QrelsRow, QrelsSnapshot, Report
 from evaluation.services import reports
 from evaluation.services.batch_state import state

@@ -26,7 +26,6 @@ from typing import Any
 from django.db import connection
 from django.db.models import F, Max, Q, QuerySet
 
-from annotation import replay, sessions
 from annotation.audit import record
 from annotation.models import (
     Assignment,
@@ -42,13 +41,14 @@ from annotation.models import (
     Visit,
     Worker,
 )
-from annotation.moderation import control_items
+from annotation.moderation import control_items, trust_replay
 from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY
 from annotation.protocol.trust import QUALIFICATION
 from annotation.quality import qualification
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_state, task_rows
 from annotation.selectors.same_question import met_as_control
+from annotation.workers import sessions
 
 #: What a standing knows of a test.
 _TEST = ("examined_right", "examined_asked")
@@ -81,7 +81,7 @@ def join(*, provisional: Identity, known: Identity) -> None:
         image_state.refold(image)
     control_items.recheck(images)
     task_rows.count_checks(images)
-    replay.retell(rows(stays.pk))
+    trust_replay.retell(rows(stays.pk))
     for campaign in Campaign.objects.filter(pk__in=campaigns).order_by("pk"):
         # Processes remember what each worker earned.
         raise_revision(campaign)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from annotation import sessions
 from annotation.audit import record
 from annotation.common import database
 from annotation.common.roles import ADMIN, EVERYTHING, ROLES
 from annotation.models import Account, Campaign, Corpus, RoleGrant
+from annotation.workers import sessions
 
 
 class GrantError(ValueError):

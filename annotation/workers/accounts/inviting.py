@@ -9,11 +9,11 @@ from django.core.signing import BadSignature, Signer
 from django.core.validators import validate_email
 from django.utils.translation import gettext as _
 
-from annotation.accounts.granting import GrantError, check, grant
 from annotation.audit import record
 from annotation.common import database
 from annotation.common.roles import ADMIN, ANNOTATOR, EVERYTHING
 from annotation.models import Account, Campaign, Corpus, StaffInvitation
+from annotation.workers.accounts.granting import GrantError, check, grant
 
 DAYS = 7
 #: Characters of an e-mail address.

@@ -18,7 +18,6 @@ from typing import Any
 
 from django.db.models import Max, QuerySet
 
-from annotation import replay
 from annotation.audit import record
 from annotation.common import database
 from annotation.models import (
@@ -32,6 +31,7 @@ from annotation.models import (
     Standing,
     Worker,
 )
+from annotation.moderation import trust_replay
 from annotation.moderation.control_items import from_answers, hold, named, recheck
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CONTROL
@@ -223,7 +223,7 @@ def disown(*, campaign: Campaign, control: int, actor: Account | None = None) ->
         retire(campaign=campaign, controls=[control], actor=actor)
     kind = Control.objects.values_list("kind", flat=True).get(pk=control)
     rows = Standing.objects.filter(campaign=campaign, worker__in=workers, kind=kind).order_by("id")
-    return len(replay.retell(rows.values_list("id", flat=True)))
+    return len(trust_replay.retell(rows.values_list("id", flat=True)))
 
 
 def _check_reason(reason: str) -> None:
@@ -334,4 +334,4 @@ def _retell_drawers(campaign: Campaign, worker: int, kinds: Sequence[str]) -> in
             if name in drawings[image]
         )
     rows = Standing.objects.filter(campaign=campaign, worker__in=drawers, kind=BOX_DRAWING).order_by("id")
-    return len(replay.retell(rows.values_list("id", flat=True)))
+    return len(trust_replay.retell(rows.values_list("id", flat=True)))

@@ -81,7 +81,7 @@ class Try(NamedTuple):
     @property
     def key(self) -> str:
         return salted_hmac(
-            "annotation.throttle", f"{self.limit.name}:{self.who}", algorithm="sha256"
+            "annotation.workers.rate_limit", f"{self.limit.name}:{self.who}", algorithm="sha256"
         ).hexdigest()
 
 

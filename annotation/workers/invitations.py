@@ -14,10 +14,11 @@ from django.core.signing import BadSignature, Signer
 from django.db.models import F
 from django.utils.translation import gettext as _
 
-from annotation import instructions, workers
+from annotation import instructions
 from annotation.audit import record
 from annotation.common import database
 from annotation.models import Account, Campaign, Invitation
+from annotation.workers import pseudonyms
 
 PROVIDER = "invite"
 MOST_USES = 100_000
@@ -118,16 +119,16 @@ def accept(
     where others were faster, StaleText where there is a newer text, IntegrityError where the name is taken;
     then nothing has happened.
     """
-    code = "" if username else "-".join(workers.drawn(_LETTERS) for _group in range(_GROUPS))
+    code = "" if username else "-".join(pseudonyms.drawn(_LETTERS) for _group in range(_GROUPS))
     with database.writing():
         found = Invitation.objects.select_for_update().select_related(None).get(pk=invitation.pk)
         if why := why_over(found):
             raise InvitationError(why)
         Invitation.objects.filter(pk=found.pk).update(used=F("used") + 1)
-        account = workers.admit(
+        account = pseudonyms.admit(
             campaign=found.campaign, provider=PROVIDER, username=username, password=password or code
         )
-        worker = workers.worker_of(account)
+        worker = pseudonyms.worker_of(account)
         if instructions.needs_consent(worker=worker.pk, campaign=found.campaign):
             instructions.consent(worker=worker.pk, campaign=found.campaign, version=version)
     return account, code
@@ -140,7 +141,7 @@ def join(*, invitation: Invitation, account: Account) -> bool:
     """
     with database.writing():
         found = Invitation.objects.select_for_update().select_related(None).get(pk=invitation.pk)
-        if not workers.may_work_on(account=account, campaign=found.campaign):
+        if not pseudonyms.may_work_on(account=account, campaign=found.campaign):
             return False
         if why := why_over(found):
             raise InvitationError(why)

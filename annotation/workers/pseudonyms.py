@@ -23,7 +23,6 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 
-from annotation import payments, sessions
 from annotation.audit import record
 from annotation.common import database
 from annotation.common.roles import ANNOTATOR
@@ -42,6 +41,7 @@ from annotation.models import (
 from annotation.protocol.questions import CAPTION_WRITING, REGION_DESCRIPTION
 from annotation.queue import leases
 from annotation.selectors.campaign.cost import money
+from annotation.workers import payments, sessions
 
 ERASURES = "erasures.txt"
 #: What a line of it ends with where the worker's own words were erased too.

@@ -19,13 +19,13 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotation import sessions
 from annotation.audit import record
 from annotation.common import database
 from annotation.models import Account, Assignment, Campaign, Study, Visit
 from annotation.quality.qualification import ROLE as TEST
 from annotation.queue import leases
 from annotation.queue.available_tasks import Offer, no_consent, offers
+from annotation.workers import sessions
 
 PROLIFIC, MTURK = "prolific", "mturk"
 PROVIDERS = (PROLIFIC, MTURK)

@@ -30,12 +30,12 @@ from django.db import DatabaseError, connection
 from django.db.models import F, Q
 from django.utils.translation import gettext as _
 
-from annotation import joining, prolific_api, visits, workers
 from annotation.audit import record
 from annotation.common import database
 from annotation.models import Account, Identity, PlatformReport, Study, Visit
-from annotation.prolific_api import Away, Link, Told
-from annotation.visits import ENDED, PROLIFIC, VisitError
+from annotation.workers import joining, platform_visits, prolific_api, pseudonyms
+from annotation.workers.platform_visits import ENDED, PROLIFIC, VisitError
+from annotation.workers.prolific_api import Away, Link, Told
 
 log = logging.getLogger(__name__)
 
@@ -325,7 +325,7 @@ def _identity_for(arrival: Arrival, study: Study, confirmed: Identity | None) ->
     own = Identity.objects.filter(account=arrival.account).first() if arrival.account is not None else None
     if own is not None and _is_claimed(own, study.provider, arrival.participant):
         return own
-    account = workers.admit(campaign=study.campaign, provider=study.provider)
+    account = pseudonyms.admit(campaign=study.campaign, provider=study.provider)
     return Identity.objects.select_related("account", "worker").get(account=account)
 
 
@@ -343,7 +343,7 @@ def _begun(arrival: Arrival, study: Study, identity: Identity) -> Visit:
     assert identity.account is not None
     # Once: from whom the role was taken it stays taken.
     if not Visit.objects.filter(identity=identity, study__campaign=study.campaign_id).exists():
-        workers.may_work_on(account=identity.account, campaign=study.campaign)
+        pseudonyms.may_work_on(account=identity.account, campaign=study.campaign)
     return Visit.objects.create(
         identity=identity,
         study=study,
@@ -408,8 +408,8 @@ def _note(visit: Visit, status: str, at: datetime) -> bool:
         return False
     visit.reported, visit.reported_at = status, at
     visit.save(update_fields=["reported", "reported_at"])
-    if status in ENDED and not visits.others(visit):
-        visits.release(visit)
+    if status in ENDED and not platform_visits.others(visit):
+        platform_visits.release(visit)
     return True
 
 
@@ -445,9 +445,9 @@ def _refuse(visit: Visit, by: str) -> None:
     """The visit is not of the person who came, for good. Without another visit they are put out."""
     visit.verification, visit.verified_by, visit.verified_at = Visit.REFUSED, by, database.now()
     visit.save(update_fields=["verification", "verified_by", "verified_at"])
-    if visits.others(visit):
+    if platform_visits.others(visit):
         return
-    visits.release(visit)
+    platform_visits.release(visit)
     identity = visit.identity
     if identity.external_id or identity.visits.exclude(verification=Visit.REFUSED).exists():
         return
