@@ -14,7 +14,8 @@ from celery import current_app, shared_task
 from celery.exceptions import SoftTimeLimitExceeded
 from celery.signals import worker_shutting_down
 
-from annotation import jobs, periodic
+from annotation import jobs
+from annotation.jobs import schedule
 from annotation.jobs.delivery import RUN_JOB
 from annotation.jobs.outages import LONGEST_WAIT
 
@@ -49,13 +50,13 @@ def run_job(self: Any, job_id: int, claimed: str | None = None) -> None:
         raise self.retry(args=[job_id, left.claimed.isoformat()], exc=left, countdown=wait) from left
 
 
-@shared_task(name="annotation.periodic", soft_time_limit=TURN, time_limit=TURN + 60)
+@shared_task(name="annotation.jobs.schedule", soft_time_limit=TURN, time_limit=TURN + 60)
 def do_periodic(name: str) -> None:
     """One turn of the periodic work `name`."""
-    periodic.do(name)
+    schedule.do(name)
 
 
-for _entry in periodic.PERIODIC.values():
+for _entry in schedule.PERIODIC.values():
     # A turn that nobody took is no use later: the next comes.
     current_app.add_periodic_task(
         _entry.every,

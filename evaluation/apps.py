@@ -13,8 +13,8 @@ class EvaluationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from annotation import periodic  # its rows are there only now
         from annotation.backups import contents
+        from annotation.jobs import schedule  # its rows are there only now
         from annotation.web import access, parts
         from evaluation.services import unattended
 
@@ -24,4 +24,4 @@ class EvaluationConfig(AppConfig):
             after="campaign",
         )
         contents.add("reports", "sources", "systems")
-        periodic.add(periodic.Periodic("ask_next_waves", 60, unattended.ask_next_waves))
+        schedule.add(schedule.Periodic("ask_next_waves", 60, unattended.ask_next_waves))

@@ -19,8 +19,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import emails
 from annotation.common.roles import ANNOTATOR
+from annotation.jobs import emails
 from annotation.models import Account
 from annotation.selectors.campaign.cost import money
 from annotation.selectors.workers import own_data

@@ -11,9 +11,9 @@ for queued rows (`embedded`). Both call `run`.
 What a kind of job does is one file in an app's package `job_kinds`.
 """
 
-from annotation.jobs.kinds import Kind, job_kind, kind_named
 from annotation.jobs.outages import DATABASE_LOST, mend_connection
 from annotation.jobs.progress import Cancelled, Interrupted, Progress, Stopping, Superseded
+from annotation.jobs.registry import Kind, job_kind, kind_named
 from annotation.jobs.rows import JobError, Swept, cancel, due, enqueue, job_numbered, remaining, resume, sweep
 from annotation.jobs.running import LeftRunning, run
 

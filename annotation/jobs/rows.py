@@ -19,7 +19,7 @@ from django.db.models import Q
 from annotation import audit
 from annotation.common import database
 from annotation.jobs.delivery import by_broker, deliver
-from annotation.jobs.kinds import kind_named
+from annotation.jobs.registry import kind_named
 from annotation.models import Account, Campaign, Corpus, Job
 
 #: Seconds without a sign of life after which a running job is taken to be lost; it gives one every BEAT.

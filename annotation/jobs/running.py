@@ -16,9 +16,9 @@ from django.db.models import F, Q
 from annotation.common import database
 from annotation.common.registry import UnknownName
 from annotation.jobs.delivery import deliver
-from annotation.jobs.kinds import kind_named
 from annotation.jobs.outages import DATABASE_LOST, LONGEST_WAIT, insist, mend_connection, never, one_line
 from annotation.jobs.progress import Cancelled, Progress, Stopping, Superseded
+from annotation.jobs.registry import kind_named
 from annotation.jobs.rows import ATTEMPTS, BEAT, Stopped, given_up, stopped_by_limit
 from annotation.models import Job
 

@@ -12,11 +12,11 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from annotation.campaigns.monitoring import Alarm
 from annotation.models import AuditEntry, Campaign
 from annotation.protocol.boxes import REVIEW
 from annotation.protocol.questions import KINDS as ALL_KINDS
 from annotation.protocol.work import UNPAID
-from annotation.running import Alarm
 from annotation.selectors.campaign import Agreement, Funnel, Overview, TaskCounts, money
 from annotation.selectors.campaign.reasons import in_words
 from annotation.web.staff_words import ACTS, KINDS, STAGES

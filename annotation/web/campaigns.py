@@ -10,7 +10,8 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation import campaigns, jobs, running
+from annotation import campaigns, jobs
+from annotation.campaigns import monitoring
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
@@ -68,7 +69,7 @@ def campaign(request: HttpRequest, shown: Campaign) -> HttpResponse:
             "overview",
             acts=acts_next(
                 shown,
-                running.alarms(shown),
+                monitoring.alarms(shown),
                 runs=account_of(request).has_role(RESEARCHER, on=shown.scope),
             ),
             facts=facts(

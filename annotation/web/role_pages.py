@@ -12,8 +12,8 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import emails
 from annotation.common.roles import ANNOTATOR, ROLES
+from annotation.jobs import emails
 from annotation.models import Account, Campaign, Corpus, Job, RoleGrant, StaffInvitation
 from annotation.web.access import account_of, for_admins
 from annotation.web.filters import number_in

@@ -14,7 +14,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotation import emails, instructions, jobs
+from annotation import instructions, jobs
+from annotation.jobs import emails
 from annotation.models import Account, Assignment, Identity, Job, Judgment, Worker
 from annotation.protocol import questions as q
 from annotation.web import known_browsers, limits

@@ -16,9 +16,10 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from annotation import emails, jobs
+from annotation import jobs
 from annotation.common import database
 from annotation.common.roles import ADMIN, ANNOTATOR, EVERYTHING, RESEARCHER, REVIEWER
+from annotation.jobs import emails
 from annotation.models import Account, AuditEntry, Corpus, Job, RoleGrant, StaffInvitation
 from annotation.workers.accounts import first, granting, inviting
 from annotation.workers.accounts.granting import GrantError

@@ -9,8 +9,8 @@ django.setup()
 
 import tests.jobs.holding  # noqa: E402
 import tests.jobs.kinds  # noqa: E402, F401  (its models need the line above)
-from annotation import embedded, periodic  # noqa: E402
+from annotation.jobs import embedded_worker, schedule  # noqa: E402
 
 # Jobs that come by themselves would come into the way of those that a test follows.
-del periodic.PERIODIC["ask_next_waves"]
-embedded.work()
+del schedule.PERIODIC["ask_next_waves"]
+embedded_worker.work()

@@ -14,8 +14,8 @@ from django.db import connection
 
 from annotation import jobs
 from annotation.common import database
-from annotation.embedded import GRACE
 from annotation.jobs.delivery import deliver
+from annotation.jobs.embedded_worker import GRACE
 from annotation.jobs.rows import FORGOTTEN, LOST
 from annotation.models import AuditEntry, Job
 from tests.jobs import kinds, workers

@@ -18,9 +18,9 @@ import pytest
 from django.db import connection, connections
 from django.test import Client
 
-from annotation import embedded, jobs
+from annotation import jobs
 from annotation.common import database as sql
-from annotation.jobs import outages
+from annotation.jobs import embedded_worker, outages
 from annotation.jobs.rows import LOST
 from annotation.models import Job
 from tests import emptying, services
@@ -184,10 +184,10 @@ def test_a_worker_told_to_stop_in_an_outage_leaves_its_row_to_the_retry(
 @pytest.fixture
 def worker_here(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An embedded worker that is a thread of ours, and looks sooner than others."""
-    monkeypatch.setattr(embedded, "AGAIN", 0.2)
+    monkeypatch.setattr(embedded_worker, "AGAIN", 0.2)
     monkeypatch.setattr(sql, "ALIVE", 0.0)
     stop = threading.Event()
-    worker = threading.Thread(target=embedded._do_jobs, args=[stop])
+    worker = threading.Thread(target=embedded_worker._do_jobs, args=[stop])
     worker.start()
     yield
     stop.set()

@@ -8,10 +8,10 @@ import sys
 import pytest
 from django.db import OperationalError
 
-from annotation import periodic
 from annotation.common.locks import exclusive_folder
+from annotation.jobs import schedule
+from annotation.jobs.schedule import PERIODIC, Periodic
 from annotation.models import Assignment, Campaign, Chain, Job, OpenImage
-from annotation.periodic import PERIODIC, Periodic
 from annotation.queue import leases
 from tests import launcher
 from tests.factories import some_images
@@ -27,13 +27,13 @@ def test_leases_expire(monkeypatch):
     world = World(some_images(1))
     lease = world.held(0)
     later(monkeypatch, 21)
-    assert periodic.do("expire_leases")
+    assert schedule.do("expire_leases")
     assert Assignment.objects.get(pk=lease.id).state == Assignment.EXPIRED
 
 
 def test_lost_jobs_are_found():
     job = silent()
-    assert periodic.do("sweep_jobs")
+    assert schedule.do("sweep_jobs")
     job.refresh_from_db()
     assert job.state == Job.QUEUED
 
@@ -41,7 +41,7 @@ def test_lost_jobs_are_found():
 def test_layers_follow_the_answers():
     world = World(some_images(3))
     world.work()
-    assert periodic.do("refresh_layers")
+    assert schedule.do("refresh_layers")
     layer = world.corpus.layers.get(name=world.campaign.name, published=True)
     assert Chain.objects.filter(layer=layer).exists() and layer.covers.count() == 3
     assert not OpenImage.objects.filter(layer_behind=True).exists()
@@ -50,7 +50,7 @@ def test_layers_follow_the_answers():
 def test_a_campaign_whose_stop_rule_holds_is_paused():
     world = World(some_images(3), settings={**TRUSTING, "stop": {"images": 1}})
     world.work()
-    assert periodic.do("look_after_campaigns")
+    assert schedule.do("look_after_campaigns")
     world.campaign.refresh_from_db()
     assert world.campaign.state == Campaign.PAUSED and world.campaign.reason
 
@@ -60,7 +60,7 @@ def test_one_campaign_that_fails_does_not_keep_the_next_from_its_turn(monkeypatc
     for world in (first, second):
         world.work()
     first.corpus.layers.create(name="first", source="import", published=True)
-    assert periodic.do("refresh_layers")
+    assert schedule.do("refresh_layers")
     assert "campaign first is passed over" in caplog.text and "remove or rename it" in caplog.text
     assert second.corpus.layers.get(name="second").covers.count() == 1
 
@@ -75,7 +75,7 @@ def test_what_fails_is_logged_and_raises_nothing(monkeypatch, caplog):
     def fail() -> None:
         raise RuntimeError("the roof fell in")
 
-    assert not periodic.do(table(monkeypatch, fail))
+    assert not schedule.do(table(monkeypatch, fail))
     assert "entry failed" in caplog.text and "the roof fell in" in caplog.text
 
 
@@ -83,7 +83,7 @@ def test_a_database_that_is_away_is_told_in_one_line(monkeypatch, caplog):
     def lose() -> int:
         raise OperationalError("server closed the connection unexpectedly")
 
-    assert not periodic.do(table(monkeypatch, lose))
+    assert not schedule.do(table(monkeypatch, lose))
     (record,) = caplog.records
     assert "entry waits for its next turn" in record.getMessage() and record.exc_info is None
 
@@ -91,8 +91,8 @@ def test_a_database_that_is_away_is_told_in_one_line(monkeypatch, caplog):
 def test_a_turn_that_is_under_way_is_not_begun_again(monkeypatch):
     name = table(monkeypatch, lambda: leases.expire())
     with exclusive_folder(f"periodic.{name}", busy="under way"):
-        assert not periodic.do(name)
-    assert periodic.do(name)
+        assert not schedule.do(name)
+    assert schedule.do(name)
 
 
 def test_the_operators_page_has_the_table():

@@ -10,8 +10,8 @@ import redis
 
 from annotation import jobs
 from annotation.jobs.rows import LOST
+from annotation.jobs.schedule import PERIODIC
 from annotation.models import Job
-from annotation.periodic import PERIODIC
 from tests.jobs import workers
 from tests.jobs.test_deliveries import counted, under_way
 from tests.jobs.workers import started, wait_until

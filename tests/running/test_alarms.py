@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 from django.core.cache import cache
 
-from annotation import campaigns, running
+from annotation import campaigns
+from annotation.campaigns import monitoring
 from annotation.models import Campaign, Image, OpenImage, Standing
 from annotation.protocol import questions as q
 from annotation.quality.controls import KnownItem, add
@@ -19,9 +20,9 @@ from tests.queue.world import TRUSTING, World
 pytestmark = pytest.mark.django_db
 
 
-def alarms(campaign: Campaign, *codes: str) -> list[running.Alarm]:
+def alarms(campaign: Campaign, *codes: str) -> list[monitoring.Alarm]:
     cache.clear()
-    found = running.alarms(campaign)
+    found = monitoring.alarms(campaign)
     return [alarm for alarm in found if alarm.code in codes] if codes else found
 
 

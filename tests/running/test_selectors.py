@@ -12,8 +12,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation import running
-from annotation.campaigns import close
+from annotation.campaigns import close, monitoring
 from annotation.models import Assignment, Campaign, Judgment, OpenImage, Task
 from annotation.moderation import rulings
 from annotation.moderation.discarding import discard, restore
@@ -319,7 +318,7 @@ def test_the_number_of_queries_does_not_depend_on_the_size(images):
         figures.workers(world.campaign)
     assert len(queries) <= 26
     with CaptureQueriesContext(connection) as queries:
-        running.tick(world.campaign)
+        monitoring.tick(world.campaign)
     assert len(queries) <= 16
 
 

@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime
 import pytest
 from django.utils import translation
 
-from annotation import campaigns, running
-from annotation.campaigns import CampaignError
+from annotation import campaigns
+from annotation.campaigns import CampaignError, monitoring
 from annotation.models import Account, Assignment, AuditEntry, Campaign, OpenImage
 from annotation.protocol import questions as q
 from annotation.queue import leases
@@ -112,9 +112,9 @@ def test_a_long_reason_is_cut_rather_than_refused():
 def test_a_spent_budget_pauses_and_what_is_in_hand_counts():
     world = stopping(budget=0.5)
     world.submit(0, world.held(0, q.BOX_DRAWING), then=False)
-    assert running.tick(world.campaign).stopped is None
+    assert monitoring.tick(world.campaign).stopped is None
     lease = world.held(1, q.BOX_DRAWING)
-    tick = running.tick(world.campaign)
+    tick = monitoring.tick(world.campaign)
     assert tick.stopped is not None and tick.stopped.rule == "budget"
     assert (tick.state, in_words(world.campaign.reason)) == (
         Campaign.PAUSED,
@@ -139,17 +139,17 @@ def test_by_the_hour_a_task_in_hand_counts_as_long_as_its_kind_takes():
 def test_a_campaign_stops_at_the_end_of_its_last_day(clock):
     clock.at = datetime(2027, 3, 1, 23, 59, tzinfo=UTC)
     world = stopping(until="2027-03-01")
-    assert running.tick(world.campaign).stopped is None
+    assert monitoring.tick(world.campaign).stopped is None
     clock.turn(minutes=2)
-    stopped = running.tick(world.campaign).stopped
+    stopped = monitoring.tick(world.campaign).stopped
     assert stopped is not None and stopped.text == "its last day, 2027-03-01, is over"
 
 
 def test_a_campaign_stops_when_enough_images_are_complete():
     world = stopping(images=1)
-    assert running.tick(world.campaign).stopped is None
+    assert monitoring.tick(world.campaign).stopped is None
     OpenImage.objects.filter(pk=world.images()[0].pk).update(complete=True)
-    stopped = running.tick(world.campaign).stopped
+    stopped = monitoring.tick(world.campaign).stopped
     assert stopped is not None and stopped.rule == "images"
     assert stopped.text == "1 image is complete, as many as were wanted"
 
@@ -161,19 +161,19 @@ def test_what_somebody_wrote_is_read_as_they_wrote_it(written):
 
 def test_a_stopped_campaign_goes_on_only_under_a_new_rule():
     world = stopping(images=0)
-    running.tick(world.campaign)
+    monitoring.tick(world.campaign)
     with pytest.raises(CampaignError, match="pause_campaign quay --resume --images VALUE"):
         campaigns.resume(campaign=world.campaign)
     campaigns.set_stop_rules(campaign=world.campaign, rules={"images": None, "budget": 100})
     campaigns.resume(campaign=world.campaign)
-    assert running.tick(world.campaign).stopped is None
+    assert monitoring.tick(world.campaign).stopped is None
     assert world.campaign.settings["stop"] == {"budget": 100, "until": None, "images": None}
 
 
 def test_a_tick_leaves_alone_what_a_person_paused():
     world = stopping(images=0)
     campaigns.pause(campaign=world.campaign, reason="lunch")
-    tick = running.tick(world.campaign)
+    tick = monitoring.tick(world.campaign)
     assert (tick.stopped, tick.state, world.campaign.reason) == (None, Campaign.PAUSED, "lunch")
 
 
@@ -181,7 +181,7 @@ def test_a_tick_sees_what_another_process_wrote():
     world = stopping(images=0)
     stale = Campaign.objects.get(pk=world.campaign.pk)
     campaigns.pause(campaign=world.campaign, reason="lunch")
-    assert running.tick(stale).state == Campaign.PAUSED and stale.reason == "lunch"
+    assert monitoring.tick(stale).state == Campaign.PAUSED and stale.reason == "lunch"
 
 
 @pytest.mark.parametrize(

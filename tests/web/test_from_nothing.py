@@ -12,7 +12,8 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation import jobs, running
+from annotation import jobs
+from annotation.campaigns import monitoring
 from annotation.models import Campaign, Job, Judgment, Standing, Task
 from annotation.practice import ITEMS
 from annotation.protocol import questions as q
@@ -127,7 +128,7 @@ def test_from_an_empty_database_two_annotators_answer_all_six_questions_under_de
     left = Task.objects.filter(state=Task.OPEN, role=q.VOTE)
     assert set(left.values_list("kind", flat=True)) == {q.BOX_COVERAGE}
     cache.clear()
-    assert {"few_workers", "no_worker"} <= {alarm.code for alarm in running.alarms(Campaign.objects.get())}
+    assert {"few_workers", "no_worker"} <= {alarm.code for alarm in monitoring.alarms(Campaign.objects.get())}
     carol = arrived(link)
     remembered(carol, (q.BOX_COVERAGE,))
     worked(carol, q.BOX_COVERAGE)

@@ -9,12 +9,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation import running
-from annotation.campaigns import campaign_named
+from annotation.campaigns import campaign_named, monitoring
+from annotation.campaigns.monitoring import Alarm
 from annotation.management.base import ReportCommand, table
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError, settings_of
-from annotation.running import Alarm
 from annotation.selectors.campaign import Overview, money, overview, workers
 from annotation.selectors.campaign.crowd import PAGE, WorkerRow
 from annotation.selectors.campaign.reasons import in_words
@@ -63,7 +62,7 @@ class Command(ReportCommand):
             },
             "cost": {**asdict(figures.cost), "due": figures.cost.due},
             "drawing_ways": [asdict(way) for way in drawing_ways(campaign, fresh=True)],
-            "alarms": alarms_of(running.alarms(campaign)),
+            "alarms": alarms_of(monitoring.alarms(campaign)),
             "workers": [_worker(row) for row in _all_workers(campaign)] if options["workers"] else None,
         }
 

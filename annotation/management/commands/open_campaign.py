@@ -9,8 +9,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation import campaigns, running
-from annotation.campaigns import ENTITIES, OF_PAIRS, SMALLEST_CROWD, TASKS, CampaignError
+from annotation import campaigns
+from annotation.campaigns import ENTITIES, OF_PAIRS, SMALLEST_CROWD, TASKS, CampaignError, monitoring
 from annotation.campaigns.pairs import pairs_from_csv
 from annotation.common.registry import UnknownName
 from annotation.datasets.layer_rows import LayerError
@@ -111,7 +111,7 @@ class Command(ReportCommand):
             "filling": asdict(page_filling(campaign)) if of_pairs else None,
             "settings": campaign.settings,
             "unpaid": list(settings_of(campaign.settings).pay.unpaid(campaign.kinds)),
-            "alarms": alarms_of(running.alarms(campaign)),
+            "alarms": alarms_of(monitoring.alarms(campaign)),
         }
 
     def show(self, report: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation import embedded
+from annotation.jobs import embedded_worker
 
 
 class Command(BaseCommand):
@@ -28,4 +28,4 @@ class Command(BaseCommand):
             raise CommandError(
                 "REDIS_URL is set, so Celery's workers do this: celery -A config.celery worker, and beat"
             )
-        embedded.work(parent=options["parent"])
+        embedded_worker.work(parent=options["parent"])

@@ -12,9 +12,9 @@ from django.core.management import CommandError
 from annotation import jobs
 from annotation.campaigns import close, pause, resume
 from annotation.common import database
+from annotation.jobs.schedule import do
 from annotation.models import Campaign, Job, Judgment, OpenImage, Standing, Task
 from annotation.moderation import discarding
-from annotation.periodic import do
 from annotation.selectors.pair_judgments import asked_pairs
 from evaluation.models import Batch
 from evaluation.services.batch_state import state

@@ -15,8 +15,9 @@ from types import FrameType
 
 from django.db import DatabaseError, InterfaceError, connections
 
-from annotation import jobs, periodic
+from annotation import jobs
 from annotation.common.locks import Busy, exclusive_folder
+from annotation.jobs import schedule
 
 log = logging.getLogger(__name__)
 
@@ -103,10 +104,10 @@ def _do_jobs(stop: threading.Event) -> None:
 def _keep_time(stop: threading.Event) -> None:
     """Do every entry of the periodic work when its turn has come."""
     start = time.monotonic()
-    turns = {name: start + min(entry.every, AGAIN) for name, entry in periodic.PERIODIC.items()}
+    turns = {name: start + min(entry.every, AGAIN) for name, entry in schedule.PERIODIC.items()}
     while not stop.wait(max(0.0, min(turns.values()) - time.monotonic())):
         for name, turn in turns.items():
             if time.monotonic() >= turn and not stop.is_set():
-                periodic.do(name)
-                turns[name] = max(turn, time.monotonic()) + periodic.PERIODIC[name].every
+                schedule.do(name)
+                turns[name] = max(turn, time.monotonic()) + schedule.PERIODIC[name].every
     connections.close_all()

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from annotation import emails, jobs, running
+from annotation import jobs
+from annotation.campaigns import monitoring
 from annotation.common.locks import Busy, exclusive_folder
 from annotation.datasets import archives, layers
+from annotation.jobs import emails
 from annotation.models import Campaign
 from annotation.queue import leases
 from annotation.workers import confirmation, rate_limit, sessions
@@ -42,7 +44,7 @@ def expire_leases() -> None:
 
 def look_after_campaigns() -> None:
     """Pause the open campaigns whose stop rules hold."""
-    _each(Campaign.objects.filter(state=Campaign.OPEN), running.tick)
+    _each(Campaign.objects.filter(state=Campaign.OPEN), monitoring.tick)
 
 
 def refresh_layers() -> None:

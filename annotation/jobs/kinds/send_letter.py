@@ -6,8 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from annotation import emails
-from annotation.jobs import Progress, job_kind
+from annotation.jobs import Progress, emails, job_kind
 
 
 @job_kind(emails.KIND, title=gettext_lazy("Sending an e-mail"), refusals=(emails.NotSent,))
