@@ -21,12 +21,12 @@ from annotation.protocol.questions import ANSWERS, QUESTIONS, Judgment
 from annotation.protocol.scores import Scores, compare
 from annotation.protocol.terms import Box
 from annotation.protocol.trust import SUSPENDED, Event
-from annotation.sample.generate import generate
 from annotation.simulation.dice import Dice
 from annotation.simulation.driver import Crowd, Simulated, simulate_image
 from annotation.simulation.gate import Gate, Gold, known_items
 from annotation.simulation.truth import Truth
 from annotation.simulation.workers import crowd
+from annotation.synthetic_corpus.generate import generate
 
 #: Images whose gold makes the known items; they are not annotated.
 KNOWN_FROM = 60

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from annotation.protocol.trust import SUSPENDED
 from annotation.protocol.trust_settings import TrustSettings
-from annotation.sample.generate import generate
 from annotation.simulation.visits import USUAL
+from annotation.synthetic_corpus.generate import generate
 from benchmarks.bad_workers import BAD, BAD_SHARE, HORIZON, KNOWN_FROM, Report, markdown
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
     """Send the images through one crowd for each seed; Django is set up and its database migrated."""
     from annotation.moderation import discarding
-    from annotation.rehearsal import rehearse
+    from annotation.simulation_driver import rehearse
 
     report = Report()
     corpus = _corpus(images)

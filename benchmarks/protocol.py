@@ -22,10 +22,10 @@ from annotation.management.base import table
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment
 from annotation.protocol.terms import LayerRecord
-from annotation.sample.generate import generate
 from annotation.simulation.driver import Cost, Crowd, simulate_image
 from annotation.simulation.truth import Truth
 from annotation.simulation.workers import crowd
+from annotation.synthetic_corpus.generate import generate
 
 FLICKR30K = 31_783
 MIX = {"careful": 12, "average": 6, "sloppy": 2}

@@ -9,8 +9,8 @@ production mode: Gunicorn, on PostgreSQL 3 processes of 8 threads, on SQLite 2 o
 (`benchmarks.queue_load`). Each run starts from a fresh copy of a filled database
 (`benchmarks.queue_fill`); runs of different sizes take turns within a round, and medians over the rounds
 are printed. CPU is from /proc, in ms an answer. Over-assigned tasks, and whatever else may never be, are
-counted in the database after every run (`annotation.rehearsal.soundness`). `--jobs` lets the server do its
-periodic jobs meanwhile (layers, leases), as it does embedded.
+counted in the database after every run (`annotation.simulation_driver.soundness`). `--jobs` lets the server
+do its periodic jobs meanwhile (layers, leases), as it does embedded.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ NO_JOBS = {"REDIS_URL": "redis://127.0.0.1:1/0"}
 _CHECK = """
 import json
 from annotation.models import Campaign
-from annotation.rehearsal.soundness import violations
+from annotation.simulation_driver.soundness import violations
 print(json.dumps(violations(Campaign.objects.get(name="bench"))))
 """
 

@@ -53,7 +53,7 @@ def fill(tasks: int, *, scenes: int = SCENES, settings: dict[str, Any] = SETTING
     from annotation.moderation.control_items.from_layer import from_gold
     from annotation.protocol.campaign_settings import settings_of
     from annotation.queue import image_rows
-    from annotation.sample.generate import generate
+    from annotation.synthetic_corpus.generate import generate
 
     records = list(generate(scenes, seed=1, out=None))
     import_records(name=NAME, records=iter(records), format="generated", source="benchmarks.queue")

@@ -108,7 +108,7 @@ def _fill(given: argparse.Namespace) -> dict[str, Any]:
 
     from annotation.datasets import layers
     from annotation.models import Campaign, Judgment, OpenImage
-    from annotation.rehearsal import rehearse
+    from annotation.simulation_driver import rehearse
     from benchmarks import queue_fill
 
     call_command("migrate", verbosity=0)

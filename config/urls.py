@@ -9,7 +9,7 @@ urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("api/", include("annotation.api.urls")),
-    path("", include("annotation.crowd.urls")),
+    path("", include("annotation.recruitment.urls")),
     path("", include("annotation.web.urls")),
     path("evaluation/", include("evaluation.web.urls")),
 ]

@@ -269,12 +269,11 @@ def forgetful() -> None:
     """What processes remember of rows goes by ids, which databases of tests use again."""
     from django.core.cache import cache
 
-    from annotation import spelling
     from annotation.quality.controls import likeness, pool
     from annotation.queue import image_state
-    from annotation.selectors import answers
+    from annotation.selectors import answers, spelling
     from annotation.selectors.controls import facts
-    from annotation.tasktypes import shown_image
+    from annotation.task_types import shown_image
 
     cache.clear()
     pool.cache_clear()

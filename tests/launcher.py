@@ -84,10 +84,10 @@ LIBRARIES = """
 
 #: Rooms of ours that know no framework (pyproject.toml, contract "pure"), and so nothing of settings.
 OURS = """
-    annotation.protocol annotation.formats annotation.sample annotation.simulation annotation.images.metadata
-    annotation.common.registry evaluation.agreement evaluation.crossing evaluation.figures evaluation.formats
-    evaluation.metrics evaluation.pooling evaluation.qrels evaluation.reporting evaluation.reproduction
-    evaluation.significance evaluation.tables models_core
+    annotation.protocol annotation.formats annotation.synthetic_corpus annotation.simulation
+    annotation.images.metadata annotation.common.registry evaluation.agreement evaluation.crossing
+    evaluation.figures evaluation.formats evaluation.metrics evaluation.pooling evaluation.qrels
+    evaluation.reporting evaluation.reproduction evaluation.significance evaluation.tables models_core
 """.split()
 
 #: Packages whose code is read beforehand, though not run.

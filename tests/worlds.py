@@ -30,7 +30,7 @@ from annotation.common import database
 from annotation.images.pictures import picture_path
 from annotation.models import Image
 from annotation.protocol.terms import ImageRecord
-from annotation.sample.generate import scene, split_of
+from annotation.synthetic_corpus.generate import scene, split_of
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from annotation.quality import qualification
 from annotation.queue.available_tasks import Offer, Today
 from annotation.queue.dispatch import Nothing
 from annotation.queue.leases import Lease
-from annotation.tasktypes import TASK_TYPES, ShownImage, shown_image
+from annotation.task_types import TASK_TYPES, ShownImage, shown_image
 from annotation.web.addresses import picture_address
 
 

@@ -20,7 +20,7 @@ class Judgment(models.Model):
     `name` is a digest of image, worker and key, by which the fold knows it. Ours have an
     assignment; foreign ones have a `source` and none. Control answers have no image of the
     campaign's: they stay outside its fold. `content` is what was ticked, written or described, where
-    the answer's word does not say it all (`annotation.tasktypes` knows its form).
+    the answer's word does not say it all (`annotation.task_types` knows its form).
     """
 
     campaign = models.ForeignKey(

@@ -13,10 +13,10 @@ from django.utils.translation import get_language
 
 from annotation import instructions
 from annotation.instructions import Text
-from annotation.practice import EXAMPLES, Example, posed
 from annotation.protocol.questions import REGION_DESCRIPTION, RELEVANCE
 from annotation.protocol.terms import Box
-from annotation.tasktypes import Page, ShownImage
+from annotation.task_types import Page, ShownImage
+from annotation.task_types.practice import EXAMPLES, Example, posed
 from annotation.web.desk import Bit, bits, boxes_of
 from annotation.web.overlay import DrawnBox, Frame
 

@@ -8,8 +8,8 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from annotation.tasktypes.box_drawing import EDGES
-from annotation.tasktypes.region_description import LONGEST, field_of
+from annotation.task_types.box_drawing import EDGES
+from annotation.task_types.region_description import LONGEST, field_of
 from annotation.web.desk import ASKED, MARK, Bit, Desk, as_printed
 from annotation.web.palette import hue
 

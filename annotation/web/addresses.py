@@ -22,7 +22,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from annotation.images.pictures import picture_path
-from annotation.practice.scenes import PICTURES as EXAMPLES
+from annotation.task_types.practice.scenes import PICTURES as EXAMPLES
 from annotation.web.thumbnails import thumbnail
 from annotation.workers import sessions
 

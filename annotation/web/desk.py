@@ -14,8 +14,8 @@ from annotation.quality.qualification import Test
 from annotation.queue.available_tasks import Today
 from annotation.queue.leases import Lease
 from annotation.selectors.campaign import money
-from annotation.tasktypes import Choice, Page, Pointed, ShownCaption, ShownImage, TaskType
-from annotation.tasktypes.box_drawing import EDGES, SMALLEST_SIDE
+from annotation.task_types import Choice, Page, Pointed, ShownCaption, ShownImage, TaskType
+from annotation.task_types.box_drawing import EDGES, SMALLEST_SIDE
 from annotation.web.marking import POINT, laid_out
 from annotation.web.overlay import DrawnBox, Frame, Tag, draw
 from annotation.web.palette import letters

@@ -22,13 +22,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.common.roles import ANNOTATOR
-from annotation.practice import ITEMS, Item, Verdict, judged, posed, scene
 from annotation.protocol.questions import REGION_DESCRIPTION, Answer
 from annotation.protocol.terms import Box
 from annotation.protocol.work import LeaseSettings, PaySettings
 from annotation.queue.available_tasks import Today
 from annotation.queue.leases import Lease
-from annotation.tasktypes import BadAnswer, Page, ShownImage, TaskType
+from annotation.task_types import BadAnswer, Page, ShownImage, TaskType
+from annotation.task_types.practice import ITEMS, Item, Verdict, judged, posed, scene
 from annotation.web.access import for_roles
 from annotation.web.desk import Desk, boxes_of, desk
 from annotation.web.overlay import DrawnBox, Frame, Tag, draw

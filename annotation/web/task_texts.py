@@ -14,11 +14,11 @@ from annotation import instructions
 from annotation.common.roles import ANNOTATOR
 from annotation.instructions import CONSENT, Text
 from annotation.models import Campaign, Judgment, Standing
-from annotation.practice import ITEMS
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust_settings import Known, practice_is_entry
 from annotation.quality import controls
 from annotation.queue.available_tasks import kinds_of
+from annotation.task_types.practice import ITEMS
 from annotation.web.access import for_roles
 from annotation.web.task_place import Place, SeeOther, campaign_of, number_in, place_of, worker_at
 

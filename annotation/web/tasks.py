@@ -25,7 +25,7 @@ from annotation.queue.available_tasks import Offer, no_consent, offers, today
 from annotation.queue.dispatch import Nothing
 from annotation.queue.leases import Lease
 from annotation.selectors.settings_versions import settings_by_version
-from annotation.tasktypes import BadAnswer, shown_image
+from annotation.task_types import BadAnswer, shown_image
 from annotation.web.access import for_roles
 from annotation.web.desk import Desk, desk
 from annotation.web.task_place import Place, SeeOther, number_in, place_of, worker_at

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from annotation.rehearsal import PATIENCE, QUEUE, Rehearsal, rehearse
 from annotation.selectors.corpora import corpus_named
 from annotation.simulation.judging import Known
 from annotation.simulation.visits import ORDERLY
 from annotation.simulation.workers import PERFECT
+from annotation.simulation_driver import PATIENCE, QUEUE, Rehearsal, rehearse
 from evaluation.models import Batch, JudgmentSet
 from evaluation.selectors import judgment_set
 from evaluation.services.collecting import batch_named

@@ -27,11 +27,11 @@ from annotation.protocol.questions import Answer
 from annotation.quality import controls
 from annotation.queue import leases, relevance_pages, submission
 from annotation.queue.leases import Nothing
-from annotation.sample.generate import scene
 from annotation.selectors.records import stream_records
 from annotation.simulation.truth import Truth
 from annotation.simulation.workers import PRESETS
 from annotation.simulation.workers import Worker as Simulated
+from annotation.synthetic_corpus.generate import scene
 from tests.factories import a_corpus
 from tests.web import world
 

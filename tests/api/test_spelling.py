@@ -7,9 +7,9 @@ import json
 import pytest
 from django.test import Client
 
-from annotation import spelling
 from annotation.api import spelling as api
 from annotation.quality.controls.spelling import CORRECT
+from annotation.selectors import spelling
 from annotation.workers import rate_limit
 from tests.api.conftest import Program
 from tests.factories import a_corpus, an_image

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.common import database
-from annotation.crowd.accounts import Reset
 from annotation.models import Attempts, Campaign
+from annotation.recruitment.accounts import Reset
 from annotation.web import limits
 from annotation.workers.rate_limit import Limit, Try
 from tests.browser.conftest import Open

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import Judgment
-from annotation.practice import ITEMS, Item, scene
 from annotation.protocol import questions as q
+from annotation.task_types.practice import ITEMS, Item, scene
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import assert_accessible, for_everybody, overflow
 from tests.web import counted_desk, desk

@@ -11,11 +11,11 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from annotation.models import Campaign
-from annotation.practice import ITEMS, Item, scene
-from annotation.practice.scenes import Corners
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.questions import ASKED_BY
+from annotation.task_types.practice import ITEMS, Item, scene
+from annotation.task_types.practice.scenes import Corners
 from tests.browser.box_editor import EDGES, Fingers, Place
 from tests.browser.conftest import Open, sign_in
 from tests.browser.test_practice import drag, gold, ready

@@ -146,7 +146,7 @@ def test_e_mails_are_not_sent_without_end(ada: Account):
 
 
 def test_a_server_without_e_mail_says_so(ada: Account, monkeypatch: pytest.MonkeyPatch):
-    from annotation.crowd.accounts import Reset
+    from annotation.recruitment.accounts import Reset
 
     monkeypatch.setattr(Reset, "extra_context", {"sends": False})
     page = Client().get(reverse("reset"))

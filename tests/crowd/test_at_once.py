@@ -17,7 +17,7 @@ from django.urls import reverse
 from annotation import instructions
 from annotation.common import database
 from annotation.models import Account, Identity, Invitation, Judgment
-from annotation.rehearsal.soundness import violations
+from annotation.simulation_driver.soundness import violations
 from annotation.workers import confirmation, invitations, rate_limit
 from annotation.workers.confirmation import Arrival
 from annotation.workers.invitations import InvitationError

@@ -29,7 +29,7 @@ from annotation.protocol.questions import Answer
 from annotation.quality import qualification, worker_trust
 from annotation.queue import image_state, leases
 from annotation.queue.leases import Lease
-from annotation.rehearsal.soundness import violations
+from annotation.simulation_driver.soundness import violations
 from annotation.workers import joining, pseudonyms
 from tests.crowd import platform
 from tests.factories import some_images

@@ -10,9 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import instructions
-from annotation.crowd import mturk
 from annotation.models import Account, Identity, Study, Visit
 from annotation.protocol import questions as q
+from annotation.recruitment import mturk
 from annotation.workers import platform_visits
 from tests.crowd import platform
 from tests.crowd.platform import TURK, turk_address

@@ -12,9 +12,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation.crowd.prolific import signature
 from annotation.models import Assignment, Study
 from annotation.protocol import questions as q
+from annotation.recruitment.prolific import signature
 from annotation.workers import platform_visits
 from annotation.workers.platform_visits import VisitError
 from tests.crowd import platform

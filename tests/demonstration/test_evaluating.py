@@ -12,7 +12,7 @@ from django.core.management import call_command
 
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
-from annotation.sample.generate import generate
+from annotation.synthetic_corpus.generate import generate
 from config.demonstration.evaluating import LEAST_IMAGES, Names, evaluate
 from config.demonstration.gold import described
 from evaluation.models import Batch, QrelsSnapshot, Report, Run, System

@@ -54,7 +54,7 @@ AREAS: dict[str, tuple[str, ...]] = {
     "web": (
         "annotation/web/*.py",
         "annotation/api/*.py",
-        "annotation/crowd/*.py",
+        "annotation/recruitment/*.py",
         "evaluation/web/*.py",
         "templates/**/*.html",
     ),

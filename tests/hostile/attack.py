@@ -30,11 +30,10 @@ from django.http import HttpResponse
 from django.test import Client
 from django.test.client import ClientHandler
 
-from annotation import spelling
 from annotation.models import Account
 from annotation.quality.controls import pool
-from annotation.selectors import answers
-from annotation.tasktypes import shown_image
+from annotation.selectors import answers, spelling
+from annotation.task_types import shown_image
 from config.plain import in_utf_8
 from tests.hostile import calls
 from tests.hostile.calls import Call, spoilt

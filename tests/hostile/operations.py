@@ -21,7 +21,6 @@ from django.utils.http import urlsafe_base64_encode
 from rest_framework.authtoken.models import Token
 
 from annotation import campaigns, instructions
-from annotation.crowd import mturk, prolific
 from annotation.models import (
     Account,
     Campaign,
@@ -39,6 +38,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.rulings import KeepApart
 from annotation.queue import leases
 from annotation.queue.leases import Lease
+from annotation.recruitment import mturk, prolific
 from annotation.web.addresses import picture_address
 from annotation.workers import invitations
 from annotation.workers.accounts import granting, inviting

@@ -33,7 +33,7 @@ INTRUDERS = (
     ("annotation", "annotation/formats/intruder.py", "import annotation.models"),
     ("annotation", "annotation/room_without_a_place.py", ""),
     ("pure", "annotation/formats/intruder.py", "from django.db import models"),
-    ("pure", "annotation/sample/intruder.py", "import celery"),
+    ("pure", "annotation/synthetic_corpus/intruder.py", "import celery"),
     ("pure", "annotation/simulation/intruder.py", "import annotation.models"),
     ("pure", "phrasebox/intruder.py", "import evaluation.selectors"),
     ("figures", "evaluation/metrics/intruder.py", "from django.db import models"),

@@ -10,12 +10,12 @@ from django.conf import settings
 from django.core.management import call_command
 from PIL import Image, ImageChops, ImageStat
 
-from annotation.practice import EXAMPLES, GOOD_FIT, ITEMS, Item, judged, posed, scene
-from annotation.practice.scenes import CHOSEN, PICTURES, TOLD, picture_of
 from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
-from annotation.tasktypes import TASK_TYPES
+from annotation.task_types import TASK_TYPES
+from annotation.task_types.practice import EXAMPLES, GOOD_FIT, ITEMS, Item, judged, posed, scene
+from annotation.task_types.practice.scenes import CHOSEN, PICTURES, TOLD, picture_of
 
 EVERY = [(kind, item) for kind, items in ITEMS.items() for item in items]
 #: Kilobytes that all pictures together may have.

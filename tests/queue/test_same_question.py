@@ -20,9 +20,9 @@ from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import available_tasks, leases
 from annotation.queue.dispatch import Nothing
 from annotation.queue.leases import Lease
-from annotation.rehearsal.soundness import MET_TWICE, violations
 from annotation.selectors.campaign import watch
 from annotation.selectors.same_question import asked_before
+from annotation.simulation_driver.soundness import MET_TWICE, violations
 from tests.factories import a_corpus, an_image, some_images
 from tests.queue.test_counted import take, workers
 from tests.queue.test_leases import known_link

@@ -82,11 +82,11 @@ def work(processes: int, folder: Path) -> None:
 def _one(number: int, worker: int, folder: Path, stop: Path) -> None:
     """One worker's process."""
     from annotation.models import Campaign
-    from annotation.rehearsal.desks import QueueDesk
-    from annotation.rehearsal.truths import Truths
     from annotation.simulation.visits import Conduct, Visit
     from annotation.simulation.workers import PERFECT
     from annotation.simulation.workers import Worker as Simulated
+    from annotation.simulation_driver.task_pages import QueueDesk
+    from annotation.simulation_driver.truths import Truths
 
     journal = os.open(folder / f"{number}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 

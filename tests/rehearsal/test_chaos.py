@@ -29,7 +29,7 @@ PATIENCE = 300.0
 LOOK = """
 import json
 from annotation.models import Assignment, Campaign, Judgment, OpenImage, Task
-from annotation.rehearsal.soundness import violations
+from annotation.simulation_driver.soundness import violations
 campaign = Campaign.objects.get(name="chaos")
 print(json.dumps({
     "violations": violations(campaign),

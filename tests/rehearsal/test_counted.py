@@ -14,8 +14,8 @@ from annotation import campaigns
 from annotation.models import Control, Judgment, PageControl, Standing, Task
 from annotation.protocol import questions as q
 from annotation.protocol.trust import SUSPENDED
-from annotation.rehearsal import rehearse
 from annotation.simulation.visits import Conduct
+from annotation.simulation_driver import rehearse
 from tests.factories import a_corpus, an_image, some_images
 
 pytestmark = pytest.mark.django_db(transaction=True)

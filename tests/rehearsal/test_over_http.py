@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.rehearsal.http_desk import FIRST_PATIENCE
+from annotation.simulation_driver.http_pages import FIRST_PATIENCE
 from tests import launcher
 from tests.house.product import PATIENCE, REPOSITORY, Server, environment, manage, migrated, serving
 from tests.services import free_port

@@ -14,9 +14,9 @@ from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.trust import QUALIFICATION
 from annotation.queue import leases
-from annotation.rehearsal import mix_of, rehearse, simulate_campaign
-from annotation.rehearsal.soundness import MET_TWICE, NEVER, violations
 from annotation.simulation.visits import ORDERLY, Conduct
+from annotation.simulation_driver import mix_of, rehearse, simulate_campaign
+from annotation.simulation_driver.soundness import MET_TWICE, NEVER, violations
 from tests.queue.world import World
 from tests.rehearsal.script import pictured
 

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from annotation import campaigns
 from annotation.models import Judgment
-from annotation.rehearsal import rehearse
+from annotation.simulation_driver import rehearse
 from tests.factories import a_corpus, some_images
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation.protocol.terms import Box
-from annotation.sample.art.canvas import LAST_PART, Canvas
+from annotation.synthetic_corpus.art.canvas import LAST_PART, Canvas
 
 
 def drawn(*, mirrored: bool = False) -> tuple[Canvas, int, int]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.sample.english import article, gerund, third_person
-from annotation.sample.referents import plural
+from annotation.synthetic_corpus.english import article, gerund, third_person
+from annotation.synthetic_corpus.referents import plural
 
 
 def test_an_image_has_five_different_captions_of_four_to_twenty_words(scenes):

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from annotation.sample.art.canvas import Canvas
-from annotation.sample.generate import generate, split_of
+from annotation.synthetic_corpus.art.canvas import Canvas
+from annotation.synthetic_corpus.generate import generate, split_of
 from tests.sizes import sized
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -30,7 +30,7 @@ def test_another_seed_makes_another_corpus():
 def test_the_same_pictures_come_out_byte_for_byte_in_another_process(tmp_path):
     here = [(tmp_path / "here" / r.filename).read_bytes() for r in generate(3, seed=8, out=tmp_path / "here")]
     code = (
-        "from pathlib import Path; from annotation.sample.generate import generate\n"
+        "from pathlib import Path; from annotation.synthetic_corpus.generate import generate\n"
         f"print([r.captions for r in generate(3, seed=8, out=Path({str(tmp_path / 'there')!r}))])"
     )
     runs = [

@@ -18,7 +18,7 @@ from annotation.protocol.terms import (
     LayerObject,
     LayerRecord,
 )
-from annotation.sample.gold import LEAST_AREA, LEAST_SIDE
+from annotation.synthetic_corpus.gold import LEAST_AREA, LEAST_SIDE
 from tests.sample.conftest import PER_SEED
 
 

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from PIL import Image
 
 from annotation.formats import FORMATS
-from annotation.sample.generate import generate
+from annotation.synthetic_corpus.generate import generate
 
 
 def test_the_files_hold_what_was_generated(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PIL import Image
 
-from annotation.sample.sheet import contact_sheet
+from annotation.synthetic_corpus.sheet import contact_sheet
 
 COLOURS = [(200, 0, 0), (0, 200, 0), (0, 0, 200), (200, 200, 0), (0, 200, 200), (200, 0, 200)]
 SIZES = [(500, 375), (375, 500), (500, 333), (500, 375), (400, 500), (500, 375)]

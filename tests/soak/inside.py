@@ -52,7 +52,7 @@ def recount() -> dict[str, Any]:
     from annotation.moderation import trust_replay
     from annotation.protocol.questions import QUESTIONS
     from annotation.quality import worker_trust
-    from annotation.rehearsal.soundness import violations
+    from annotation.simulation_driver.soundness import violations
 
     amiss: Counter[str] = Counter()
     looked: Counter[str] = Counter()

@@ -11,7 +11,7 @@ from annotation.protocol.trust import PROBATION, SUSPENDED
 from annotation.quality import worker_trust
 from annotation.queue.leases import Lease, Nothing
 from annotation.queue.submission import Answer
-from annotation.rehearsal.soundness import violations
+from annotation.simulation_driver.soundness import violations
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 from tests.trust.scenes import crowd_works, gold, scenes

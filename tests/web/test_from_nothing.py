@@ -15,8 +15,8 @@ from django.urls import reverse
 from annotation import jobs
 from annotation.campaigns import monitoring
 from annotation.models import Campaign, Job, Judgment, Standing, Task
-from annotation.practice import ITEMS
 from annotation.protocol import questions as q
+from annotation.task_types.practice import ITEMS
 from annotation.web.task_texts import READ
 from tests.web import world as people
 from tests.web.desk import hidden

@@ -12,8 +12,8 @@ from django.utils import translation
 
 from annotation import instructions
 from annotation.models import Assignment, AuditEntry, Campaign, Control, Judgment, Standing
-from annotation.practice import ITEMS, Item, scene
 from annotation.protocol import questions as q
+from annotation.task_types.practice import ITEMS, Item, scene
 from tests.web import counted_desk, desk, world
 
 pytestmark = pytest.mark.django_db(transaction=True)

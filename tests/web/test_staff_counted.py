@@ -9,7 +9,7 @@ from django.test import Client
 from annotation import campaigns
 from annotation.models import Control, Judgment, OpenImage
 from annotation.queue.submission import Answer
-from annotation.rehearsal import rehearse
+from annotation.simulation_driver import rehearse
 from tests.factories import a_corpus, some_images
 from tests.queue.test_counted import held, submit, workers
 from tests.web import world as people

@@ -13,12 +13,12 @@ from django.test import Client
 from annotation import instructions
 from annotation.common import database
 from annotation.models import Assignment, Campaign, Control, Identity, Standing
-from annotation.practice import ITEMS
 from annotation.protocol import questions as q
 from annotation.quality import controls, qualification
 from annotation.quality.controls import KnownItem
 from annotation.queue import leases
 from annotation.queue.leases import Lease
+from annotation.task_types.practice import ITEMS
 from tests.queue.world import TRUSTING, World
 from tests.web import desk, world
 from tests.web.desk import form_of, text_of

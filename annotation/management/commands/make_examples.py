@@ -10,9 +10,9 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
-from annotation.practice.scenes import CHOSEN, PICTURES, SEED, TOLD
 from annotation.protocol.terms import ImageRecord
-from annotation.sample.generate import scene
+from annotation.synthetic_corpus.generate import scene
+from annotation.task_types.practice.scenes import CHOSEN, PICTURES, SEED, TOLD
 
 #: WebP's quality, from 0 to 100: flat drawings need little.
 QUALITY = 60
@@ -22,7 +22,7 @@ class Command(ReportCommand):
     help = (
         "Make the scenes that examples and practice show, from the sample corpus: their captions and gold, "
         "and their pictures among the static files. They are committed; run it after a change of the sample "
-        "corpus, or of which scenes are chosen (annotation/practice/scenes.py)."
+        "corpus, or of which scenes are chosen (annotation/task_types/practice/scenes.py)."
     )
     refusals = (OSError,)
 

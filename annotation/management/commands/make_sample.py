@@ -16,9 +16,9 @@ from annotation.common.registry import UnknownName
 from annotation.formats import FORMATS, FormatError
 from annotation.management.base import ReportCommand, progress
 from annotation.management.resources import peak_mib
-from annotation.sample.generate import generate
-from annotation.sample.sheet import contact_sheet
 from annotation.selectors.left_out import lacks
+from annotation.synthetic_corpus.generate import generate
+from annotation.synthetic_corpus.sheet import contact_sheet
 
 #: Where the pictures go, within OUT.
 PICTURES = "images"

@@ -22,9 +22,9 @@ from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.scores import Scores
-from annotation.rehearsal import HTTP, PATIENCE, QUEUE, mix_of, rehearse, simulate_campaign
 from annotation.simulation.visits import ORDERLY, USUAL
 from annotation.simulation.workers import PRESETS
+from annotation.simulation_driver import HTTP, PATIENCE, QUEUE, mix_of, rehearse, simulate_campaign
 
 PROTOCOL = "protocol"
 #: Lines about what should not have happened that are shown in full.

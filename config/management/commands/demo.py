@@ -20,8 +20,8 @@ from django.core.management.base import BaseCommand, CommandParser
 from annotation.common.roles import ROLES
 from annotation.management.commands.serve import HOST, PORT, run_server
 from annotation.models import Account, Campaign
-from annotation.rehearsal import rehearse
 from annotation.simulation.visits import ORDERLY
+from annotation.simulation_driver import rehearse
 from config.demonstration.evaluating import Names, evaluate, where
 
 CORPUS = "sample"

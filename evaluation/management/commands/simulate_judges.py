@@ -17,7 +17,7 @@ from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand
 from annotation.management.commands.simulate_crowd import parse_mix
 from annotation.protocol.campaign_settings import CampaignError
-from annotation.rehearsal import HTTP, PATIENCE, QUEUE, mix_of
+from annotation.simulation_driver import HTTP, PATIENCE, QUEUE, mix_of
 from evaluation.services.recorded import judge_as_recorded
 from evaluation.services.stored_answers import BatchRefused
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from annotation.models import Campaign, Corpus, Item
 from annotation.protocol.paging import ROLES
-from annotation.rehearsal import rehearse
 from annotation.simulation.visits import Conduct
+from annotation.simulation_driver import rehearse
 from evaluation.services.planning import Plan, plan
 from evaluation.services.runs import import_run
 from tests.evaluation.database.conftest import matrix_file

@@ -14,7 +14,7 @@ from PIL import Image
 
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import ImageRecord
-from annotation.sample.generate import generate
+from annotation.synthetic_corpus.generate import generate
 from tests.jobs.conftest import broker, installation
 
 __all__ = ["broker", "installation"]

@@ -17,7 +17,7 @@ import pytest
 from annotation import jobs
 from annotation.jobs.rows import LOST
 from annotation.models import Campaign, Job, Judgment
-from annotation.rehearsal.soundness import violations
+from annotation.simulation_driver.soundness import violations
 from evaluation import job_kinds
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
 from evaluation.services import reports

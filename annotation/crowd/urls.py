@@ -1,8 +1,0 @@
-"""The addresses by which people come, and those of their accounts."""
-
-from django.urls import include, path
-
-urlpatterns = [
-    path("", include(f"annotation.crowd.{way}"))
-    for way in ("accounts", "invite", "prolific", "mturk", "visit", "staff")
-]

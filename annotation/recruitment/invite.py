@@ -1,0 +1,164 @@
+"""Who comes by a link: what they agree to, an account of their own or one made at once, then the tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import UserCreationForm
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotation import instructions
+from annotation.common.roles import ANNOTATOR
+from annotation.models import Account, Invitation
+from annotation.queue.available_tasks import kinds_of
+from annotation.recruitment import return_code
+from annotation.recruitment.arrival import BACKEND
+from annotation.task_types import TASK_TYPES
+from annotation.web import limits
+from annotation.web.access import for_roles
+from annotation.workers import invitations, pseudonyms, rate_limit
+from annotation.workers.invitations import InvitationError
+from annotation.workers.rate_limit import Try
+
+
+class AccountForm(UserCreationForm):
+    """A name and a password of one's own choosing."""
+
+    class Meta:
+        model = Account
+        fields = ("username",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # The page begins with what one agrees to, not with this field.
+        self.fields["username"].widget.attrs.update(autocomplete="username", autofocus=False)
+
+    def clean_username(self) -> str:
+        """The name, where it is free and not such as pseudonyms are."""
+        name = super().clean_username()
+        if name and name.casefold().startswith(pseudonyms.PREFIX):
+            raise forms.ValidationError(
+                _("Names that begin with %(prefix)s are given by us. Choose another.")
+                % {"prefix": pseudonyms.PREFIX}
+            )
+        return name or ""
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def invite(request: HttpRequest, token: str) -> HttpResponse:
+    """Where a link leads: what one is asked to agree to, and two ways to begin. A POST begins."""
+    try:
+        invitation = invitations.opened(token)
+    except InvitationError as why:
+        return _over(request, why)
+    if not invitation.language:
+        return _opened(request, invitation)
+    with translation.override(invitation.language):
+        answer = _opened(request, invitation)
+    answer.set_cookie(
+        settings.LANGUAGE_COOKIE_NAME,
+        invitation.language,
+        max_age=settings.LANGUAGE_COOKIE_AGE,
+        secure=settings.LANGUAGE_COOKIE_SECURE,
+        httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
+        samesite="Lax",
+    )
+    return answer
+
+
+@require_safe
+@never_cache
+@for_roles(ANNOTATOR)
+def begun(request: HttpRequest) -> HttpResponse:
+    """The name and the code with which somebody who began at once comes back; while they are signed in."""
+    code = return_code.kept(request)
+    return render(request, "annotation/entry/begun.html", {"code": code}) if code else redirect("tasks")
+
+
+def _opened(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    if isinstance(request.user, Account):
+        return _joined(request, invitation, request.user)
+    if request.method != "POST":
+        return _page(request, invitation, AccountForm())
+    if seconds := rate_limit.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request))):
+        return limits.too_often(request, "annotation/entry/invite_over.html", seconds)
+    at_once = request.POST.get("act") == "once"
+    form = AccountForm() if at_once else AccountForm(request.POST)
+    if not at_once and not form.is_valid():
+        return _page(request, invitation, form, status=422)
+    chosen = (
+        {}
+        if at_once
+        else {
+            "username": form.cleaned_data["username"],
+            "password": form.cleaned_data["password1"],
+        }
+    )
+    version = request.POST.get("version", "")[:9]
+    try:
+        account, code = invitations.accept(
+            invitation=invitation, version=int(version) if version.isdecimal() else 0, **chosen
+        )
+    except InvitationError as why:
+        return _over(request, why)
+    except instructions.StaleText as why:
+        return _page(request, invitation, form, stale=str(why), status=409)
+    except IntegrityError:
+        form.add_error("username", _("Somebody has just taken this name. Choose another."))
+        return _page(request, invitation, form, status=422)
+    login(request, account, backend=BACKEND)
+    if not code:
+        return redirect("tasks")
+    # Theirs until the browser is closed; the code leads back.
+    request.session.set_expiry(0)
+    response = redirect("invite_begun")
+    return_code.keep(request, response, code)
+    return response
+
+
+def _joined(request: HttpRequest, invitation: Invitation, account: Account) -> HttpResponse:
+    """Who is signed in may work on the campaign too, where they want to."""
+    if request.method != "POST":
+        return render(request, "annotation/entry/invite_in.html", {"campaign": invitation.campaign})
+    try:
+        invitations.join(invitation=invitation, account=account)
+    except InvitationError as why:
+        return _over(request, why)
+    return redirect("tasks")
+
+
+def _page(
+    request: HttpRequest, invitation: Invitation, form: AccountForm, *, stale: str = "", status: int = 200
+) -> HttpResponse:
+    campaign = invitation.campaign
+    about = {
+        "campaign": campaign,
+        "questions": [TASK_TYPES.get(kind).title for kind in kinds_of(campaign)],
+        "text": instructions.current(campaign=campaign, kind=instructions.CONSENT),
+        "form": form,
+        "stale": stale,
+    }
+    return render(request, "annotation/entry/invite.html", about, status=status)
+
+
+def _over(request: HttpRequest, why: InvitationError) -> HttpResponse:
+    return render(request, "annotation/entry/invite_over.html", {"why": str(why)}, status=410)
+
+
+urlpatterns = [
+    path("invite/<str:token>/", invite, name="invite"),
+    path("begun/", begun, name="invite_begun"),
+]

@@ -1,0 +1,111 @@
+"""Mechanical Turk: a HIT whose external question is a page of ours in a frame of theirs.
+
+Browsers keep cookies from framed pages of other sites, and a box is not drawn well in a small frame.
+So the framed page needs no cookie: it knows everything by its address, shows the instructions before
+the HIT is accepted, then opens the tasks in a window of their own (where the session's cookie is as good
+as any), and, looked at again, says how far the worker is. Once the visit has ended there, it hands the
+assignment in to MTurk. It is the only page of ours that may be framed, by MTurk alone.
+
+Source: the requester's API reference, "ExternalQuestion"; https://docs.aws.amazon.com/AWSMechTurk,
+read in November 2026. Workers see HITs on worker.mturk.com, and hand in to www.mturk.com.
+"""
+
+from __future__ import annotations
+
+from csp.decorators import csp_replace
+from django.contrib.auth.decorators import login_not_required
+from django.core.signing import BadSignature, TimestampSigner
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_safe
+
+from annotation import instructions
+from annotation.models import Campaign, Study, Visit
+from annotation.queue.available_tasks import kinds_of
+from annotation.recruitment import arrival
+from annotation.task_types import TASK_TYPES
+from annotation.workers import platform_visits
+from annotation.workers.confirmation import Arrival
+from annotation.workers.platform_visits import MTURK, VisitError
+
+#: What MTurk writes for an assignment that nobody has accepted.
+PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
+#: Whose frames we may be in, and whereto an assignment is handed in: the market, and its sandbox.
+FRAMES = ("https://worker.mturk.com", "https://workersandbox.mturk.com")
+SUBMIT = ("https://www.mturk.com", "https://workersandbox.mturk.com")
+#: Seconds for which the framed page's way to the tasks is good: a HIT may be accepted for a day.
+LIFETIME = 24 * 3600
+_SIGNER = TimestampSigner(salt="annotation.mturk")
+
+
+@xframe_options_exempt
+@csp_replace({"frame-ancestors": list(FRAMES), "form-action": list(SUBMIT)})  # type: ignore[arg-type]
+@login_not_required
+@never_cache
+@require_safe
+def frame(request: HttpRequest, name: str) -> HttpResponse:
+    """The external question: the instructions, the way to the tasks, and the handing in."""
+    campaign = arrival.campaign_for_all(name)
+    try:
+        study = platform_visits.study_at(provider=MTURK, campaign=campaign)
+        if request.GET.get("assignmentId", PREVIEW) == PREVIEW:
+            return _preview(request, campaign, study)
+        assignment, _hit, who = arrival.ids(request, "assignmentId", "hitId", "workerId")
+        site = request.GET.get("turkSubmitTo", "").rstrip("/")
+        if site not in SUBMIT:
+            raise VisitError(_("This address is not of Mechanical Turk. Open the HIT again there."))
+    except VisitError as why:
+        return render(request, "annotation/entry/mturk_refused.html", {"why": str(why)}, status=403)
+    visit = (
+        Visit.objects.select_related("identity", "study__campaign")
+        .filter(study=study, external_id=assignment, participant=who)
+        .exclude(verification=Visit.REFUSED)
+        .first()
+    )
+    about = {
+        "campaign": campaign,
+        "study": study,
+        "progress": platform_visits.progress(visit) if visit else None,
+        "assignment": assignment,
+        "submit": f"{site}/mturk/externalSubmit",
+        "way": _SIGNER.sign_object([assignment, who]),
+        "again": request.get_full_path(),
+    }
+    return render(request, "annotation/entry/mturk.html", about)
+
+
+@login_not_required
+@never_cache
+@require_safe
+def begin(request: HttpRequest, name: str, way: str) -> HttpResponse:
+    """Where the framed page leads, in a window of its own: the worker is signed in there."""
+    campaign = arrival.campaign_for_all(name)
+    try:
+        try:
+            assignment, who = _SIGNER.unsign_object(way, max_age=LIFETIME)
+        except BadSignature:
+            raise VisitError(_("This way in is too old. Look at the HIT again and press there.")) from None
+        study = platform_visits.study_at(provider=MTURK, campaign=campaign)
+        return arrival.let_in(request, Arrival(study, who, assignment, arrival.here(request)))
+    except VisitError as why:
+        return arrival.refused(request, why)
+
+
+def _preview(request: HttpRequest, campaign: Campaign, study: Study) -> HttpResponse:
+    texts = [
+        (TASK_TYPES.get(kind).title, instructions.current(campaign=campaign, kind=kind))
+        for kind in kinds_of(campaign)
+    ]
+    return render(
+        request, "annotation/entry/mturk.html", {"campaign": campaign, "study": study, "texts": texts}
+    )
+
+
+urlpatterns = [
+    path("mturk/<slug:name>/", frame, name="mturk"),
+    path("mturk/<slug:name>/begin/<str:way>/", begin, name="mturk_begin"),
+]

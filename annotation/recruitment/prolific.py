@@ -1,0 +1,153 @@
+"""Prolific: participants come by an address with their ids, and go back with a completion code.
+
+Source: Prolific's API reference, "Webhooks" (Receiving, Verifying, X-Event-ID, X-Timestamp) and
+"Submission object"; https://docs.prolific.com, read in November 2026.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import logging
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import path
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.common import database
+from annotation.recruitment import arrival
+from annotation.web import plain_json
+from annotation.workers import confirmation, platform_visits, prolific_api
+from annotation.workers.confirmation import Arrival
+from annotation.workers.platform_visits import PROLIFIC, VisitError
+from annotation.workers.prolific_api import PARTICIPANT, STUDY, SUBMISSION, Away, BadLink, Link, Told
+
+log = logging.getLogger(__name__)
+
+#: Where participants go back to, and which form may lead there.
+SITE = "https://app.prolific.com"
+#: Seconds that a webhook may be old, or ahead of our clock.
+WINDOW = 300
+#: A time as their headers write it: seconds since 1970.
+_TIME = re.compile(r"\d{9,10}(\.\d{1,9})?")
+
+
+def completion_address(code: str) -> str:
+    """Where a participant goes back to with `code`."""
+    return f"{SITE}/submissions/complete?{urlencode({'cc': code})}"
+
+
+@login_not_required
+@never_cache
+@require_safe
+def enter(request: HttpRequest, name: str) -> HttpResponse:
+    """Where a study's address leads: the participant is signed in, whoever was here before."""
+    campaign = arrival.campaign_for_all(name)
+    try:
+        who, study, submission = arrival.ids(request, PARTICIPANT, STUDY, SUBMISSION)
+        found = platform_visits.study_at(provider=PROLIFIC, campaign=campaign, external_id=study)
+        link, spoilt = _link(request, (who, study, submission))
+        came = Arrival(found, who, submission, arrival.here(request), link, spoilt)
+        return arrival.let_in(request, came)
+    except VisitError as why:
+        return arrival.refused(request, why)
+    except Away as why:
+        log.warning("%s", why)
+        later = VisitError(_("Prolific's signature cannot be checked now. Load this page again in a minute."))
+        return arrival.refused(request, later, 503)
+
+
+def _link(request: HttpRequest, ids: tuple[str, ...]) -> tuple[Link | None, bool]:
+    """What the link proves, and whether it carries a signature that proves nothing of these ids.
+
+    Raises Away where links must be signed and the keys are not there.
+    """
+    token = request.GET.get("prolific_token", "")
+    if not token:
+        return None, False
+    try:
+        link = prolific_api.read_link(token, host=request.get_host())
+        if (link.participant, link.study, link.submission) == ids:
+            return link, False
+        log.warning("a signed link came with other ids in its address")
+    except BadLink as why:
+        log.warning("a link is not taken: %s", why)
+    except Away:
+        if settings.PROLIFIC_SIGNED_LINKS:
+            raise
+        return None, False
+    return None, True
+
+
+@csrf_exempt
+@login_not_required
+@require_POST
+def webhook(request: HttpRequest) -> HttpResponse:
+    """Prolific tells what became of a submission. Told twice, or late, it changes nothing.
+
+    401 where the signature is not theirs, or too old; 400 where the body is none that we can read.
+    """
+    if (request.content_type or "").startswith("multipart/"):
+        # It was read as a form: there is no body any more, and theirs is JSON.
+        return JsonResponse({"error": "the body is no event"}, status=400)
+    sent = _signed_at(request)
+    if sent is None:
+        return JsonResponse({"error": "the signature is not valid, or too old"}, status=401)
+    try:
+        event: Any = plain_json.read(request.body)
+        kind = event["event_type"]
+        if kind != "submission.status.change":
+            return JsonResponse({"changed": False})
+        about = {name: event[name] for name in ("resource_id", "participant_id", "status")}
+    except (ValueError, KeyError, TypeError):
+        return JsonResponse({"error": "the body is no event"}, status=400)
+    if not all(
+        isinstance(value, str) and 0 < len(value) <= 40 and "\0" not in value for value in about.values()
+    ):
+        return JsonResponse({"error": "the body is no event"}, status=400)
+    changed = confirmation.heard(
+        provider=PROLIFIC,
+        told=Told(about["participant_id"], (), prolific_api.plain_status(about["status"])),
+        submission=about["resource_id"],
+        # When it happened; a delivery that is tried again is sent later than that.
+        at=min(_time(request.headers.get("X-Timestamp", "")) or sent, sent),
+    )
+    return JsonResponse({"changed": changed})
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """What Prolific writes into X-Prolific-Request-Signature."""
+    digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
+    return base64.b64encode(digest).decode()
+
+
+def _signed_at(request: HttpRequest) -> datetime | None:
+    """When a webhook was signed; None where not by Prolific, or outside the window."""
+    secret = settings.PROLIFIC_WEBHOOK_SECRET
+    timestamp = request.headers.get("X-Prolific-Request-Timestamp", "")
+    given = request.headers.get("X-Prolific-Request-Signature", "")
+    expected = signature(secret, timestamp, request.body)
+    if not secret or not hmac.compare_digest(given.encode(), expected.encode()):
+        return None
+    sent = _time(timestamp)
+    return sent if sent is not None and abs((database.now() - sent).total_seconds()) <= WINDOW else None
+
+
+def _time(text: str) -> datetime | None:
+    return datetime.fromtimestamp(float(text), UTC) if _TIME.fullmatch(text) else None
+
+
+urlpatterns = [
+    path("prolific/webhook/", webhook, name="prolific_webhook"),
+    path("prolific/<slug:name>/", enter, name="prolific"),
+]

@@ -1,0 +1,91 @@
+"""How staff come: by the link to the first account, which the server prints, or as an admin invites them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_not_required
+from django.db import IntegrityError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotation.common.locks import Busy
+from annotation.recruitment.arrival import BACKEND
+from annotation.recruitment.invite import AccountForm
+from annotation.web import limits
+from annotation.workers import rate_limit
+from annotation.workers.accounts import first, inviting
+from annotation.workers.accounts.granting import GrantError
+from annotation.workers.rate_limit import Try
+
+PAGE = "annotation/entry/staff_account.html"
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def first_account(request: HttpRequest, token: str) -> HttpResponse:
+    """Make the first account; without the link that the server printed, there is no such page."""
+    if not first.is_open(token):
+        raise Http404(_("There is no such page."))
+    about: dict[str, Any] = {"first": True}
+    form = AccountForm(request.POST or None)
+    if request.method != "POST" or not form.is_valid():
+        return _shown(request, form, about)
+    chosen = form.cleaned_data
+    try:
+        account = first.make(given=token, username=chosen["username"], password=chosen["password1"])
+    except (first.TooLate, Busy) as why:
+        raise Http404(str(why)) from why
+    login(request, account, backend=BACKEND)
+    return redirect("home")
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def staff_invite(request: HttpRequest, token: str) -> HttpResponse:
+    """Where an invitation of staff leads: an account with a name and a password of one's own."""
+    try:
+        invitation = inviting.opened(token)
+    except GrantError as why:
+        return _over(request, why)
+    about: dict[str, Any] = {"invitation": invitation, "signed_in": request.user.is_authenticated}
+    form = AccountForm(request.POST or None)
+    if request.method != "POST" or request.user.is_authenticated:
+        return _shown(request, AccountForm(), about)
+    if seconds := rate_limit.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request))):
+        return limits.too_often(request, "annotation/entry/invite_over.html", seconds)
+    if not form.is_valid():
+        return _shown(request, form, about)
+    chosen = form.cleaned_data
+    try:
+        account = inviting.accept(
+            invitation=invitation, username=chosen["username"], password=chosen["password1"]
+        )
+    except GrantError as why:
+        return _over(request, why)
+    except IntegrityError:
+        form.add_error("username", _("Somebody has just taken this name. Choose another."))
+        return _shown(request, form, about)
+    login(request, account, backend=BACKEND)
+    return redirect("home")
+
+
+def _shown(request: HttpRequest, form: AccountForm, about: dict[str, Any]) -> HttpResponse:
+    return render(request, PAGE, {**about, "form": form}, status=422 if form.errors else 200)
+
+
+def _over(request: HttpRequest, why: GrantError) -> HttpResponse:
+    return render(request, "annotation/entry/invite_over.html", {"why": str(why)}, status=410)
+
+
+urlpatterns = [
+    path("first-account/<str:token>/", first_account, name="first_account"),
+    path("staff-invite/<str:token>/", staff_invite, name="staff_invite"),
+]

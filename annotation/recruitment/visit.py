@@ -1,0 +1,74 @@
+"""The page on which a visitor of a crowd platform sees how far they are, and goes back from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from csp.decorators import csp_update
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.common.roles import ANNOTATOR
+from annotation.models import Visit
+from annotation.recruitment import prolific
+from annotation.web.access import for_roles
+from annotation.workers import confirmation, platform_visits
+from annotation.workers.platform_visits import PROLIFIC, VisitError
+
+
+# A form that leads off this host is to be allowed to, on this page alone.
+@csp_update({"form-action": [prolific.SITE]})
+@require_safe
+@never_cache
+@for_roles(ANNOTATOR)
+def visit(request: HttpRequest) -> HttpResponse:
+    """How far my visit is, and the way back to the platform.
+
+    With `part=state` whether the platform has confirmed it, as JSON: a page that waits asks for that.
+    """
+    found = platform_visits.current(request.session, request.user)
+    if found is None:
+        return redirect("tasks")
+    if found.verification == Visit.WAITING:
+        confirmation.ask(found)
+        found.refresh_from_db()
+        if found.identity.account_id != request.user.pk:
+            # They are known by now, and this session is theirs: come again as who they are.
+            return redirect("visit")
+    if request.GET.get("part") == "state":
+        return JsonResponse({"verification": found.verification})
+    about: dict[str, Any] = {
+        "progress": platform_visits.progress(found),
+        "ended": found.reported in platform_visits.ENDED,
+    }
+    about["waits"] = found.verification == Visit.WAITING
+    about["refused"] = found.verification == Visit.REFUSED
+    about["owner"] = found.identity.worker_id
+    return render(request, f"annotation/entry/visit_{found.study.provider}.html", about)
+
+
+@require_POST
+@for_roles(ANNOTATOR)
+def finish(request: HttpRequest) -> HttpResponse:
+    """End my visit; Prolific is told by the address that this leads to."""
+    found = platform_visits.current(request.session, request.user)
+    if found is None:
+        return redirect("tasks")
+    try:
+        reached = platform_visits.finish(found)
+    except VisitError as why:
+        messages.warning(request, str(why))
+        return redirect("visit")
+    if found.study.provider == PROLIFIC and reached.code:
+        return redirect(prolific.completion_address(reached.code))
+    return redirect("visit")
+
+
+urlpatterns = [
+    path("visit/", visit, name="visit"),
+    path("visit/finish/", finish, name="finish_visit"),
+]

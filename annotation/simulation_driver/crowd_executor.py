@@ -1,0 +1,262 @@
+"""Driving a crowd of visits: in one thread in a drawn order, or in several threads and processes.
+
+Whoever finds nothing waits until others have done something, or until the moment that the queue
+named. Once nobody finds anything any more the crowd is quiet, and somebody else has a turn.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection as Pipe
+
+from django.db import connections
+
+from annotation.protocol.campaign_settings import CampaignError
+from annotation.simulation.dice import Dice
+from annotation.simulation.visits import Tally, Visit
+from annotation.simulation_driver.people import Person
+
+log = logging.getLogger(__name__)
+
+#: Makes the visits of some people, in the thread in which they will go on.
+Visits = Callable[[Sequence[Person]], list[Visit]]
+
+#: Threads of one process, where there is more than one part.
+THREADS = 8
+#: Seconds between two looks of a part that waits for others.
+PAUSE = 0.1
+#: Seconds between two sweeps.
+SWEEP = 1.0
+#: Least seconds until somebody who was told to ask again asks again.
+SOON = 0.3
+_FORK = multiprocessing.get_context("fork")
+
+
+class Board:
+    """What the parts of a party know of each other: steps done in all, who is idle, whether to stop."""
+
+    def __init__(self, parts: int) -> None:
+        self.parts = parts
+        self._done = _FORK.Value("q", 0)
+        self._idle = _FORK.Array("b", parts)
+        self._stop = _FORK.Event()
+        self._owner = os.getpid()
+
+    @property
+    def done(self) -> int:
+        return int(self._done.value)
+
+    def count(self) -> None:
+        """Something happened."""
+        with self._done.get_lock():
+            self._done.value += 1
+
+    def idles(self, part: int, idle: bool) -> None:
+        self._idle[part] = idle
+
+    @property
+    def all_idle(self) -> bool:
+        return all(self._idle[:])
+
+    @property
+    def stopped(self) -> bool:
+        """Whether to stop: we were told so, or nobody is there any more to tell us."""
+        return bool(self._stop.is_set()) or self._owner not in (os.getpid(), os.getppid())
+
+    def stop(self) -> None:
+        self._stop.set()
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A visit that found nothing: at which count of the board, and when it may look again by itself."""
+
+    visit: Visit
+    seen: int
+    due: float
+
+
+def attend(
+    visits: Sequence[Visit],
+    board: Board,
+    *,
+    seed: int,
+    clock: Callable[[], float],
+    patience: float,
+    sweep: Callable[[], object],
+    sleep: Callable[[float], object] = time.sleep,
+) -> None:
+    """Let the visits take turns, in an order drawn by `seed`, until none of them finds anything.
+
+    Moments that come within `patience` seconds are waited for. `sweep` is called about every second.
+    """
+    awake = [visit for visit in visits if not visit.left]
+    waiting: list[_Waiting] = []
+    turn, swept = 0, clock()
+    while not board.stopped:
+        now, done = clock(), board.done
+        if now >= swept + SWEEP:
+            sweep()
+            swept = now
+        if not awake and board.parts > 1:
+            sleep(PAUSE)
+        enough = max(20, len(visits)) if awake else 1
+        ready = [w for w in waiting if w.due <= now or done - w.seen >= enough]
+        for entry in ready:
+            waiting.remove(entry)
+            awake.append(entry.visit)
+        if not awake:
+            due = min((w.due for w in waiting), default=float("inf"))
+            if due > now + patience:
+                return
+            sleep(min(max(due - now, 0.01), 0.5))
+            continue
+        turn += 1
+        visit = awake[Dice(seed, "turn", turn).below(len(awake))]
+        if visit.step():
+            board.count()
+            continue
+        awake.remove(visit)
+        if not visit.left:
+            again = float("inf") if visit.again is None else max(visit.again, now + SOON)
+            wakes = float("inf") if visit.wakes is None else visit.wakes
+            waiting.append(_Waiting(visit, board.done, min(again, wakes)))
+
+
+def hold(
+    people: Sequence[Person],
+    visits: Visits,
+    *,
+    seed: int,
+    clock: Callable[[], float],
+    patience: float,
+    processes: int,
+    threads: int,
+    quiet: Callable[[], bool],
+    sweep: Callable[[], object],
+    sleep: Callable[[float], object] = time.sleep,
+) -> Tally:
+    """Send `people` through the visits that `visits` makes of them, until nothing is left to do.
+
+    `quiet` is called whenever nobody finds anything; it says whether it changed that; `sweep` about
+    every second, to end what has run out. With one
+    process of one thread all happens here, and the order follows from the seed; else the parts are
+    threads of processes forked off. Raises CampaignError where one of those dies.
+    """
+    if processes == threads == 1:
+        board = Board(1)
+        crowd = visits(people)
+        while True:
+            attend(crowd, board, seed=seed, clock=clock, patience=patience, sweep=sweep, sleep=sleep)
+            if not quiet():
+                return total(visit.account() for visit in crowd)
+
+    parts = [list(people[i :: processes * threads]) for i in range(min(processes * threads, len(people)))]
+    board = Board(len(parts))
+
+    def part(number: int) -> Tally:
+        crowd = visits(parts[number])
+        while not board.stopped:
+            board.idles(number, False)
+            attend(crowd, board, seed=seed + number, clock=clock, patience=patience, sweep=sweep, sleep=sleep)
+            seen = board.done
+            board.idles(number, True)
+            while not board.stopped and board.done == seen:
+                sleep(PAUSE)
+        return total(visit.account() for visit in crowd)
+
+    # What is forked must not share a connection.
+    connections.close_all()
+    children = [
+        _Child(board, part, [number for number in range(len(parts)) if number % processes == process])
+        for process in range(min(processes, len(parts)))
+    ]
+    try:
+        while _going_on(board, children, quiet):
+            sleep(PAUSE)
+    finally:
+        board.stop()
+        tallies = [child.end() for child in children]
+    return total(tallies)
+
+
+def _going_on(board: Board, children: Sequence[_Child], quiet: Callable[[], bool]) -> bool:
+    """Whether there is anything left to do for the parts of the children."""
+    if any(child.died for child in children):
+        return False
+    done = board.done
+    if not board.all_idle:
+        return True
+    time.sleep(3 * PAUSE)
+    if not board.all_idle or board.done != done:
+        return True
+    if quiet():
+        board.count()
+        return True
+    return False
+
+
+class _Child:
+    """A forked process that runs some parts of a party, each in a thread."""
+
+    def __init__(self, board: Board, part: Callable[[int], Tally], numbers: Sequence[int]) -> None:
+        self._ours, theirs = _FORK.Pipe(duplex=False)
+        self._process = _FORK.Process(target=_run_parts, args=(board, part, numbers, theirs), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    @property
+    def died(self) -> bool:
+        return self._process.exitcode not in (None, 0) or self._ours.poll()
+
+    def end(self) -> Tally:
+        """What became of its visits, once it has ended. Raises CampaignError where it did not end well."""
+        try:
+            result = self._ours.recv()
+        except EOFError:
+            self._process.join()
+            raise CampaignError(f"a process of the crowd died ({self._process.exitcode})") from None
+        self._process.join()
+        if isinstance(result, Tally):
+            return result
+        raise CampaignError(result)
+
+
+def _run_parts(board: Board, part: Callable[[int], Tally], numbers: Sequence[int], pipe: Pipe) -> None:
+    """In the child: run the parts, send what became of them, or the last line of what went wrong."""
+    results: list[Tally | str] = []
+
+    def run(number: int) -> None:
+        try:
+            results.append(part(number))
+        except CampaignError as error:
+            results.append(str(error))
+            board.stop()
+        except Exception as error:
+            log.exception("part %d of a simulated crowd", number)
+            results.append(f"{type(error).__name__}: {error}")
+            board.stop()
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=run, args=[number]) for number in numbers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    wrong = next((result for result in results if isinstance(result, str)), None)
+    pipe.send(wrong or total(result for result in results if isinstance(result, Tally)))
+
+
+def total(tallies: Iterable[Tally]) -> Tally:
+    """The sum of some tallies."""
+    found = Tally()
+    for tally in tallies:
+        found.add(tally)
+    return found

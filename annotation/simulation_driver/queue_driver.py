@@ -1,0 +1,229 @@
+"""A rehearsal through the queue: leases, answers and refusals as real workers meet them.
+
+In this process, in several, or over HTTP against a server of the same database. At the end a
+reviewer who knows the gold rules on what is stuck, and the campaign's layer is brought up to date.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.db.models import Exists, OuterRef
+
+from annotation import instructions
+from annotation.campaigns import gold_layer
+from annotation.common import database
+from annotation.common.locks import exclusive_folder
+from annotation.datasets import layers
+from annotation.models import Assignment, Campaign, Layer, OpenImage, Standing, Task
+from annotation.moderation import rulings
+from annotation.protocol.campaign_settings import CampaignError
+from annotation.protocol.questions import QUESTIONS
+from annotation.protocol.scores import Scores, compare
+from annotation.protocol.trust import SUSPENDED
+from annotation.queue import image_state, leases
+from annotation.selectors.layer_cost import answers_cost
+from annotation.selectors.records import stream_records
+from annotation.simulation.driver import rulings_of
+from annotation.simulation.judging import Known
+from annotation.simulation.visits import USUAL, Conduct, Desk, Tally, Visit
+from annotation.simulation.workers import crowd
+from annotation.simulation_driver.crowd_executor import THREADS, hold
+from annotation.simulation_driver.http_pages import Connection, HttpDesk, Session
+from annotation.simulation_driver.people import Person, check_mix, enrol, withdraw_passwords
+from annotation.simulation_driver.soundness import violations
+from annotation.simulation_driver.task_pages import QueueDesk, begin_test, counted
+from annotation.simulation_driver.truths import Truths, known_about
+
+QUEUE, HTTP = "queue", "http"
+#: Seconds that a crowd waits for a lease to run out before it goes home.
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What a simulated crowd did to a campaign's queue, and what came of it.
+
+    `scores` compares the layer with gold, over the images that gold covers and that were opened;
+    None without gold. `suspended`: pseudonyms by kind. `open_tasks` and `leased` are what was left;
+    `violations` counts, by what it would mean, rows that may never be.
+    """
+
+    layer: Layer | None
+    cost: Mapping[str, Any]
+    scores: Scores | None
+    suspended: Mapping[str, Sequence[str]]
+    tally: Tally
+    open_tasks: int
+    leased: int
+    violations: Mapping[str, int]
+    seconds: float
+
+
+def rehearse(
+    *,
+    campaign: Campaign,
+    mix: Mapping[str, int],
+    seed: int,
+    through: str = QUEUE,
+    url: str = "",
+    processes: int = 1,
+    gold: str | None = None,
+    conduct: Conduct = USUAL,
+    patience: float = PATIENCE,
+    review: bool = True,
+    known: Known | None = None,
+    sleep: Callable[[float], object] = time.sleep,
+) -> Rehearsal:
+    """Send a simulated crowd to an open campaign until nothing is left for it.
+
+    Answers come from the layer `gold` (default: "gold" or "import", if there is one), else from a
+    stand-in over the mentions that the campaign asks about; those of judges of pairs from `known`, or
+    from whose captions they are. `through` QUEUE or HTTP, then at `url`. What workers answer follows from
+    the seed, who gets what from the seed and the rows there are. Running it again goes on where it ended.
+    Raises CampaignError, and Busy where another process simulates a crowd of this seed.
+    """
+    check_mix(mix)
+    if campaign.state != Campaign.OPEN:
+        raise CampaignError(
+            f"campaign {campaign.name!r} is {campaign.state} and hands out nothing; open it first: "
+            f"open_campaign {campaign.name}, or pause_campaign {campaign.name} --resume"
+        )
+    if (through == HTTP) != bool(url):
+        raise CampaignError("--url names the server of --through http, and goes with nothing else")
+    if url:
+        Connection(url)  # An address that is none is told before anything begins.
+    source = gold_layer(campaign.corpus, gold)
+    started = time.perf_counter()
+    truths = Truths(campaign, source, seed=seed)
+    if known is None and campaign.kinds != QUESTIONS:
+        known = known_about(campaign, source)
+    workers = crowd(mix, seed=seed)
+    busy = (
+        f"a crowd of seed {seed} is simulated by another process; choose another --seed, or wait for its end"
+    )
+    with exclusive_folder(f"rehearsal.{seed}", busy=busy):
+        people = enrol(workers, campaign=campaign, accounts=through == HTTP)
+        try:
+            for person in people:
+                _agree(person, campaign)
+            tally = hold(
+                people,
+                partial(_visits, campaign, truths, known, url, conduct, patience),
+                seed=seed,
+                clock=_clock,
+                patience=patience,
+                processes=processes,
+                threads=THREADS if through == HTTP else 1,
+                quiet=partial(_rule, campaign, truths) if review else _nothing,
+                sweep=leases.expire if through == QUEUE else _nothing,
+                sleep=sleep,
+            )
+        finally:
+            withdraw_passwords(people)
+    layers.bring_up(campaign)
+    layer = campaign.corpus.layers.filter(name=campaign.name, published=True).first()
+    out = Assignment.objects.filter(campaign=campaign, state=Assignment.LEASED)
+    return Rehearsal(
+        layer,
+        answers_cost(campaign),
+        _scores(campaign, layer, source) if layer and source else None,
+        _suspended(campaign),
+        tally,
+        Task.objects.filter(campaign=campaign, state=Task.OPEN).count(),
+        out.count(),
+        violations(campaign),
+        time.perf_counter() - started,
+    )
+
+
+def _clock() -> float:
+    return database.now().timestamp()
+
+
+def _agree(person: Person, campaign: Campaign) -> None:
+    """Give the worker's consent to the campaign's text, where there is one."""
+    if instructions.needs_consent(worker=person.row, campaign=campaign):
+        text = instructions.current(campaign=campaign, kind=instructions.CONSENT)
+        instructions.consent(worker=person.row, campaign=campaign, version=text.version)
+
+
+def _visits(
+    campaign: Campaign,
+    truths: Truths,
+    known: Known | None,
+    url: str,
+    conduct: Conduct,
+    patience: float,
+    people: Sequence[Person],
+) -> list[Visit]:
+    """The visits of some people, at desks in this process or, with a `url`, over one connection."""
+    line = Connection(url) if url else None
+    found = []
+    for person in people:
+        desk: Desk = QueueDesk(campaign, person.row, truths)
+        if line is not None:
+            session = Session(line, person.username, person.password)
+            desk = HttpDesk(
+                session,
+                campaign.name,
+                test=partial(begin_test, campaign, person.row),
+                key_of=truths.key_named,
+                counted=counted,
+            )
+        found.append(
+            Visit(
+                person.worker,
+                desk,
+                truths.of,
+                conduct=conduct,
+                kinds=campaign.kinds,
+                clock=_clock,
+                patience=patience,
+                known=known,
+            )
+        )
+    return found
+
+
+def _nothing() -> bool:
+    return False
+
+
+def _rule(campaign: Campaign, truths: Truths) -> bool:
+    """A reviewer who knows the gold rules on every image that is stuck, and that nobody holds a part of."""
+    if campaign.kinds != QUESTIONS:
+        return False  # There is nothing to rule about.
+    held = Assignment.objects.filter(task__image=OuterRef("pk"), state=Assignment.LEASED)
+    stuck = OpenImage.objects.filter(campaign=campaign, complete=False).exclude(Exists(held))
+    ruled = False
+    for image in stuck.select_related("image").order_by("place").iterator():
+        for ruling in rulings_of(image_state.state_of(image), truths.of(image.image.key)):
+            rulings.rule(image=image.pk, ruling=ruling, comment="simulated")
+            ruled = True
+    return ruled
+
+
+def _scores(campaign: Campaign, layer: Layer, source: Layer) -> Scores:
+    scores = Scores()
+    opened = OpenImage.objects.filter(campaign=campaign).values("image")
+    images = campaign.corpus.images.filter(pk__in=opened)
+    golds = stream_records(corpus=campaign.corpus, layer=source, images=images)
+    founds = stream_records(corpus=campaign.corpus, layer=layer, images=images)
+    for gold, found in zip(golds, founds, strict=True):
+        if gold.layer is not None and found.layer is not None:
+            scores.add(compare(found.layer, gold.layer))
+    return scores
+
+
+def _suspended(campaign: Campaign) -> dict[str, list[str]]:
+    """Suspended workers' pseudonyms by kind of question."""
+    found: dict[str, list[str]] = {}
+    rows = Standing.objects.filter(campaign=campaign, state=SUSPENDED).order_by("worker__pseudonym")
+    for kind, pseudonym in rows.values_list("kind", "worker__pseudonym"):
+        found.setdefault(kind, []).append(pseudonym)
+    return found

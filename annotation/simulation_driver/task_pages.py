@@ -1,0 +1,88 @@
+"""The queue as a desk for simulated workers, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from annotation.models import Campaign, Judgment
+from annotation.protocol.questions import COUNTED, SURPLUS, Answer
+from annotation.quality import qualification
+from annotation.queue import image_state, leases, submission
+from annotation.queue.leases import Lease, Nothing
+from annotation.simulation.visits import Gone, Handed, Refused, Taken, TwiceAnswered
+from annotation.simulation_driver.truths import Truths
+from annotation.task_types import TASK_TYPES
+
+
+def begin_test(campaign: Campaign, worker: int, kind: str) -> bool:
+    """Begin the worker's test of a kind, or go on with it; False where there is none to be had."""
+    return isinstance(qualification.begin(worker=worker, campaign=campaign, kind=kind), qualification.Test)
+
+
+def counted(assignment: int) -> bool:
+    """Whether the answer to what was handed out is one of its question's, or on a known item."""
+    judgment = Judgment.objects.select_related("image").get(assignment=assignment)
+    if judgment.image is None:
+        return True
+    return judgment.role != SURPLUS and judgment.name not in image_state.state_of(judgment.image).moot
+
+
+class QueueDesk:
+    """Where one worker (a row's id) works on one campaign."""
+
+    lost = 0  # Nothing is, within a process.
+
+    def __init__(self, campaign: Campaign, worker: int, truths: Truths) -> None:
+        self._campaign = campaign
+        self._worker = worker
+        self._truths = truths
+
+    def take(self, kind: str, holding: Sequence[int]) -> Handed | Refused:
+        found = leases.take(worker=self._worker, campaign=self._campaign, kind=kind, holding=holding)
+        return self._handed(found)
+
+    def submit(
+        self,
+        task: Handed,
+        reply: Answer,
+        *,
+        token: str,
+        seconds: float,
+        holding: Sequence[int],
+        more: bool,
+    ) -> Taken:
+        try:
+            receipt = submission.submit(
+                worker=self._worker,
+                assignment=task.id,
+                answer=reply,
+                token=token,
+                seconds=seconds,
+                holding=holding,
+                then=more,
+            )
+        except submission.Conflict as error:
+            raise TwiceAnswered from error
+        except submission.NotYours as error:
+            raise Gone from error
+        following = None if receipt.next is None else self._handed(receipt.next)
+        return Taken(receipt.repeated, following)
+
+    def counted(self, task: Handed) -> bool:
+        return counted(task.id)
+
+    def give_back(self, task: Handed) -> bool:
+        return leases.give_back(worker=self._worker, assignment=task.id)
+
+    def begin_test(self, kind: str) -> bool:
+        return begin_test(self._campaign, self._worker, kind)
+
+    def _handed(self, found: Lease | Nothing) -> Handed | Refused:
+        if isinstance(found, Nothing):
+            return Refused(found.code, found.again_at.timestamp() if found.again_at else None)
+        image = self._truths.key(found.image)
+        content = found.content
+        if found.kind in COUNTED:
+            # As the API tells it: texts, by which a crowd knows what is right.
+            content = TASK_TYPES.get(found.kind).told(content, lambda image: image.key)
+        return Handed(found.id, found.kind, image, content, found.expires_at.timestamp())

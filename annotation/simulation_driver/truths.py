@@ -1,0 +1,135 @@
+"""What simulated workers answer from: an image's gold, or a stand-in where there is none."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+
+from annotation.models import Campaign, Image, Layer, OpenImage
+from annotation.protocol.campaign_settings import CampaignError
+from annotation.protocol.contents import corners, mention_from
+from annotation.protocol.mentions import find_mentions
+from annotation.protocol.terms import ImageRecord, LayerRecord, Mention, representative
+from annotation.quality.controls.spelling import CORRECT
+from annotation.selectors.records import stream_records
+from annotation.simulation.judging import Known
+from annotation.simulation.standin import stand_in
+from annotation.simulation.truth import Truth
+from annotation.task_types import name_of
+
+#: Images read at once. Tasks come in the order of images, so that the next are wanted next.
+PAGE = 50
+#: Pages kept: a crowd works on few images at a time.
+PAGES_KEPT = 40
+
+
+def gold_of(record: ImageRecord, *, seed: int, asked: tuple[Mention, ...] | None = None) -> LayerRecord:
+    """An image's gold; without any, a stand-in over the mentions `asked` about, or those that are found."""
+    if record.layer is not None:
+        return record.layer
+    if asked is None:
+        asked = find_mentions([caption.words for caption in record.captions])
+    return stand_in(asked, size=(record.width, record.height), seed=seed, image=record.id)
+
+
+def truth_of(record: ImageRecord, *, seed: int, asked: tuple[Mention, ...] | None = None) -> Truth:
+    gold = gold_of(record, seed=seed, asked=asked)
+    return Truth(gold, image=record.id, size=(record.width, record.height))
+
+
+def known_about(campaign: Campaign, source: Layer | None) -> Known:
+    """What a crowd knows that judges, writes and describes: which captions are an image's own, and its boxes
+    by the layer `source`, where there are any."""
+    images_of: dict[str, set[str]] = {}
+    captions: dict[str, list[str]] = {}
+    parts: dict[str, list[tuple[list[int], str]]] = {}
+    sizes: dict[str, tuple[int, int]] = {}
+    for record in stream_records(corpus=campaign.corpus, layer=source):
+        captions[record.id] = [caption.text for caption in record.captions]
+        sizes[record.id] = (record.width or 100, record.height or 100)
+        for text in captions[record.id]:
+            images_of.setdefault(text, set()).add(record.id)
+        if record.layer is not None:
+            words = {chain.id: representative(chain.mentions).tokens for chain in record.layer.chains}
+            parts[record.id] = [
+                (corners(thing.box), " ".join(words[thing.chains[0]]))
+                for thing in record.layer.objects
+                if thing.box is not None
+            ]
+    return Known(images_of, frozenset(CORRECT), captions, parts, sizes)
+
+
+class Truths:
+    """The truth about any image of a campaign's corpus, read a page at a time from the layer `source`.
+
+    Threads may share one."""
+
+    def __init__(self, campaign: Campaign, source: Layer | None, *, seed: int) -> None:
+        self._campaign = campaign
+        self._source = source
+        self._seed = seed
+        self._pages: OrderedDict[int, dict[str, Truth]] = OrderedDict()
+        self._positions: dict[str, int] = {}
+        self._keys: dict[int, str] = {}
+        self._named: dict[str, str] = {}
+        self._lock = Lock()
+
+    def key(self, image: int) -> str:
+        """The key of the image with this id."""
+        with self._lock:
+            if image not in self._keys:
+                self._read(Image.objects.values_list("position", flat=True).get(pk=image))
+            return self._keys[image]
+
+    def key_named(self, name: str) -> str:
+        """The key of the image that workers are told of by this name."""
+        with self._lock:
+            if not self._named:
+                images = Image.objects.filter(corpus=self._campaign.corpus_id)
+                self._named = {name_of(image): key for image, key in images.values_list("pk", "key")}
+            return self._named[name]
+
+    def of(self, key: str) -> Truth:
+        """What is right about the image with this key. CampaignError where gold lacks what is asked."""
+        with self._lock:
+            if key not in self._positions:
+                images = Image.objects.filter(corpus=self._campaign.corpus_id)
+                self._positions[key] = images.values_list("position", flat=True).get(key=key)
+            return self._read(self._positions[key])[key]
+
+    def _read(self, position: int) -> dict[str, Truth]:
+        """The page of images that holds this position."""
+        number = position // PAGE
+        if number in self._pages:
+            self._pages.move_to_end(number)
+            return self._pages[number]
+        images = Image.objects.filter(
+            corpus=self._campaign.corpus_id,
+            position__gte=number * PAGE,
+            position__lt=(number + 1) * PAGE,
+        )
+        opened = OpenImage.objects.filter(campaign=self._campaign, image__in=images)
+        asked = {
+            key: tuple(mention_from(plain) for plain in mentions)
+            for key, mentions in opened.values_list("image__key", "mentions")
+        }
+        page = {}
+        for record in stream_records(corpus=self._campaign.corpus, layer=self._source, images=images):
+            page[record.id] = truth_of(record, seed=self._seed, asked=asked.get(record.id))
+            self._check(record.id, page[record.id], asked.get(record.id, ()))
+        for image, key, place in images.values_list("pk", "key", "position"):
+            self._keys[image] = key
+            self._positions[key] = place
+        self._pages[number] = page
+        while len(self._pages) > PAGES_KEPT:
+            self._pages.popitem(last=False)
+        return page
+
+    def _check(self, image: str, truth: Truth, asked: tuple[Mention, ...]) -> None:
+        for mention in asked:
+            if mention.id not in truth.mentions:
+                assert self._source is not None
+                raise CampaignError(
+                    f"campaign {self._campaign.name!r} asks about mention {mention.id} of image {image!r}, "
+                    f"which layer {self._source.name!r} does not know; answer from another layer (--gold)"
+                )

@@ -1,0 +1,106 @@
+"""The sample corpus: any number of painted scenes with captions and gold, from one seed.
+
+Image `i` depends on the seed and on `i` alone, so a corpus of any size is the beginning of every
+larger one. Nothing is kept between images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+from PIL import Image
+
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+from annotation.synthetic_corpus import captions, extras, gold
+from annotation.synthetic_corpus.art.canvas import Canvas
+from annotation.synthetic_corpus.referents import Entity
+from annotation.synthetic_corpus.settings import OUTDOORS, SETTINGS
+from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stories import STORIES, WIDE
+
+#: How often each setting is taken.
+_SHARES = {
+    "park": 3.0, "street": 2.6, "beach": 2.0, "field": 1.7, "snow": 1.5, "lake": 1.4, "concert": 1.6,
+    "living room": 1.2, "kitchen": 1.0, "hall": 1.2,
+}  # fmt: skip
+
+#: Width and height in pixels.
+_WIDE = ((500, 375), (500, 375), (500, 333))
+_HIGH = ((375, 500), (375, 500), (400, 500))
+
+#: The least number of mentions and chains with which an image is worth annotating.
+_LEAST_MENTIONS = 11
+_LEAST_CHAINS = 5
+
+
+def split_of(index: int, seed: int) -> str:
+    """train, val or test: about 80, 10 and 10 in a hundred, drawn per image."""
+    chance = Random(f"{seed}:{index}:split").random()
+    return "train" if chance < 0.8 else "val" if chance < 0.9 else "test"
+
+
+def image_id(index: int) -> str:
+    """The id of image `index` (from 0)."""
+    return f"scene-{index + 1:06d}"
+
+
+def _attempt(index: int, rng: Random) -> tuple[ImageRecord, Image.Image] | None:
+    setting = rng.choices(list(_SHARES), list(_SHARES.values()))[0]
+    story = rng.choice(STORIES[setting])
+    width, height = rng.choice(_WIDE if story in WIDE or rng.random() < 0.68 else _HIGH)
+    canvas = Canvas(width, height, mirrored=rng.random() < 0.5)
+    stage = Stage(canvas, rng)
+    SETTINGS[setting](stage)
+    story(stage)
+    if setting in OUTDOORS and rng.random() < 0.5:
+        rng.choice(extras.OUTSIDE)(stage)
+    stage.play()
+    picture, extents = canvas.finish()
+    boxes = gold.visible([r for r in stage.referents if isinstance(r, Entity)], extents)
+    usable = gold.mentionable(stage.referents, boxes)
+    sentences = captions.write(stage, usable, rng)
+    if sentences is None:
+        return None
+    layer = gold.layer(index, sentences, usable, boxes)
+    if len(layer.mentions) < _LEAST_MENTIONS or len(layer.chains) < _LEAST_CHAINS:
+        return None
+    record = ImageRecord(
+        id=image_id(index),
+        filename=f"{image_id(index)}.jpg",
+        captions=tuple(CaptionRecord(" ".join(s.words)) for s in sentences),
+        width=width,
+        height=height,
+        layer=layer,
+    )
+    return record, picture
+
+
+def scene(index: int, *, seed: int) -> tuple[ImageRecord, Image.Image]:
+    """Image `index` (from 0) of the corpus `seed`: its record without file, and the picture (mode RGB)."""
+    attempt = 0
+    while True:
+        made = _attempt(index, Random(f"{seed}:{index}:{attempt}"))
+        if made is not None:
+            return made
+        attempt += 1
+
+
+def generate(count: int, *, seed: int, out: Path | None) -> Iterator[ImageRecord]:
+    """`count` records in order; their pictures are written as JPEG files under `out`, where given.
+
+    Raises ValueError where `count` is negative, OSError where `out` cannot be written.
+    """
+    if count < 0:
+        raise ValueError(f"cannot generate {count} images: expected 0 or more")
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+    for index in range(count):
+        record, picture = scene(index, seed=seed)
+        path = None
+        if out is not None:
+            path = out / record.filename
+            picture.save(path, quality=90, subsampling=0)
+        yield replace(record, split=split_of(index, seed), picture=path)

@@ -1,0 +1,315 @@
+"""The stage of one picture: where people, animals and things are put.
+
+A setting paints the background and says where the floor is; a story puts actors and things on it
+and says, in templates, what they do. Things are painted from the back to the front at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from annotation.protocol.terms import (
+    ANIMALS,
+    BODYPARTS,
+    CLOTHING,
+    INSTRUMENTS,
+    OTHER,
+    PEOPLE,
+    VEHICLES,
+)
+from annotation.synthetic_corpus import wardrobe
+from annotation.synthetic_corpus.art.anatomy import POSES, Pose
+from annotation.synthetic_corpus.art.animals import ANIMALS as BEASTS
+from annotation.synthetic_corpus.art.animals import COATS
+from annotation.synthetic_corpus.art.canvas import Pen, Point
+from annotation.synthetic_corpus.art.figures import Figure, Look
+from annotation.synthetic_corpus.art.garments import Garment
+from annotation.synthetic_corpus.board import Board, Painter
+from annotation.synthetic_corpus.referents import Entity, Group, Person, Weighted, people_nouns
+
+#: How tall people are beside a grown man.
+_TALL = {
+    "man": 1.0, "woman": 0.94, "old man": 0.96, "old woman": 0.90, "boy": 0.75, "girl": 0.74, "baby": 0.52,
+}  # fmt: skip
+
+_ADJECTIVES: dict[str, tuple[str, ...]] = {
+    "man": ("young", "young", "tall"), "woman": ("young", "young"), "old man": ("old", "elderly", "older"),
+    "old woman": ("old", "elderly", "older"), "boy": ("little", "young", "small"),
+    "girl": ("little", "young", "small"), "baby": ("little", "small", "cute"),
+}  # fmt: skip
+
+_ANIMAL_NOUNS: dict[str, Weighted] = {
+    "dog": (("dog", 8), ("puppy", 1), ("animal", 0.5)),
+    "cat": (("cat", 8), ("kitten", 1), ("animal", 0.4)),
+    "horse": (("horse", 8), ("animal", 0.4)),
+    "cow": (("cow", 8), ("animal", 0.5)),
+    "sheep": (("sheep", 8), ("animal", 0.5)),
+    "duck": (("duck", 8), ("bird", 1.5)),
+    "chicken": (("chicken", 6), ("hen", 2), ("bird", 0.5)),
+    "bird": (("bird", 8),),
+}
+
+#: Pieces that make up what a garment's slot covers.
+_PIECES = {
+    "top": ("top", "near sleeve", "far sleeve"),
+    "dress": ("dress", "near dress sleeve", "far dress sleeve"),
+    "coat": ("coat", "near coat sleeve", "far coat sleeve"),
+}
+
+
+class Stage(Board):
+    """A board on which people, animals and things can be put by where they stand."""
+
+    def person(
+        self,
+        kinds: str | Sequence[str],
+        x: float,
+        depth: float,
+        pose: str | Pose = "stand",
+        *,
+        flip: bool = False,
+        code: str = "",
+        role: str | Weighted = (),
+        y: float | None = None,
+        order: float | None = None,
+        seat: float | None = None,
+    ) -> tuple[Person, Figure]:
+        """Put somebody at `x` (share of the width) and `depth` (0 back, 1 front), or with the feet at `y`.
+
+        `seat` is the height in pixels of what they sit on. Clothes, hair and beard become referents
+        too.
+        """
+        kind = kinds if isinstance(kinds, str) else self.rng.choice(list(kinds))
+        ground, adult = self.floor.at(depth)
+        ground = ground if y is None else y
+        tall = adult * _TALL[kind] * self.rng.uniform(0.96, 1.04)
+        made = wardrobe.look(self.rng, kind, code or self.code, self.harmony, self.unlike)
+        stance = POSES[pose] if isinstance(pose, str) else pose
+        figure = Figure(made, stance, x * self.width, ground, tall, flip)
+        if seat is not None:
+            figure.hips_at((x * self.width, ground - seat - 0.03 * tall))
+            side = -1 if flip else 1
+            for limb, far in (("near leg", 0.235), ("far leg", 0.27)):
+                figure.reach(limb, (figure.x + side * far * tall, ground - 0.036 * tall), outward=1)
+        roles: Weighted = ((role, 1.0),) if isinstance(role, str) else role
+        adjectives = _ADJECTIVES[kind] + (("smiling",) if made.merry else ())
+        if made.beard:
+            adjectives += ("bearded",)
+        if made.style == "receding" and not made.worn("hat"):
+            adjectives += ("bald",)
+        elif made.hair == "blond" and not made.worn("hat"):
+            adjectives += ("blond",)
+        person = Person(
+            len(self.referents),
+            PEOPLE,
+            people_nouns(kind, roles),
+            adjectives=adjectives,
+            kind=kind,
+            role=roles,
+        )
+        self.referents.append(person)
+        self._clothe(person, figure)
+        self.paint(ground if order is None else order, lambda pen: figure.draw(self.canvas))
+        if stance.hip is None:
+            self.shadow(x * self.width, ground, tall * 0.26)
+        return person, figure
+
+    def _clothe(self, person: Person, figure: Figure) -> None:
+        made = figure.look
+        body = self.canvas.part()
+        person.parts.append(body)
+
+        def piece(name: str) -> None:
+            if name not in figure.parts:
+                figure.parts[name] = self.canvas.part()
+                person.parts.append(figure.parts[name])
+
+        figure.parts["body"] = body
+        piece("hair")
+        if made.beard:
+            piece("beard")
+        for side in ("near", "far"):
+            piece(f"{side} arm")
+        for garment in made.garments:
+            for name in _PIECES.get(garment.slot, (garment.slot,)):
+                piece(name)
+        suited = any(g.style == "suit" for g in made.garments)
+        for garment in made.garments:
+            if suited and garment.slot == "bottom":
+                continue
+            names = _PIECES.get(garment.slot, (garment.slot,))
+            if garment.style == "suit":
+                names = (*names, "bottom")
+            person.worn.append(self._garment(garment, person, [figure.parts[n] for n in names]))
+        self._features(person, figure, made)
+
+    def _garment(self, garment: Garment, person: Person, parts: list[int]) -> Entity:
+        nouns, form = wardrobe.NOUNS[garment.style]
+        colour = (
+            "" if garment.slot == "glasses" or garment.style in ("veil", "wedding dress") else garment.colour
+        )
+        adjectives: tuple[str, ...] = ()
+        if garment.pattern == "striped":
+            adjectives = ("striped",)
+            if garment.trim:
+                colour = f"{garment.colour} and {garment.trim}"
+        elif garment.pattern == "dotted":
+            adjectives = ("polka-dot",)
+        return self.entity(
+            CLOTHING, nouns, colour=colour, adjectives=adjectives, form=form, owner=person, parts=parts
+        )
+
+    def _features(self, person: Person, figure: Figure, made: Look) -> None:
+        tone = "brown" if made.hair == "dark" else made.hair
+        hair: list[str] = [f"{tone} hair"]
+        if made.style in ("long", "curly"):
+            hair += [f"{made.style} hair", f"{made.style} {tone} hair"]
+        elif made.style in ("short", "tousled"):
+            hair += ["short hair"]
+        elif made.style in ("ponytail", "bun"):
+            hair += [f"a {made.style}"] * 2
+        elif made.style == "pigtails":
+            hair += ["pigtails"] * 2
+        if not made.worn("hat") and made.style not in ("wisp", "receding"):
+            nouns = tuple((h, 1.0) for h in hair)
+            person.features.append(
+                self.entity(BODYPARTS, nouns, form="whole", owner=person, parts=[figure.parts["hair"]])
+            )
+        if made.beard:
+            beards = ((f"a {tone} beard", 1.0), ("a beard", 1.5))
+            person.features.append(
+                self.entity(BODYPARTS, beards, form="whole", owner=person, parts=[figure.parts["beard"]])
+            )
+
+    def arms(self, person: Person, figure: Figure) -> Group:
+        """Somebody's two arms, each with its sleeve."""
+        both = []
+        for side in ("near", "far"):
+            parts = [figure.parts[f"{side} arm"]]
+            parts += [figure.parts[n] for n in figure.parts if n.startswith(side) and n.endswith("sleeve")]
+            both.append(self.entity(BODYPARTS, "arm", owner=person, parts=parts))
+        return self.group(both, phrases=((f"{person.own} arms", 2.0), ("both arms", 0.4)))
+
+    def animal(
+        self,
+        kind: str,
+        x: float,
+        depth: float,
+        pose: str = "stand",
+        *,
+        flip: bool = False,
+        size: float | None = None,
+        y: float | None = None,
+        coat: str = "",
+        order: float | None = None,
+        tack: Painter | None = None,
+    ) -> tuple[Entity, float]:
+        """Put an animal at `x` (share of the width); `size` is its height beside a grown man's.
+
+        `tack` is painted over it with the same pen. Returns the animal and its height in pixels.
+        """
+        ground, adult = self.floor.at(depth)
+        ground = ground if y is None else y
+        sizes = {
+            "dog": 0.36,
+            "cat": 0.27,
+            "horse": 1.02,
+            "cow": 0.78,
+            "sheep": 0.52,
+            "duck": 0.21,
+            "chicken": 0.27,
+            "bird": 0.17,
+        }
+        tall = adult * (size or sizes[kind]) * self.rng.uniform(0.92, 1.08)
+        colour = coat or self.rng.choice(
+            [c for c in COATS[kind] if c not in self.unlike] or list(COATS[kind])
+        )
+        adjectives = {"dog": ("small", "large", "big"), "cat": ("small",), "duck": ("small",)}.get(kind, ())
+        if pose != "fly" and kind in ("horse", "cow"):
+            adjectives = ("large",)
+        made = self.entity(ANIMALS, _ANIMAL_NOUNS[kind], colour=colour, adjectives=adjectives)
+        fur = COATS[kind][colour]
+        at = x * self.width
+
+        def painter(pen: Pen) -> None:
+            own = pen.at(at, ground, scale=tall, flip=flip).of(made.parts[0])
+            BEASTS[kind](own, fur, pose)
+            if tack:
+                tack(own)
+
+        self.paint(ground if order is None else order, painter)
+        if pose not in ("fly", "swim", "leap"):
+            self.shadow(at, ground, tall * (0.34 if kind == "cat" else 0.7))
+        return made, tall
+
+    def thing(
+        self,
+        nouns: Weighted | str,
+        painter: Painter,
+        x: float,
+        y: float,
+        size: float,
+        *,
+        category: str = OTHER,
+        colour: str = "",
+        adjectives: tuple[str, ...] = (),
+        form: str = "one",
+        flip: bool = False,
+        turn: float = 0,
+        order: float | None = None,
+        shadow: float = 0,
+        parts: Sequence[int] | None = None,
+    ) -> Entity:
+        """Put a thing with its origin at (x share of the width, y pixels), `size` pixels to its unit."""
+        made = self.entity(category, nouns, colour=colour, adjectives=adjectives, form=form, parts=parts)
+        at = x * self.width
+        self.paint(
+            y if order is None else order,
+            lambda pen: painter(pen.at(at, y, scale=size, flip=flip, turn=turn).of(made.parts[0])),
+        )
+        if shadow:
+            self.shadow(at, y, size * shadow)
+        return made
+
+    def held(
+        self,
+        figure: Figure,
+        nouns: Weighted | str,
+        painter: Painter,
+        size: float,
+        *,
+        at: str | Point = "near arm",
+        category: str = OTHER,
+        colour: str = "",
+        adjectives: tuple[str, ...] = (),
+        form: str = "one",
+        turn: float = 0,
+        layer: str = "over",
+        lift: Point = (0.0, 0.0),
+        upright: bool = False,
+    ) -> Entity:
+        """Have somebody carry a thing: `at` a hand, or a point in the figure's own coordinates.
+
+        `size` is in shares of the figure's height. `upright` keeps lettering and the like unmirrored.
+        """
+        made = self.entity(category, nouns, colour=colour, adjectives=adjectives, form=form)
+
+        def hook(pen: Pen) -> None:
+            x, y = figure.limbs[at][2] if isinstance(at, str) else at
+            own = pen.at(x + lift[0], y + lift[1], scale=size, turn=turn, flip=upright and figure.flip)
+            painter(own.of(made.parts[0]))
+
+        getattr(figure, layer).append(hook)
+        return made
+
+    def vehicle(
+        self, noun: str | Weighted, painter: Painter, x: float, y: float, size: float, **more: object
+    ) -> Entity:
+        """A thing of the category vehicles."""
+        return self.thing(noun, painter, x, y, size, category=VEHICLES, **more)  # type: ignore[arg-type]
+
+    def instrument(
+        self, figure: Figure, noun: str | Weighted, painter: Painter, size: float, **more: object
+    ) -> Entity:
+        """An instrument in somebody's hands."""
+        return self.held(figure, noun, painter, size, category=INSTRUMENTS, **more)  # type: ignore[arg-type]

@@ -1,0 +1,233 @@
+"""The contract of a task type: what it shows of a question, and how it reads what comes back.
+
+A task type settles nothing: it turns a lease's content into a `Page` for its template, and the
+data of a form or of the API into a `questions.Answer`. One file here is one type; it registers
+itself under the key of its question, and its template is `annotation/tasks/<key>.html`.
+
+Source: Plummer et al. 2015, sections 2.1 and 2.2, for what is asked and what is shown with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+
+from annotation.common.registry import Registry
+from annotation.protocol.questions import FLAGS, WAYS, Answer, answers_to
+from annotation.protocol.terms import Box, Mention, representative
+from annotation.task_types.shown import ShownImage
+
+Words = str | Promise
+
+#: Characters of a comment, at most.
+LONGEST_COMMENT = 2000
+#: No picture has more pixels a side.
+LARGEST_EDGE = 1_000_000
+
+
+class BadAnswer(ValueError):
+    """Data that is no answer to the question; `field` is the one to blame."""
+
+    def __init__(self, field: str, text: str) -> None:
+        super().__init__(text)
+        self.field = field
+
+
+class Choice(NamedTuple):
+    """An answer as a button: its word in the protocol, what the button says, and a line below that."""
+
+    value: str
+    label: Words
+    hint: Words = ""
+
+
+class Pointed(NamedTuple):
+    """A mention to be marked in its caption, with the number and the colour that the question names it by."""
+
+    mention: Mention
+    number: int
+    hue: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a template needs of a question.
+
+    `captions` are the numbers of those to be shown, in order; `pointed` the mentions marked in
+    them; `boxes` those accepted so far; `pending` the box in question. `about` is what only the
+    kind's own template knows to show.
+    """
+
+    captions: tuple[int, ...] = ()
+    pointed: tuple[Pointed, ...] = ()
+    boxes: tuple[Box, ...] = ()
+    pending: Box | None = None
+    choices: tuple[Choice, ...] = ()
+    about: Any = None
+
+
+class TaskType:
+    """One kind of question.
+
+    `key` is its name in the protocol, `title` what a worker's list calls it, `summary` one
+    sentence on what one does. `schema_version` rises when the form of the answer changes, and is
+    kept with each judgment. `annotation.instructions` holds what workers are told of it, in versions,
+    under the same key.
+    """
+
+    key: ClassVar[str]
+    title: ClassVar[Words]
+    summary: ClassVar[Words]
+    choices: ClassVar[tuple[Choice, ...]]
+    schema_version: ClassVar[int] = 1
+
+    @property
+    def template(self) -> str:
+        return f"annotation/tasks/{self.key}.html"
+
+    @property
+    def sign(self) -> str:
+        """The picture that stands for it, among the static files."""
+        return f"annotation/signs/{self.key}.svg"
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of an answer: one of the question's words, or a flag with a comment."""
+        answer: dict[str, Any] = {"answer": {"enum": list(answers_to(self.key))}}
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$comment": f"{self.key}, version {self.schema_version}",
+            "type": "object",
+            "oneOf": [
+                {"properties": answer, "required": ["answer"]},
+                {
+                    "properties": {
+                        "flag": {"enum": list(FLAGS)},
+                        "comment": {"type": "string", "maxLength": LONGEST_COMMENT},
+                    },
+                    "required": ["flag"],
+                },
+            ],
+        }
+
+    def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
+        """What to show of a lease's `content` (as `protocol.contents` has it) over its image."""
+        mentions = mentions_of(content, image)
+        pointed = self.point(mentions)
+        return Page(
+            captions=tuple(dict.fromkeys(each.mention.caption for each in pointed)),
+            pointed=pointed,
+            # In an order of their own: that in which they came about is no business of the question's.
+            boxes=tuple(sorted(Box(*corners) for corners in content["boxes"])),
+            pending=Box(*content["pending"]) if content["pending"] else None,
+            choices=self.choices_for(content),
+        )
+
+    def point(self, mentions: Sequence[Mention]) -> tuple[Pointed, ...]:
+        """Which mentions are marked: of a chain only the one that stands for it (section 2.2)."""
+        return (Pointed(representative(mentions), 1, 1),)
+
+    def choices_for(self, content: Mapping[str, Any]) -> tuple[Choice, ...]:
+        """The buttons, where they depend on what is shown."""
+        return self.choices
+
+    def parse(self, data: Mapping[str, Any]) -> Answer:
+        """The answer in `data`, as `answer_in` reads it, if it is one to this question. Raises BadAnswer."""
+        answer = answer_in(data)
+        if answer.flag:
+            return answer
+        if answer.answer not in answers_to(self.key):
+            raise BadAnswer(
+                "answer",
+                _("“%(given)s” is no answer to this question: expected one of %(known)s.")
+                % {"given": answer.answer, "known": ", ".join(answers_to(self.key))},
+            )
+        if answer.box is None and answer.answer == "drawn":
+            raise BadAnswer("box", _("Draw a box first."))
+        if answer.box is not None and answer.answer != "drawn":
+            raise BadAnswer("box", _("This answer takes no box."))
+        return answer
+
+    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+        """What the API shows of a lease's `content`, beside what it shows of every question; `image` says
+        how an image is told."""
+        return {}
+
+    def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
+        """What a page's form sends, as `parse` takes it. Raises BadAnswer."""
+        return {name: form.get(name, "") for name in ("answer", "flag", "comment")}
+
+
+TASK_TYPES: Registry[TaskType] = Registry("task type")
+
+
+def answer_in(data: Mapping[str, Any]) -> Answer:
+    """What `data` says, whatever the question: `answer`, `box` and `way`, or `flag` and `comment`.
+
+    What is absent may also be null or ""; a box is [xmin, ymin, xmax, ymax] in pixels, 1-based and
+    inclusive, and `way`, one of WAYS, comes with it alone. Whether the question takes the answer is for
+    `TaskType.parse`, or for `submission.submit`, to say. Raises BadAnswer.
+    """
+    answer, flag, comment = (text_in(data, field) for field in ("answer", "flag", "comment"))
+    box = box_in(data["box"]) if data.get("box") else None
+    way = text_in(data, "way")
+    if way and (way not in WAYS or not box):
+        raise BadAnswer(
+            "way",
+            _("“%(given)s” is no way in which this came about: with a box, expected one of %(known)s.")
+            % {"given": way, "known": ", ".join(WAYS)},
+        )
+    if not flag:
+        return Answer(answer, box, way=way)
+    if flag not in FLAGS:
+        raise BadAnswer(
+            "flag",
+            _("“%(given)s” is no problem we know: expected one of %(known)s.")
+            % {"given": flag, "known": ", ".join(FLAGS)},
+        )
+    if answer or box:
+        raise BadAnswer("flag", _("Either answer, or report a problem; not both at once."))
+    if len(comment) > LONGEST_COMMENT:
+        raise BadAnswer(
+            "comment",
+            _("The comment has %(length)d characters: %(most)d is the most.")
+            % {"length": len(comment), "most": LONGEST_COMMENT},
+        )
+    return Answer(flag=flag, comment=comment.strip())
+
+
+def text_in(data: Mapping[str, Any], field: str) -> str:
+    """The text of a field, "" where it is absent or null; BadAnswer where it is anything else."""
+    value = data.get(field)
+    if value is None:
+        return ""
+    if not isinstance(value, str) or "\0" in value:  # which no database stores
+        raise BadAnswer(field, _("“%(field)s” must be text.") % {"field": field})
+    return value
+
+
+def box_in(given: Any) -> Box:
+    """The box that [xmin, ymin, xmax, ymax] is. Raises BadAnswer."""
+    if not isinstance(given, list) or len(given) != 4:
+        raise BadAnswer("box", _("A box has four edges: [xmin, ymin, xmax, ymax]."))
+    if not all(type(edge) is int and 1 <= edge <= LARGEST_EDGE for edge in given):
+        raise BadAnswer("box", _("The edges of a box are whole numbers of pixels, counted from 1."))
+    xmin, ymin, xmax, ymax = given
+    if xmin > xmax or ymin > ymax:
+        raise BadAnswer("box", _("This is no box: left comes before right, and top before bottom."))
+    return Box(xmin, ymin, xmax, ymax)
+
+
+def mentions_of(content: Mapping[str, Any], image: ShownImage) -> tuple[Mention, ...]:
+    """The mentions that a content names by their ids, in caption order."""
+    mentions = []
+    for name in content["mentions"]:
+        caption, _colon, span = name.partition(":")
+        start, end = map(int, span.split("-"))
+        words = image.captions[int(caption)].words[start:end]
+        mentions.append(Mention(int(caption), start, end, words, ()))
+    return tuple(sorted(mentions, key=lambda mention: mention.place))

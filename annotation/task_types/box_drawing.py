@@ -1,0 +1,77 @@
+"""Draw one more box, or say that none is required. Plummer et al. 2015, section 2.2, "Box Drawing"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.protocol.questions import BOX_DRAWING, WAYS
+from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, TaskType
+
+#: Pixels of a side: what is drawn by hand and smaller was a slip. Programs do not slip.
+SMALLEST_SIDE = 4
+EDGES = ("xmin", "ymin", "xmax", "ymax")
+
+
+class BoxDrawing(TaskType):
+    """A caption with its phrase, the boxes drawn so far, and an editor for one more."""
+
+    key = BOX_DRAWING
+    title = gettext_lazy("Draw a box")
+    summary = gettext_lazy("A phrase from a caption: draw a tight box around one of what it means.")
+    choices = (
+        Choice("drawn", gettext_lazy("Send this box"), gettext_lazy("tight, around the whole of one")),
+        Choice("none", gettext_lazy("No box"), gettext_lazy("there is nothing to box here")),
+    )
+    #: What "none" says where there are boxes already.
+    no_further = Choice(
+        "none", gettext_lazy("No further box"), gettext_lazy("every one of them has a box already")
+    )
+
+    #: 2: a drawn box may say in which way it came about.
+    schema_version = 2
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        schema = super().schema
+        answers, flags = schema["oneOf"]
+        corner = {"type": "integer", "minimum": 1}
+        drawn = {
+            "properties": {
+                "answer": {"const": "drawn"},
+                "box": {"type": "array", "items": corner, "minItems": 4, "maxItems": 4},
+                "way": {"enum": ["", *WAYS]},
+            },
+            "required": ["answer", "box"],
+        }
+        answers["properties"]["answer"]["enum"].remove("drawn")
+        return {**schema, "oneOf": [answers, drawn, flags]}
+
+    def choices_for(self, content: Mapping[str, Any]) -> tuple[Choice, ...]:
+        return (self.choices[0], self.no_further if content["boxes"] else self.choices[1])
+
+    def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
+        data = super().from_form(form)
+        if data["answer"] != "drawn":
+            return data
+        given = [form.get(name, "").strip() for name in EDGES]
+        if not all(given):
+            raise BadAnswer("box", _("Draw a box first, or type its four edges."))
+        if not all(edge.isascii() and edge.isdigit() and len(edge) < 7 for edge in given):
+            raise BadAnswer("box", _("The edges of a box are whole numbers of pixels."))
+        box = [int(edge) for edge in given]
+        if 0 < min(box[2] - box[0], box[3] - box[1]) + 1 < SMALLEST_SIDE:
+            raise BadAnswer(
+                "box",
+                _("This box is too small to be meant: each side has %(pixels)d pixels at least.")
+                % {"pixels": SMALLEST_SIDE},
+            )
+        # An editor that says something new is no reason to lose a box.
+        way = form.get("way", "")
+        return {**data, "box": box, "way": way if way in WAYS else ""}
+
+
+TASK_TYPES.register(BoxDrawing.key, BoxDrawing())

@@ -1,0 +1,23 @@
+"""Is the newest box good? Plummer et al. 2015, section 2.2, "Box Quality"."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.protocol.questions import BOX_QUALITY
+from annotation.task_types.base import TASK_TYPES, Choice, TaskType
+
+
+class BoxQuality(TaskType):
+    """A caption with its phrase, the boxes accepted so far, and the one that is asked about."""
+
+    key = BOX_QUALITY
+    title = _("Is this box good?")
+    summary = _("A box that somebody drew for a phrase: is it a good one?")
+    choices = (
+        Choice("good", _("Good"), _("tight, around the whole of one, and that one had no box yet")),
+        Choice("bad", _("Bad"), _("loose, cut off, around something else, or a repetition")),
+    )
+
+
+TASK_TYPES.register(BoxQuality.key, BoxQuality())

@@ -1,0 +1,24 @@
+"""Does what a phrase refers to require boxes? Plummer et al. 2015, section 2.2, "Box Requirement"."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.protocol.questions import BOX_REQUIREMENT
+from annotation.task_types.base import TASK_TYPES, Choice, TaskType
+
+
+class BoxRequirement(TaskType):
+    """A caption with the phrase that stands for its chain."""
+
+    key = BOX_REQUIREMENT
+    title = _("Is there something to box?")
+    summary = _("A phrase from a caption: can a box be drawn around what it means?")
+    choices = (
+        Choice("box", _("Yes"), _("at least one box can be drawn")),
+        Choice("scene", _("No: a place"), _("the phrase means the whole scene")),
+        Choice("none", _("No: nothing to box"), _("not in the picture, or not a thing")),
+    )
+
+
+TASK_TYPES.register(BoxRequirement.key, BoxRequirement())

@@ -1,0 +1,84 @@
+"""Write a sentence that describes a picture, after a test of spelling and grammar.
+
+Hodosh et al. 2013, section 2.3: five captions an image, written by people who passed such a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.protocol.questions import CAPTION_WRITING, SPELLING, Answer
+from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, TaskType, text_in
+from annotation.task_types.shown import ShownImage
+
+#: Words a caption has at least, and characters at most.
+FEWEST_WORDS, LONGEST = 3, 400
+
+
+class CaptionWriting(TaskType):
+    """A picture, and a field for one sentence; in the test, a sentence that is written well or not.
+
+    Content: {}, or in the test {"sentence": text}; the answer's: {"text": text}.
+    """
+
+    key = CAPTION_WRITING
+    fewest, longest = FEWEST_WORDS, LONGEST
+    title = gettext_lazy("Describe a picture")
+    summary = gettext_lazy("A picture: write one sentence that says what it shows.")
+    choices = (
+        Choice("written", gettext_lazy("Send this sentence"), gettext_lazy("one sentence, nothing invented")),
+    )
+    test_choices = (
+        Choice("correct", gettext_lazy("Well written"), gettext_lazy("no mistake in spelling or grammar")),
+        Choice("incorrect", gettext_lazy("There is a mistake"), gettext_lazy("in spelling or in grammar")),
+    )
+
+    def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
+        return Page(choices=self.choices_for(content), about=content.get("sentence", ""))
+
+    def choices_for(self, content: Mapping[str, Any]) -> tuple[Choice, ...]:
+        return self.test_choices if "sentence" in content else self.choices
+
+    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+        return {"sentence": content.get("sentence")}
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        schema = super().schema
+        answers, flags = schema["oneOf"]
+        answers["properties"]["answer"]["enum"].remove("written")
+        written = {
+            "properties": {
+                "answer": {"const": "written"},
+                "text": {"type": "string", "minLength": 1, "maxLength": LONGEST},
+            },
+            "required": ["answer", "text"],
+        }
+        return {**schema, "oneOf": [answers, written, flags]}
+
+    def parse(self, data: Mapping[str, Any]) -> Answer:
+        answer = super().parse(data)
+        if answer.flag or answer.answer in SPELLING:
+            return answer
+        text = " ".join(text_in(data, "text").split())
+        if len(text) > LONGEST:
+            raise BadAnswer(
+                "text",
+                _("This has %(length)d characters: write one sentence, of %(most)d at most.")
+                % {"length": len(text), "most": LONGEST},
+            )
+        if len([word for word in text.split() if any(map(str.isalpha, word))]) < FEWEST_WORDS:
+            raise BadAnswer(
+                "text", _("Write one whole sentence: %(words)d words at least.") % {"words": FEWEST_WORDS}
+            )
+        return Answer(answer.answer, content={"text": text})
+
+    def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
+        return {**super().from_form(form), "text": form.get("text", "")}
+
+
+TASK_TYPES.register(CaptionWriting.key, CaptionWriting())

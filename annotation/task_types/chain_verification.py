@@ -1,0 +1,29 @@
+"""Do all mentions of a chain refer to the same set of entities? Plummer et al. 2015, section 2.1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.protocol.questions import CHAIN_VERIFICATION
+from annotation.protocol.terms import Mention
+from annotation.task_types.base import TASK_TYPES, Choice, Pointed, TaskType
+
+
+class ChainVerification(TaskType):
+    """All captions of a chain, its phrases in one colour, since they are said to be one, and numbered."""
+
+    key = CHAIN_VERIFICATION
+    title = _("All the same?")
+    summary = _("Phrases that others took for the same: do they all mean the same people or things?")
+    choices = (
+        Choice("true", _("All the same"), _("every phrase means exactly the same people or things")),
+        Choice("false", _("Not all"), _("at least one phrase means something else")),
+    )
+
+    def point(self, mentions: Sequence[Mention]) -> tuple[Pointed, ...]:
+        return tuple(Pointed(mention, number, 1) for number, mention in enumerate(mentions, 1))
+
+
+TASK_TYPES.register(ChainVerification.key, ChainVerification())

@@ -1,0 +1,38 @@
+"""How well does a caption describe a picture? Hodosh et al. 2013, section 4.2.1 and figure 4."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.protocol.questions import GRADED_RELEVANCE
+from annotation.task_types.base import TASK_TYPES, Choice, Page, TaskType
+from annotation.task_types.shown import ShownImage, sentence
+
+
+class GradedRelevance(TaskType):
+    """A picture and one caption, written for it or for another; four grades.
+
+    Content: {"caption": [image, number]}, by the id of the image that it was written for.
+    """
+
+    key = GRADED_RELEVANCE
+    title = _("How well does it fit?")
+    summary = _("A picture and one sentence: how well does the sentence describe it?")
+    choices = (
+        Choice("4", _("Without errors"), _("all it says is so")),
+        Choice("3", _("Minor errors"), _("a detail is wrong")),
+        Choice("2", _("Somewhat related"), _("some of it is there")),
+        Choice("1", _("Unrelated"), _("it is about something else")),
+    )
+
+    def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
+        return Page(choices=self.choices, about=sentence(*content["caption"]))
+
+    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+        return {"caption": sentence(*content["caption"])}
+
+
+TASK_TYPES.register(GradedRelevance.key, GradedRelevance())

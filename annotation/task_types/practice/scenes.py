@@ -1,0 +1,65 @@
+"""The scenes that examples and practice are about, as `scenes.json` holds them.
+
+The file and the pictures come from the sample corpus by `manage.py make_examples`; a test makes them again
+and compares.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from annotation.protocol.terms import Box
+from annotation.task_types import ShownCaption, ShownImage
+
+#: Of the sample corpus: its seed, and which of its images are called what here.
+SEED = 20
+CHOSEN = {"skiers": 0, "frisbee": 1, "kite": 7, "stage": 11, "sheep": 12, "wedding": 14, "umbrella": 22}
+#: Where the scenes are told, and where their pictures lie among the static files.
+TOLD = Path(__file__).parent / "scenes.json"
+PICTURES = "annotation/examples"
+
+Corners = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A scene: what a task shows of it, and for each chain its mentions ("caption:start-end") and boxes."""
+
+    image: ShownImage
+    chains: tuple[tuple[frozenset[str], tuple[Box, ...]], ...]
+
+    def boxes(self, mention: str) -> tuple[Box, ...]:
+        """The gold boxes of what a mention means. Raises LookupError on a mention that is none."""
+        for mentions, boxes in self.chains:
+            if mention in mentions:
+                return boxes
+        raise LookupError(f"scene {self.image.key!r} has no mention {mention!r}")
+
+
+def picture_of(name: str) -> str:
+    """The static file with a scene's picture."""
+    return f"{PICTURES}/{name}.webp"
+
+
+@cache
+def scene(name: str) -> Scene:
+    """The scene of this name. Raises KeyError where there is none."""
+    told: dict[str, Any] = _told()[name]
+    captions = tuple(ShownCaption(text, tuple(text.split())) for text in told["captions"])
+    return Scene(
+        ShownImage(0, name, told["width"], told["height"], picture_of(name), captions),
+        tuple(
+            (frozenset(chain["mentions"]), tuple(Box(*corners) for corners in chain["boxes"]))
+            for chain in told["chains"]
+        ),
+    )
+
+
+@cache
+def _told() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(TOLD.read_text(encoding="utf-8"))
+    return found

@@ -1,0 +1,140 @@
+"""Draw boxes around parts of a picture and say what each shows. Karpathy and Fei-Fei 2015, section 4.3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.protocol.contents import corners
+from annotation.protocol.questions import REGION_DESCRIPTION, WAYS, Answer
+from annotation.protocol.terms import Box
+from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, TaskType, box_in, text_in
+from annotation.task_types.box_drawing import EDGES, SMALLEST_SIDE
+from annotation.task_types.shown import ShownImage
+
+#: Characters of a region's text, at most, and regions that one answer may have.
+LONGEST, MOST = 120, 50
+
+
+class Region(NamedTuple):
+    """A described part of a picture; `way` as in a drawn box."""
+
+    box: Box
+    text: str
+    way: str
+
+
+class RegionDescription(TaskType):
+    """A picture, and an editor for so many boxes with a short text each.
+
+    Content: {"regions": how many}; the answer's: {"regions": [{"box": [...], "text": ..., "way": ...}]}.
+    """
+
+    key = REGION_DESCRIPTION
+    title = gettext_lazy("Describe parts of a picture")
+    summary = gettext_lazy(
+        "A picture: draw boxes around parts of it, and say in a few words what each shows."
+    )
+    choices = (
+        Choice("described", gettext_lazy("Send these regions"), gettext_lazy("each with a few words")),
+    )
+
+    def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
+        return Page(choices=self.choices, about=content["regions"])
+
+    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+        return {"regions": content["regions"]}
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        schema = super().schema
+        answers, flags = schema["oneOf"]
+        corner = {"type": "integer", "minimum": 1}
+        region = {
+            "type": "object",
+            "properties": {
+                "box": {"type": "array", "items": corner, "minItems": 4, "maxItems": 4},
+                "text": {"type": "string", "minLength": 1, "maxLength": LONGEST},
+                "way": {"enum": ["", *WAYS]},
+            },
+            "required": ["box", "text"],
+        }
+        answers["properties"]["regions"] = {
+            "type": "array",
+            "items": region,
+            "minItems": 1,
+            "maxItems": MOST,
+        }
+        answers["required"].append("regions")
+        return {**schema, "oneOf": [answers, flags]}
+
+    def parse(self, data: Mapping[str, Any]) -> Answer:
+        answer = super().parse(data)
+        if answer.flag:
+            return answer
+        given = data.get("regions")
+        if not isinstance(given, list) or not 0 < len(given) <= MOST:
+            raise BadAnswer("regions", _("Draw the regions first, and say what each shows."))
+        regions = [_region(number, one) for number, one in enumerate(given, 1)]
+        if len({region.box for region in regions}) < len(regions):
+            raise BadAnswer("regions", _("Two regions are the same box: draw another one."))
+        return Answer(
+            answer.answer,
+            content={
+                "regions": [
+                    {"box": corners(region.box), "text": region.text, "way": region.way} for region in regions
+                ]
+            },
+        )
+
+    def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
+        data = super().from_form(form)
+        if data["answer"] != "described":
+            return data
+        regions: list[dict[str, Any]] = []
+        for number in range(MOST):
+            given = [form.get(field_of(number, edge), "").strip() for edge in EDGES]
+            text = form.get(field_of(number, "text"), "")
+            if not any(given) and not text.strip():
+                continue
+            if not all(edge.isascii() and edge.isdigit() and len(edge) < 7 for edge in given):
+                raise BadAnswer("regions", _("Draw a box for “%(text)s” first.") % {"text": text.strip()})
+            box = [int(edge) for edge in given]
+            if 0 < min(box[2] - box[0], box[3] - box[1]) + 1 < SMALLEST_SIDE:
+                raise BadAnswer(
+                    "regions",
+                    _("Region %(number)d is too small to be meant: each side has %(pixels)d pixels at least.")
+                    % {"number": len(regions) + 1, "pixels": SMALLEST_SIDE},
+                )
+            way = form.get(field_of(number, "way"), "")
+            regions.append({"box": box, "text": text, "way": way if way in WAYS else ""})
+        return {**data, "regions": regions}
+
+
+def field_of(number: int, name: str) -> str:
+    """The name of a field of region `number` (from 0)."""
+    return f"region-{number}-{name}"
+
+
+def _region(number: int, given: Any) -> Region:
+    if not isinstance(given, Mapping):
+        raise BadAnswer("regions", _("A region is {“box”: [...], “text”: “...”}."))
+    text = " ".join(text_in(given, "text").split())
+    if not text:
+        raise BadAnswer("regions", _("Say what region %(number)d shows.") % {"number": number})
+    if len(text) > LONGEST:
+        raise BadAnswer(
+            "regions",
+            _("Region %(number)d has %(length)d characters: a few words are enough, %(most)d at most.")
+            % {"number": number, "length": len(text), "most": LONGEST},
+        )
+    way = text_in(given, "way")
+    if way and way not in WAYS:
+        raise BadAnswer("way", _("“%(given)s” is no way in which a box comes about.") % {"given": way})
+    return Region(box_in(given.get("box")), text, way)
+
+
+TASK_TYPES.register(RegionDescription.key, RegionDescription())

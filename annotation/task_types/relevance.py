@@ -1,0 +1,118 @@
+"""Which of these captions describe these pictures? Hodosh et al. 2013, section 4.3.2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.protocol.questions import RELEVANCE, Answer
+from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, TaskType
+from annotation.task_types.shown import ShownImage, sentence, shown_image
+
+#: No page has more images, or captions beside one, than this.
+MOST = 100
+
+
+class ShownBlock(NamedTuple):
+    """One picture of a page with its sentences, each under the name of its checkbox."""
+
+    image: ShownImage
+    sentences: tuple[tuple[str, str], ...]
+
+
+class Relevance(TaskType):
+    """A page of pictures, each with sentences to be ticked.
+
+    Content: {"blocks": [{"image": id, "captions": [[image, number], ...]}, ...]} in the order shown;
+    the answer's: {"ticked": [[bool, ...], ...]} in the same order.
+    """
+
+    key = RELEVANCE
+    title = gettext_lazy("Which sentences fit?")
+    summary = gettext_lazy("Pictures with sentences beside them: tick those that describe the picture.")
+    choices = (
+        Choice(
+            "judged", gettext_lazy("Send this page"), gettext_lazy("what is not ticked does not describe it")
+        ),
+    )
+
+    def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
+        return Page(
+            choices=self.choices,
+            about=tuple(
+                ShownBlock(
+                    shown_image(block["image"]),
+                    tuple(
+                        (field_of(place, number), sentence(*caption))
+                        for number, caption in enumerate(block["captions"])
+                    ),
+                )
+                for place, block in enumerate(content["blocks"])
+            ),
+        )
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        schema = super().schema
+        answers, flags = schema["oneOf"]
+        row = {"type": "array", "items": {"type": "boolean"}, "maxItems": MOST}
+        answers["properties"]["ticked"] = {"type": "array", "items": row, "minItems": 1, "maxItems": MOST}
+        answers["required"].append("ticked")
+        return {**schema, "oneOf": [answers, flags]}
+
+    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+        return {
+            "blocks": [
+                {
+                    "image": image(shown_image(block["image"])),
+                    "captions": [sentence(*caption) for caption in block["captions"]],
+                }
+                for block in content["blocks"]
+            ]
+        }
+
+    def parse(self, data: Mapping[str, Any]) -> Answer:
+        answer = super().parse(data)
+        return (
+            answer if answer.flag else Answer(answer.answer, content={"ticked": _ticked(data.get("ticked"))})
+        )
+
+    def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
+        data = super().from_form(form)
+        if data["answer"] != "judged":
+            return data
+        try:
+            sizes = [int(size) for size in form.get("sizes", "").split(",")]
+        except ValueError:
+            sizes = []
+        if not sizes or len(sizes) > MOST or not all(0 < size <= MOST for size in sizes):
+            raise BadAnswer("ticked", _("This page is not whole: reload it."))
+        ticked = [
+            [field_of(place, number) in form for number in range(size)] for place, size in enumerate(sizes)
+        ]
+        return {**data, "ticked": ticked}
+
+
+def field_of(block: int, caption: int) -> str:
+    """The name of a checkbox."""
+    return f"tick-{block}-{caption}"
+
+
+def _ticked(given: Any) -> list[list[bool]]:
+    whole = (
+        isinstance(given, Sequence)
+        and 0 < len(given) <= MOST
+        and all(
+            isinstance(row, list) and len(row) <= MOST and all(isinstance(tick, bool) for tick in row)
+            for row in given
+        )
+    )
+    if not whole:
+        raise BadAnswer("ticked", _("“ticked” must be a list for each picture: true or false per sentence."))
+    return [list(row) for row in given]
+
+
+TASK_TYPES.register(Relevance.key, Relevance())
