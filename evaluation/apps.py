@@ -15,7 +15,7 @@ class EvaluationConfig(AppConfig):
     def ready(self) -> None:
         from annotation.backups import contents
         from annotation.jobs import schedule  # its rows are there only now
-        from annotation.web import access, parts
+        from annotation.web.common import access, parts
         from evaluation.services import unattended
 
         meteor.look_in(java_home=settings.JAVA_HOME, jar=settings.METEOR_JAR)

@@ -16,7 +16,7 @@ from annotation.queue.available_tasks import Offer, Today
 from annotation.queue.dispatch import Nothing
 from annotation.queue.leases import Lease
 from annotation.task_types import TASK_TYPES, ShownImage, shown_image
-from annotation.web.addresses import picture_address
+from annotation.web.common.addresses import picture_address
 
 
 def moment(at: datetime | None) -> str | None:

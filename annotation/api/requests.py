@@ -22,7 +22,7 @@ from annotation.common import database
 from annotation.models import Worker
 from annotation.queue import submission
 from annotation.task_types import BadAnswer
-from annotation.web import plain_json
+from annotation.web.common import plain_json
 
 #: What a view gets: the request, the worker who sent it, its JSON. It returns what is to be said.
 View = Callable[..., dict[str, Any]]

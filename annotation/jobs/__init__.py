@@ -8,7 +8,7 @@ for queued rows (`embedded`). Both call `run`.
     cancel(job_id=job.pk, actor=account)
     resume(job_id=job.pk, actor=account)
 
-What a kind of job does is one file in an app's package `job_kinds`.
+What a kind of job does is one file in an app's package `jobs.kinds`.
 """
 
 from annotation.jobs.outages import DATABASE_LOST, mend_connection

@@ -64,4 +64,4 @@ def kind_named(key: str) -> Kind:
 @functools.cache
 def _discover() -> None:
     # On first use, not at start: kinds import whatever services they need.
-    autodiscover_modules("job_kinds")
+    autodiscover_modules("jobs.kinds")

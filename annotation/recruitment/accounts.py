@@ -24,8 +24,8 @@ from annotation.jobs import emails
 from annotation.models import Account
 from annotation.selectors.campaign.cost import money
 from annotation.selectors.workers import own_data
-from annotation.web import limits
-from annotation.web.staff import account_of, said
+from annotation.web.common import limits
+from annotation.web.staff.frame import account_of, said
 from annotation.workers import payments, pseudonyms, rate_limit
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotation import instructions
 from annotation.models import Account, Campaign
-from annotation.web import limits
+from annotation.web.common import limits
 from annotation.workers import confirmation, rate_limit, sessions
 from annotation.workers.confirmation import Arrival
 from annotation.workers.platform_visits import VisitError

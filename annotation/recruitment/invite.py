@@ -25,8 +25,8 @@ from annotation.queue.available_tasks import kinds_of
 from annotation.recruitment import return_code
 from annotation.recruitment.arrival import BACKEND
 from annotation.task_types import TASK_TYPES
-from annotation.web import limits
-from annotation.web.access import for_roles
+from annotation.web.common import limits
+from annotation.web.common.access import for_roles
 from annotation.workers import invitations, pseudonyms, rate_limit
 from annotation.workers.invitations import InvitationError
 from annotation.workers.rate_limit import Try

@@ -26,7 +26,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.common import database
 from annotation.recruitment import arrival
-from annotation.web import plain_json
+from annotation.web.common import plain_json
 from annotation.workers import confirmation, platform_visits, prolific_api
 from annotation.workers.confirmation import Arrival
 from annotation.workers.platform_visits import PROLIFIC, VisitError

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.common.locks import Busy
 from annotation.recruitment.arrival import BACKEND
 from annotation.recruitment.invite import AccountForm
-from annotation.web import limits
+from annotation.web.common import limits
 from annotation.workers import rate_limit
 from annotation.workers.accounts import first, inviting
 from annotation.workers.accounts.granting import GrantError

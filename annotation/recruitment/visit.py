@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.common.roles import ANNOTATOR
 from annotation.models import Visit
 from annotation.recruitment import prolific
-from annotation.web.access import for_roles
+from annotation.web.common.access import for_roles
 from annotation.workers import confirmation, platform_visits
 from annotation.workers.platform_visits import PROLIFIC, VisitError
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from django import template
 
-from annotation.web.overlay import DrawnBox
+from annotation.web.common.overlay import DrawnBox
 
 register = template.Library()
 

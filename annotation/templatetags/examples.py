@@ -17,8 +17,8 @@ from annotation.protocol.questions import REGION_DESCRIPTION, RELEVANCE
 from annotation.protocol.terms import Box
 from annotation.task_types import Page, ShownImage
 from annotation.task_types.practice import EXAMPLES, Example, posed
-from annotation.web.desk import Bit, bits, boxes_of
-from annotation.web.overlay import DrawnBox, Frame
+from annotation.web.annotator.task_page import Bit, bits, boxes_of
+from annotation.web.common.overlay import DrawnBox, Frame
 
 register = template.Library()
 

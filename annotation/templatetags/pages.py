@@ -7,7 +7,7 @@ from typing import Any
 from django import template
 from django.utils.formats import number_format
 
-from annotation.web import addresses
+from annotation.web.common import addresses
 
 register = template.Library()
 

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from annotation.common.roles import ANNOTATOR
 from annotation.selectors.campaign.reasons import in_words
-from annotation.web.parts import PARTS
-from annotation.web.staff_words import ROLE_NAMES
+from annotation.web.common.parts import PARTS
+from annotation.web.staff.wording import ROLE_NAMES
 from annotation.workers import sessions
 
 register = template.Library()

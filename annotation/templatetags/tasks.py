@@ -10,8 +10,8 @@ from django.utils.safestring import SafeString
 
 from annotation.task_types.box_drawing import EDGES
 from annotation.task_types.region_description import LONGEST, field_of
-from annotation.web.desk import ASKED, MARK, Bit, Desk, as_printed
-from annotation.web.palette import hue
+from annotation.web.annotator.task_page import ASKED, MARK, Bit, Desk, as_printed
+from annotation.web.common.palette import hue
 
 register = template.Library()
 register.filter(as_printed)

@@ -23,7 +23,7 @@ from annotation.campaigns import OF_PAIRS, CampaignError
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import splits_of
-from annotation.web.access import RUNNING, account_of, for_roles
+from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.models import Batch, JudgmentSet, Run
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import THRESHOLD

@@ -21,8 +21,8 @@ from annotation.selectors.campaign import costs, money, tasks
 from annotation.selectors.campaign.forecast import forecast
 from annotation.selectors.jobs import Job
 from annotation.selectors.pair_judgments import Judge, judges
-from annotation.web.access import RUNNING, At, account_of, for_roles, for_roles_on
-from annotation.web.staff import said
+from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
+from annotation.web.staff.frame import said
 from evaluation.grades import GRADED_RULES
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.qrels import RULES, rule_named

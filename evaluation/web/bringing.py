@@ -12,7 +12,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from annotation.web.access import RUNNING, account_of, for_roles
+from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.models import Run, System
 from evaluation.services import registry
 from evaluation.services.bringing import EMBEDDINGS, SCORES

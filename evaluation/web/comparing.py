@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotation.selectors.corpora import splits_of
-from annotation.web.access import RUNNING, for_roles
+from annotation.web.common.access import RUNNING, for_roles
 from evaluation.comparisons import alone, compared, table_of_compared
 from evaluation.metrics.table import METRICS
 from evaluation.models import QrelsSnapshot, Run

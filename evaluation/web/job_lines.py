@@ -14,8 +14,8 @@ from django.views.decorators.http import require_POST
 from annotation import jobs
 from annotation.common.registry import UnknownName
 from annotation.selectors.jobs import Job, newest_of
-from annotation.web.access import RUNNING, account_of, for_roles
-from annotation.web.job_lines import ShownJob, shown, steer_as_asked
+from annotation.web.common.access import RUNNING, account_of, for_roles
+from annotation.web.staff.job_lines import ShownJob, shown, steer_as_asked
 from evaluation.web import offered
 
 #: Jobs on a page, the newest.

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from annotation.common.registry import UnknownName
 from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import Corpus, corpora_of, within
-from annotation.web.access import RUNNING, account_of
+from annotation.web.common.access import RUNNING, account_of
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run, System
 from evaluation.selectors import run_named, snapshot_named
 

@@ -21,8 +21,8 @@ from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.selectors.jobs import Job
-from annotation.web.access import RUNNING, At, account_of, for_roles, for_roles_on
-from annotation.web.staff import said
+from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
+from annotation.web.staff.frame import said
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS
 from evaluation.models import JudgmentSet, QrelsSnapshot, Run

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
 from annotation.selectors.corpora import splits_of
-from annotation.web.access import RUNNING, account_of, for_roles
+from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS
 from evaluation.grades import GAINS, GRADED_RULES, LINEAR, MEAN, SUMMARIES

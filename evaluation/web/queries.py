@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from annotation.common.registry import UnknownName
-from annotation.web.access import RUNNING, for_roles_on
-from annotation.web.staff import query as as_query
+from annotation.web.common.access import RUNNING, for_roles_on
+from annotation.web.staff.frame import query as as_query
 from evaluation import inspection
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run

@@ -23,8 +23,8 @@ from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import splits_of
 from annotation.selectors.jobs import Job
-from annotation.web.access import RUNNING, At, account_of, for_roles, for_roles_on
-from annotation.web.staff import said
+from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
+from annotation.web.staff.frame import said
 from evaluation.metrics.table import METRICS, UnknownMeasure
 from evaluation.models import Batch, JudgmentSet, Report, Run
 from evaluation.ranked_runs import LEFT_OUT, NotComparable

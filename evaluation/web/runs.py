@@ -20,8 +20,8 @@ from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.selectors.corpora import splits_of
-from annotation.web.access import RUNNING, At, account_of, for_roles, for_roles_on
-from annotation.web.staff import query, said
+from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
+from annotation.web.staff.frame import query, said
 from evaluation.comparisons import per_query, scored
 from evaluation.formats.per_query import WRITERS, write_per_query
 from evaluation.metrics.table import UnknownMeasure

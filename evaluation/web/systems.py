@@ -16,8 +16,8 @@ from annotation import jobs
 from annotation.common.locks import Busy
 from annotation.selectors.corpora import splits_of
 from annotation.selectors.jobs import Job
-from annotation.web.access import RUNNING, At, account_of, for_roles, for_roles_on
-from annotation.web.staff import said
+from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
+from annotation.web.staff.frame import said
 from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.models import System
 from evaluation.services import registry

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods
 from annotation import jobs
 from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named, splits_of
-from annotation.web.access import RUNNING, account_of, for_roles
+from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.formats.arrays import SUFFIXES
 from evaluation.models import System
 from evaluation.services import registry

@@ -12,7 +12,7 @@ from annotation.models import Campaign, Judgment
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
 from annotation.queue import leases
-from annotation.web.task_texts import READ
+from annotation.web.annotator.task_texts import READ
 from tests.browser.conftest import PATIENCE, sign_in, sign_in_by_form
 from tests.queue.world import World
 from tests.web import desk

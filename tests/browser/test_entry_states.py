@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from annotation.common import database
 from annotation.models import Attempts, Campaign
 from annotation.recruitment.accounts import Reset
-from annotation.web import limits
+from annotation.web.common import limits
 from annotation.workers.rate_limit import Limit, Try
 from tests.browser.conftest import Open
 from tests.browser.looks import for_everybody

@@ -18,7 +18,7 @@ from annotation import instructions, jobs
 from annotation.jobs import emails
 from annotation.models import Account, Assignment, Identity, Job, Judgment, Worker
 from annotation.protocol import questions as q
-from annotation.web import known_browsers, limits
+from annotation.web.common import known_browsers, limits
 from annotation.workers import payments
 from tests.queue.world import TRUSTING, World
 from tests.web import world as people

@@ -16,7 +16,7 @@ from django.urls import reverse
 from annotation import instructions
 from annotation.common import database
 from annotation.models import Account, AuditEntry, Campaign, Consent, Invitation, Worker
-from annotation.web import limits
+from annotation.web.common import limits
 from annotation.workers import invitations
 from annotation.workers.invitations import InvitationError
 from tests.queue.world import World

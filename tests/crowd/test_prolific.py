@@ -14,7 +14,7 @@ from annotation.moderation import discarding
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.quality import worker_trust
-from annotation.web import limits
+from annotation.web.common import limits
 from annotation.workers import platform_visits, pseudonyms, sessions
 from annotation.workers.accounts import granting
 from tests.crowd import platform

@@ -39,7 +39,7 @@ from annotation.protocol.rulings import KeepApart
 from annotation.queue import leases
 from annotation.queue.leases import Lease
 from annotation.recruitment import mturk, prolific
-from annotation.web.addresses import picture_address
+from annotation.web.common.addresses import picture_address
 from annotation.workers import invitations
 from annotation.workers.accounts import granting, inviting
 from evaluation.models import Run

@@ -40,7 +40,7 @@ INTRUDERS = (
     ("clock", "annotation/protocol/intruder.py", "from datetime import datetime"),
     ("clock", "annotation/protocol/intruder.py", "import random"),
     ("doors", "evaluation/intruder.py", "from annotation.models import Image"),
-    ("doors", "evaluation/web/intruder.py", "import annotation.web.browse"),
+    ("doors", "evaluation/web/intruder.py", "import annotation.web.corpus.browse"),
     ("evaluation", "evaluation/services/intruder.py", "import evaluation.web.urls"),
     ("evaluation", "evaluation/room_without_a_place.py", ""),
 )

@@ -17,7 +17,7 @@ from annotation.protocol.contents import question_from
 from annotation.protocol.terms import Box, ImageRecord
 from annotation.queue import leases
 from annotation.queue.leases import Lease
-from annotation.web.task_texts import READ
+from annotation.web.annotator.task_texts import READ
 from tests import worlds
 from tests.queue.world import TRUSTING, World
 from tests.web import world

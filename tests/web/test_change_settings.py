@@ -13,7 +13,7 @@ from django.urls import reverse
 from annotation import campaigns, instructions, jobs
 from annotation.models import Assignment, Campaign, Job, OpenImage
 from annotation.protocol.campaign_settings import as_toml, settings_of
-from annotation.web import staff_settings
+from annotation.web.staff import campaign_settings
 from tests.factories import a_corpus, some_images
 from tests.queue.world import World
 from tests.review.world import the_world
@@ -117,7 +117,7 @@ def test_what_cannot_be_is_told_and_kept_for_mending(world, ada):
 
 def test_many_images_are_reopened_by_a_job(ada, monkeypatch):
     World(name="review", workers=0)
-    monkeypatch.setattr(staff_settings, "MOST_REOPENED", 1)
+    monkeypatch.setattr(campaign_settings, "MOST_REOPENED", 1)
     text = f"link_votes = 3\n{in_force()}"
     page = ada.post(CHANGE, {"settings": text, "version": "1", "act": "change"}, follow=True)
     assert "The settings change once the images are reopened." in said(page)

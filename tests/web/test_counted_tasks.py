@@ -12,7 +12,7 @@ from django.test import Client
 from annotation import instructions
 from annotation.models import Account, Campaign, Judgment
 from annotation.protocol import questions as q
-from annotation.web.task_texts import READ
+from annotation.web.annotator.task_texts import READ
 from tests.web import counted_desk
 from tests.web.desk import address, hidden
 

@@ -12,7 +12,7 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 from annotation.models import Corpus
-from annotation.web import browse as pages
+from annotation.web.corpus import browse as pages
 from tests.web import world
 
 TEMPLATES = sorted((Path(settings.BASE_DIR) / "templates").rglob("*.html"))

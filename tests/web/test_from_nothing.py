@@ -17,7 +17,7 @@ from annotation.campaigns import monitoring
 from annotation.models import Campaign, Job, Judgment, Standing, Task
 from annotation.protocol import questions as q
 from annotation.task_types.practice import ITEMS
-from annotation.web.task_texts import READ
+from annotation.web.annotator.task_texts import READ
 from tests.web import world as people
 from tests.web.desk import hidden
 from tests.web.staff import press, words

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.models import Caption, Mention
-from annotation.web.marking import MarkedCaption, laid_out, mark
-from annotation.web.palette import hue, letters
+from annotation.web.common.marking import MarkedCaption, laid_out, mark
+from annotation.web.common.palette import hue, letters
 
 
 def caption(text: str, tokens: str = "") -> Caption:

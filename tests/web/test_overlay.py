@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.models import Box
-from annotation.web.overlay import DASH, NOMINAL, TAG_HEIGHT, DrawnBox, Frame, Tag, draw
+from annotation.web.common.overlay import DASH, NOMINAL, TAG_HEIGHT, DrawnBox, Frame, Tag, draw
 
 FRAME = Frame(400, 300)
 

@@ -14,8 +14,8 @@ from PIL import Image as Pillow
 
 from annotation.images.pictures import picture_path
 from annotation.models import Corpus, Image
-from annotation.web import addresses
-from annotation.web.thumbnails import LONG_SIDE, thumbnail
+from annotation.web.common import addresses
+from annotation.web.common.thumbnails import LONG_SIDE, thumbnail
 from tests.web import world
 
 

@@ -15,7 +15,7 @@ from annotation.models import AuditEntry, Campaign, Job, Judgment, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.queue.dispatch import Nothing
-from annotation.web.campaigns import SETTINGS_EXAMPLE
+from annotation.web.staff.campaigns import SETTINGS_EXAMPLE
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 from tests.review.world import a_man, lose_the_hat, the_world

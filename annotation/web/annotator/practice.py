@@ -1,0 +1,204 @@
+"""Practice: a few questions about scenes of ours, each answer told at once whether it is right, and why.
+
+Nothing is stored. How far one is, and how many were right, stand in the address, for nobody's eyes but
+one's own; the pages are the same with a script and without. Where practice is all the entry, as there is no
+test, the session remembers which items were right, until the work begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import Any, cast
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotation.common.roles import ANNOTATOR
+from annotation.protocol.questions import REGION_DESCRIPTION, Answer
+from annotation.protocol.terms import Box
+from annotation.protocol.work import LeaseSettings, PaySettings
+from annotation.queue.available_tasks import Today
+from annotation.queue.leases import Lease
+from annotation.task_types import BadAnswer, Page, ShownImage, TaskType
+from annotation.task_types.practice import ITEMS, Item, Verdict, judged, posed, scene
+from annotation.web.annotator.task_page import Desk, boxes_of, desk
+from annotation.web.annotator.task_place import Place, place_of
+from annotation.web.annotator.task_texts import note_practice, practice_due, text_of
+from annotation.web.common.access import for_roles
+from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw
+
+#: The parts of a kind's own template that practice shows in a frame of its own, as `_parts.html` has them.
+PARTS, BETWEEN = "annotation/tasks/_parts.html", "<!-- next part -->"
+#: In the picture of a described one: our regions are A, B, C, in this colour; theirs 1, 2, 3 in that.
+OURS, THEIRS = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a kind's own template says: scripts and styles, picture, question, fields, buttons."""
+
+    modules: SafeString
+    picture: SafeString
+    question: SafeString
+    editor: SafeString
+    choices: SafeString
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A verdict in words: what was answered, what would have been right, sentences taken wrongly.
+
+    `ticks` are those sentences: the picture, the text, whether it describes it. `regions` are boxes as the
+    picture names them, with their words: ours, then theirs.
+    """
+
+    verdict: Verdict
+    why: Any
+    given: Any = ""
+    right: Any = ""
+    percent: int | None = None
+    ticks: tuple[tuple[ShownImage, str, bool], ...] = ()
+    written: str = ""
+    models: tuple[str, ...] = ()
+    regions: tuple[tuple[str, str], ...] = ()
+    described: tuple[tuple[str, str], ...] = ()
+
+
+class Shown:
+    """A kind of question whose page is given: that of an item that no campaign has."""
+
+    def __init__(self, type: TaskType, page: Page) -> None:
+        self._type, self._page = type, page
+
+    def page(self, content: object, image: object) -> Page:
+        return self._page
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._type, name)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@for_roles(ANNOTATOR)
+def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
+    """Item `n` (from 1) of a kind; POST answers it and shows the verdict; behind the last, how it went."""
+    place = place_of(request, name, kind)
+    items = ITEMS[kind]
+    number = _between(request.GET.get("n", ""), 1, len(items) + 1)
+    right = _between(request.GET.get("right", ""), 0, number - 1)
+    graded = sum(bool(item.right) for item in items)
+    about: dict[str, Any] = {"place": place, "number": number, "all": len(items), "graded": graded}
+    if number > len(items):
+        text = text_of(campaign=place.campaign, kind=kind)
+        again = practice_due(request, place)
+        over = {**about, "right": min(right, graded), "again": again, "text": text, "owner": place.worker.pk}
+        return render(request, "annotation/tasks/practised.html", over)
+    item = items[number - 1]
+    page, image = posed(kind, item)
+    status, entered, wrong, answer = HTTPStatus.OK, {}, None, None
+    if request.method == "POST":
+        entered = request.POST.dict()
+        try:
+            answer = place.type.parse(place.type.from_form(entered))
+        except BadAnswer as error:
+            status, wrong = HTTPStatus.UNPROCESSABLE_ENTITY, error
+    shown = _desk(place, page, image, entered, wrong)
+    parts = _parts(request, place, shown)
+    if answer is not None:
+        told = _told(place.type, item, page, answer)
+        right += told.verdict.right is True
+        note_practice(request, place, number, told.verdict.right is True)
+        judged_desk = replace(shown, boxes=_boxes(kind, item, page, told.verdict, answer))
+        parts = replace(parts, picture=_parts(request, place, judged_desk).picture)
+        about["told"] = told
+    about |= {
+        "sentence": item.sentence,
+        "desk": shown,
+        "parts": parts,
+        "onward": "?" + urlencode({"n": number + 1, "right": right}),
+    }
+    return render(request, "annotation/tasks/practice.html", about, status=status.value)
+
+
+def _desk(
+    place: Place, page: Page, image: ShownImage, entered: dict[str, str], wrong: BadAnswer | None
+) -> Desk:
+    """The item laid out as a task is, with what a task has and practice has not left empty."""
+    return desk(
+        worker=place.worker.pk,
+        campaign=place.campaign,
+        type=cast(TaskType, Shown(place.type, page)),
+        lease=Lease(0, place.kind, "", 0, {}, "", timezone.now(), None, None),
+        image=image,
+        text=text_of(campaign=place.campaign, kind=place.kind),
+        test=None,
+        ahead=0,
+        today=Today(),
+        pay=PaySettings(),
+        hold=LeaseSettings(),
+        entered=entered,
+        wrong=str(wrong) if wrong else "",
+        field=wrong.field if wrong else "",
+    )
+
+
+def _parts(request: HttpRequest, place: Place, shown: Desk) -> Parts:
+    """The parts of the kind's template, which its author wrote for a task's frame."""
+    whole = render_to_string(place.type.template, {"desk": shown, "around": PARTS}, request)
+    # The template escaped what is not its own.
+    return Parts(*(mark_safe(part.strip()) for part in whole.split(BETWEEN)))
+
+
+def _told(type: TaskType, item: Item, page: Page, answer: Answer) -> Told:
+    verdict = judged(type.key, item, answer)
+    labels = {choice.value: choice.label for choice in page.choices}
+    content = answer.content or {}
+    several = len(labels) > 1
+    return Told(
+        verdict,
+        item.why,
+        given=labels.get(answer.answer, "") if several else "",
+        right=labels.get(item.right, "") if several else "",
+        percent=None if verdict.overlap is None else round(100 * verdict.overlap),
+        ticks=tuple(
+            (page.about[block].image, *item.blocks[block][1][number]) for block, number in verdict.wrong_ticks
+        ),
+        written=content.get("text", ""),
+        models=item.models,
+        regions=tuple((_letter(place), words) for place, (_corners, words) in enumerate(item.regions)),
+        described=tuple(
+            (str(place), region["text"]) for place, region in enumerate(content.get("regions", ()), 1)
+        ),
+    )
+
+
+def _boxes(kind: str, item: Item, page: Page, verdict: Verdict, answer: Answer) -> list[DrawnBox]:
+    """The boxes of the question, with those that were drawn and those that were wanted beside them."""
+    size = scene(item.scene).image
+    frame = Frame(size.width, size.height)
+    if kind != REGION_DESCRIPTION:
+        wanted = (*page.boxes, *verdict.right_boxes)
+        return boxes_of(replace(page, boxes=wanted, pending=answer.box or page.pending), frame)
+    ours = [(corners, Tag(OURS, _letter(place))) for place, (corners, _words) in enumerate(item.regions)]
+    given: Sequence[dict[str, Any]] = (answer.content or {}).get("regions", ())
+    theirs = [(region["box"], Tag(THEIRS, str(place))) for place, region in enumerate(given, 1)]
+    tagged: list[tuple[Any, list[Tag]]] = [(Box(*corners), [tag]) for corners, tag in (*ours, *theirs)]
+    return draw(tagged, frame)
+
+
+def _letter(place: int) -> str:
+    return "ABCDEFGH"[place]
+
+
+def _between(text: str, least: int, most: int) -> int:
+    """A number of the address, brought into its bounds; the least where it is none."""
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else least
+    return max(least, min(number, most))

@@ -1,0 +1,208 @@
+"""A task as its page shows it: captions with their phrases marked, the picture with its boxes."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from annotation.instructions import Text
+from annotation.models import Campaign
+from annotation.protocol.work import LeaseSettings, PaySettings
+from annotation.quality.qualification import Test
+from annotation.queue.available_tasks import Today
+from annotation.queue.leases import Lease
+from annotation.selectors.campaign import money
+from annotation.task_types import Choice, Page, Pointed, ShownCaption, ShownImage, TaskType
+from annotation.task_types.box_drawing import EDGES, SMALLEST_SIDE
+from annotation.web.common.marking import POINT, laid_out
+from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw
+from annotation.web.common.palette import letters
+
+#: The number of the phrase, where there is one; the colour and the name of the box that is asked about.
+PHRASE, ASKED, MARK = 1, 2, "?"
+#: Signs of life in the time that a lease lasts, and seconds between two of them at most.
+BEATS, LONGEST_BEAT = 4, 300
+
+
+class Bit(NamedTuple):
+    """A stretch of a caption; `number` is 0 where nothing is marked.
+
+    `tail` is the punctuation behind it, which must not begin a line; neither may the number end one.
+    """
+
+    text: str
+    number: int = 0
+    hue: int = 0
+    tail: str = ""
+
+    @property
+    def first(self) -> str:
+        """The first word."""
+        return self.text.partition(" ")[0]
+
+    @property
+    def rest(self) -> str:
+        """What follows the first word, with the space between."""
+        return self.text[len(self.first) :]
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """All that a task page's template needs.
+
+    `owner` is the worker, under whose id a browser keeps what it has not sent. `phrases` are the
+    marked ones, in the order of their numbers; `choices` come with the key that gives them. `ahead` are
+    the items of a test that this worker's page has in hand before this one. `earned` is what today's
+    answers came to, "" without pay. `token` is the idempotency key of this page's answer; `idle`, `beat`
+    and `hold` (how long the lease lasts) are in seconds. `entered` and `wrong` are what was sent in vain,
+    and why; `field` the one to blame.
+    """
+
+    owner: int
+    campaign: Campaign
+    type: TaskType
+    lease: Lease
+    page: Page
+    image: ShownImage
+    captions: list[list[Bit]]
+    phrases: list[Bit]
+    frame: Frame | None
+    boxes: list[DrawnBox]
+    choices: list[tuple[str, Choice]]
+    text: Text
+    test: Test | None
+    ahead: int
+    today: Today
+    earned: str
+    pay: PaySettings
+    token: str
+    idle: int
+    beat: int
+    hold: int
+    entered: Mapping[str, str]
+    wrong: str = ""
+    field: str = ""
+
+    @property
+    def edges(self) -> list[tuple[str, str, int | None]]:
+        """Of a box to be drawn: each edge's name, what was typed for it, and the most it can be."""
+        most = {"xmin": self.image.width, "xmax": self.image.width}
+        return [
+            (name, self.entered.get(name, ""), most.get(name, self.image.height) or None) for name in EDGES
+        ]
+
+    @property
+    def smallest(self) -> int:
+        return SMALLEST_SIDE
+
+    @property
+    def number(self) -> int:
+        """Of a test: the how-manieth question this is."""
+        return self.test.answered + self.ahead + 1 if self.test else 0
+
+    @property
+    def earns(self) -> tuple[int, int]:
+        """Millionths of the currency: for an answer, and for an hour of work."""
+        each = self.pay.amount(self.type.key, 0)
+        return each, self.pay.amount(self.type.key, 3600) - each
+
+
+def desk(
+    *,
+    worker: int,
+    campaign: Campaign,
+    type: TaskType,
+    lease: Lease,
+    image: ShownImage,
+    text: Text,
+    test: Test | None,
+    ahead: int,
+    today: Today,
+    pay: PaySettings,
+    hold: LeaseSettings,
+    entered: Mapping[str, str],
+    wrong: str = "",
+    field: str = "",
+) -> Desk:
+    """Lay out a lease's question over its image."""
+    page = type.page(lease.content, image)
+    captions = [
+        bits(image.captions[number], [each for each in page.pointed if each.mention.caption == number])
+        for number in page.captions
+    ]
+    phrases = sorted((bit for caption in captions for bit in caption if bit.number), key=lambda b: b.number)
+    frame = Frame(image.width, image.height) if image.width and image.height else None
+    return Desk(
+        worker,
+        campaign,
+        type,
+        lease,
+        page,
+        image,
+        captions,
+        phrases,
+        frame,
+        boxes_of(page, frame) if frame else [],
+        keyed(page.choices),
+        text,
+        test,
+        ahead,
+        today,
+        money(today.pay, pay.currency) if today.pay else "",
+        pay,
+        secrets.token_urlsafe(16),
+        round(pay.idle_after),
+        max(1, min(LONGEST_BEAT, round(hold.minutes * 60 / BEATS))),
+        max(1, round(hold.minutes * 60)),
+        entered,
+        wrong,
+        field,
+    )
+
+
+def keyed(choices: Sequence[Choice]) -> list[tuple[str, Choice]]:
+    """Each with the key that gives it: its place among them, or the digit that the answer itself is."""
+    return [
+        (choice.value if choice.value.isdigit() else str(place), choice)
+        for place, choice in enumerate(choices, 1)
+    ]
+
+
+def bits(caption: ShownCaption, pointed: Sequence[Pointed]) -> list[Bit]:
+    """Cut a caption at the mentions pointed at. Of two that overlap the later one stands behind the rest."""
+    text, places = laid_out(caption)
+    found: list[Bit] = []
+    late: list[Bit] = []
+    told = 0
+    for mention, number, hue in sorted(pointed, key=lambda each: (each.mention.start, -each.mention.end)):
+        start, end = places[mention.start][0], places[mention.end - 1][1]
+        if start < told:
+            late += [Bit(" … "), Bit(text[start:end], number, hue)]
+            continue
+        if start > told:
+            found.append(Bit(as_printed(text[told:start])))
+        point = POINT.match(text, end)
+        found.append(Bit(text[start:end], number, hue, point[0].lstrip() if point else ""))
+        told = point.end() if point else end
+    if told < len(text):
+        found.append(Bit(as_printed(text[told:])))
+    return found + late
+
+
+def as_printed(text: str) -> str:
+    """`text` as print has it: corpora come with a space before each full stop."""
+    return POINT.sub(lambda point: point[0].lstrip(), text)
+
+
+def boxes_of(page: Page, frame: Frame) -> list[DrawnBox]:
+    """The boxes accepted so far, 1 or 1a, 1b, ..., and the one in question."""
+    several = len(page.boxes) > 1
+    tagged: list[tuple[Any, list[Tag]]] = [
+        (box, [Tag(PHRASE, f"{PHRASE}{letters(index)}" if several else str(PHRASE))])
+        for index, box in enumerate(page.boxes)
+    ]
+    if page.pending:
+        tagged.append((page.pending, [Tag(ASKED, MARK)]))
+    return draw(tagged, frame)

@@ -1,0 +1,118 @@
+"""What an annotator reads before a task: a kind's instructions, and a campaign's consent text."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import get_language
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotation import instructions
+from annotation.common.roles import ANNOTATOR
+from annotation.instructions import CONSENT, Text
+from annotation.models import Campaign, Judgment, Standing
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.trust_settings import Known, practice_is_entry
+from annotation.quality import controls
+from annotation.queue.available_tasks import kinds_of
+from annotation.task_types.practice import ITEMS
+from annotation.web.annotator.task_place import Place, SeeOther, campaign_of, number_in, place_of, worker_at
+from annotation.web.common.access import for_roles
+
+#: What a session remembers of the instructions that were read: "campaign:kind" -> version.
+READ = "instructions_read"
+#: What a session remembers of practice where that is the entry: "campaign:kind" -> {item's number: right}.
+PRACTISED = "practised"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@for_roles(ANNOTATOR)
+def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpResponse:
+    """What this task asks of one; POST says that it was read, and goes on to the work."""
+    place = place_of(request, name, kind)
+    text = text_of(campaign=place.campaign, kind=kind)
+    practise = practice_due(request, place)
+    if request.method == "POST":
+        if practise:
+            return SeeOther(reverse("task_practice", args=[name, kind]))
+        request.session[READ] = {**request.session.get(READ, {}), _mark(place): text.version}
+        return SeeOther(place.address)
+    about = {"place": place, "text": text, "practise": practise, "owner": place.worker.pk}
+    return render(request, "annotation/tasks/instructions.html", about)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@for_roles(ANNOTATOR)
+def consent(request: HttpRequest, name: str) -> HttpResponse:
+    """How a campaign uses what its workers give; POST agrees to it."""
+    campaign, worker = campaign_of(request, name), worker_at(request)
+    kind = request.GET.get("kind", "")
+    then = reverse("task", args=[name, kind]) if kind in kinds_of(campaign) else reverse("tasks")
+    if request.method == "POST":
+        version = number_in(request.POST.get("version", ""))
+        try:
+            instructions.consent(worker=worker.pk, campaign=campaign, version=version)
+        except instructions.StaleText as error:
+            messages.warning(request, str(error))
+            return SeeOther(request.get_full_path())
+        return SeeOther(then)
+    text = text_of(campaign=campaign, kind=CONSENT)
+    asked = instructions.needs_consent(worker=worker.pk, campaign=campaign)
+    return render(
+        request,
+        "annotation/tasks/consent.html",
+        {"campaign": campaign, "text": text, "asked": asked, "then": then, "owner": worker.pk},
+    )
+
+
+def text_of(*, campaign: Campaign, kind: str) -> Text:
+    """What workers read of a kind, in the language of the page where it says the same in that."""
+    return instructions.in_language(instructions.current(campaign=campaign, kind=kind), get_language())
+
+
+def has_read(request: HttpRequest, place: Place, text: Text) -> bool:
+    """Whether they said so in this session, or answered under these very instructions."""
+    if request.session.get(READ, {}).get(_mark(place)) == text.version:
+        return True
+    return Judgment.objects.filter(
+        campaign=place.campaign, worker=place.worker, kind=place.kind, instructions=text.version
+    ).exists()
+
+
+def practice_due(request: HttpRequest, place: Place) -> bool:
+    """Whether they have to practise before they begin: where there is no test, practice is all the entry.
+
+    It is done once enough of the graded items were right in this session; whoever has worked needs none.
+    """
+    rules, known = settings_of(place.campaign.settings).trust, known_at(place)
+    if not practice_is_entry(place.kind, rules, known):
+        return False
+    row = Standing.objects.filter(campaign=place.campaign, worker=place.worker, kind=place.kind).first()
+    if row is not None and (row.items or row.examined_asked):
+        return False
+    graded = [number for number, item in enumerate(ITEMS[place.kind], 1) if item.right]
+    answered = request.session.get(PRACTISED, {}).get(_mark(place), {})
+    right = sum(bool(answered.get(str(number))) for number in graded)
+    return right < rules.bar_of(place.kind) * len(graded)
+
+
+def note_practice(request: HttpRequest, place: Place, number: int, right: bool) -> None:
+    """Remember in the session how an item of practice was answered last, where practice is the entry."""
+    if practice_is_entry(place.kind, settings_of(place.campaign.settings).trust, known_at(place)):
+        before = request.session.get(PRACTISED, {})
+        of_kind = {**before.get(_mark(place), {}), str(number): right}
+        request.session[PRACTISED] = {**before, _mark(place): of_kind}
+
+
+def known_at(place: Place) -> Known:
+    """What the campaign knows of the kind of question."""
+    return controls.known(place.campaign.pk, place.kind, place.campaign.revision)
+
+
+def _mark(place: Place) -> str:
+    return f"{place.campaign.pk}:{place.kind}"

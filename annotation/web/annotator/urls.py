@@ -1,0 +1,16 @@
+"""The addresses of an annotator's pages, below /tasks/."""
+
+from django.urls import path
+
+from annotation.web.annotator.practice import practice
+from annotation.web.annotator.task_texts import consent, instructions_page
+from annotation.web.annotator.tasks import task, tasks, test
+
+urlpatterns = [
+    path("", tasks, name="tasks"),
+    path("<slug:name>/consent/", consent, name="task_consent"),
+    path("<slug:name>/<slug:kind>/", task, name="task"),
+    path("<slug:name>/<slug:kind>/instructions/", instructions_page, name="task_instructions"),
+    path("<slug:name>/<slug:kind>/practice/", practice, name="task_practice"),
+    path("<slug:name>/<slug:kind>/test/", test, name="task_test"),
+]

@@ -1,0 +1,90 @@
+"""What visitors may try how often, and what they are told when it was too often."""
+
+from __future__ import annotations
+
+import ipaddress
+import unicodedata
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import ngettext
+
+from annotation.web.common import known_browsers
+from annotation.workers.rate_limit import Delay, Limit, Try
+
+MINUTE = 60
+#: Wrong passwords for one account: from one address, and from all together.
+SIGN_IN_PAIR = Delay("sign_in.pair", 5, 15 * MINUTE, 60 * MINUTE)
+SIGN_IN_NAME = Delay("sign_in.name", 10, 15 * MINUTE, 60 * MINUTE)
+#: Wrong passwords from one address: a class behind one router shares one.
+SIGN_IN_ADDRESS = Limit("sign_in.address", 50, 15 * MINUTE)
+#: Seconds that a browser waits at most for an account that has signed in there: whatever others try, from
+#: wherever, nobody is kept out of their own account.
+SIGN_IN_KNOWN = MINUTE
+#: Letters to one address of mail, and asked for from one address of the network.
+RESET_NAME = Limit("reset.name", 3, 60 * MINUTE)
+RESET_ADDRESS = Limit("reset.address", 20, 60 * MINUTE)
+#: Accounts made by links.
+ENTRY_ADDRESS = Limit("entry.address", 100, 15 * MINUTE)
+
+
+def sign_in_tries(request: HttpRequest, name: str) -> tuple[Try, ...]:
+    """An attempt to sign in as `name`: of name and address together, of the name, and of the address, by
+    which nobody is stopped who has signed in so before."""
+    name, address = folded(name), address_of(request)
+    if known_browsers.knows(request, name):
+        pair, of_name = (each._replace(longest=SIGN_IN_KNOWN) for each in (SIGN_IN_PAIR, SIGN_IN_NAME))
+        return Try(pair, f"{name} {address}"), Try(of_name, name)
+    return Try(SIGN_IN_PAIR, f"{name} {address}"), Try(SIGN_IN_NAME, name), Try(SIGN_IN_ADDRESS, address)
+
+
+def reset_tries(request: HttpRequest, mail: str) -> tuple[Try, Try]:
+    """An e-mail asked for to the address `mail`."""
+    return Try(RESET_NAME, folded(mail)), Try(RESET_ADDRESS, address_of(request))
+
+
+def address_of(request: HttpRequest) -> str:
+    """Where a request comes from; of IPv6 the network, of which one visitor has all.
+
+    Where a proxy ends TLS, it says so; nobody else can reach us there.
+    """
+    told = request.META.get("REMOTE_ADDR", "")
+    if settings.HTTPS:
+        told = request.headers.get("X-Forwarded-For", told).rpartition(",")[2].strip()
+    try:
+        address = ipaddress.ip_address(told)
+    except ValueError:
+        return told[:100]
+    if address.version == 6:
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return str(address)
+
+
+def wait_words(seconds: int) -> str:
+    """When to try again."""
+    if seconds <= MINUTE:
+        return ngettext(
+            "That was tried too often. Try again in %(seconds)d second.",
+            "That was tried too often. Try again in %(seconds)d seconds.",
+            seconds,
+        ) % {"seconds": seconds}
+    minutes = -(-seconds // MINUTE)
+    return ngettext(
+        "That was tried too often. Try again in %(minutes)d minute.",
+        "That was tried too often. Try again in %(minutes)d minutes.",
+        minutes,
+    ) % {"minutes": minutes}
+
+
+def too_often(request: HttpRequest, template: str, seconds: int, **about: Any) -> HttpResponse:
+    """The page again, saying when to try again (status 429)."""
+    answer = render(request, template, {**about, "wait": wait_words(seconds)}, status=429)
+    answer["Retry-After"] = str(seconds)
+    return answer
+
+
+def folded(name: str) -> str:
+    """A name as far as limits tell names apart: signing in takes full-width letters for the usual ones."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().casefold())[:300]

@@ -1,0 +1,177 @@
+"""Boxes drawn over a picture: where each stands in per cent, and where its name tags go.
+
+Everything is told in shares of the picture, so that the same SVG fits a phone and a wall;
+only tags have a size in CSS pixels. No script is needed to place anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from annotation.models import Box
+from annotation.web.common.palette import hue
+
+#: CSS pixels: a tag's height, and its width as `TAG_PAD + TAG_LETTER * letters`.
+TAG_HEIGHT, TAG_PAD, TAG_LETTER = 20, 10, 8
+#: The width, in CSS pixels, for which tags are kept from covering each other.
+NOMINAL = 450.0
+#: How far a picture is blown up on a large screen, at most.
+ENLARGED = 5
+#: Pixels of one colour in the outline of a box that several chains share.
+DASH = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What boxes are measured against: the picture's size in its own pixels."""
+
+    width: int
+    height: int
+
+    @property
+    def natural(self) -> tuple[int, int]:
+        """The largest size, in CSS pixels, at which the picture is shown."""
+        return self.width * ENLARGED, self.height * ENLARGED
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A chain's name for a box: its number, and a letter where the chain has several boxes ("3b")."""
+
+    chain: int
+    name: str
+
+    @property
+    def hue(self) -> int:
+        return hue(self.chain)
+
+    @property
+    def width(self) -> int:
+        return TAG_PAD + TAG_LETTER * len(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedTag:
+    """A tag at `dx`, `dy` CSS pixels from the corner that its box's tags hang on."""
+
+    tag: Tag
+    dx: int
+    dy: int
+
+    @property
+    def middle(self) -> str:
+        """With a point, whatever the page's language writes."""
+        return f"{self.tag.width / 2:.1f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """One chain's share of a box's outline: `dash` and `offset` interleave the colours of several."""
+
+    hue: int
+    dash: str = ""
+    offset: int = 0
+
+
+@dataclass(slots=True)
+class DrawnBox:
+    """A box ready for the template; all four measures are percentages with a point."""
+
+    box: Box
+    tags: list[Tag]
+    x: str = ""
+    y: str = ""
+    width: str = ""
+    height: str = ""
+    corner_x: str = ""
+    corner_y: str = ""
+    placed: list[PlacedTag] = field(default_factory=list)
+
+    @property
+    def numbers(self) -> list[int]:
+        return [tag.chain for tag in self.tags]
+
+    @property
+    def chains(self) -> str:
+        return " ".join(map(str, self.numbers))
+
+    @property
+    def outlines(self) -> Iterator[Outline]:
+        many = len(self.tags)
+        for i, tag in enumerate(self.tags):
+            dash = f"{DASH} {DASH * (many - 1)}" if many > 1 else ""
+            yield Outline(tag.hue, dash, -DASH * i)
+
+
+def draw(boxes: list[tuple[Box, list[Tag]]], frame: Frame) -> list[DrawnBox]:
+    """Lay `boxes` over `frame`, the largest first so that the small ones can be reached.
+
+    Tags go to the first place about their box where they cover no tag that stands already:
+    above it, then inside its corners, then below it.
+    """
+    placed: list[_Patch] = []
+    drawn = []
+    for box, tags in sorted(boxes, key=lambda pair: -_area(pair[0])):
+        one = DrawnBox(box, tags)
+        left, top = (box.xmin - 1) / frame.width, (box.ymin - 1) / frame.height
+        wide, high = (box.xmax - box.xmin + 1) / frame.width, (box.ymax - box.ymin + 1) / frame.height
+        one.x, one.y, one.width, one.height = map(percent, (left, top, wide, high))
+        _hang(one, (left, top, wide, high), frame.height / frame.width, placed)
+        drawn.append(one)
+    return drawn
+
+
+def percent(share: float) -> str:
+    """A share as SVG wants it, whatever the language's decimal sign."""
+    return f"{100 * share:.3f}%"
+
+
+def _area(box: Box) -> int:
+    return (box.xmax - box.xmin + 1) * (box.ymax - box.ymin + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Patch:
+    """A rectangle in nominal pixels."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def covers(self, other: _Patch) -> bool:
+        apart = self.x + self.width <= other.x or other.x + other.width <= self.x
+        return not apart and self.y < other.y + other.height and other.y < self.y + self.height
+
+
+def _hang(one: DrawnBox, at: tuple[float, float, float, float], aspect: float, placed: list[_Patch]) -> None:
+    """Choose the corner and the side of it where the tags of `one` go, and keep the place."""
+    left, top, wide, high = at
+    row = sum(tag.width for tag in one.tags)
+    deep = NOMINAL * aspect
+    places = [
+        (left, top, 0, -TAG_HEIGHT),
+        (left + wide, top, -row, -TAG_HEIGHT),
+        (left, top, 0, 0),
+        (left + wide, top, -row, 0),
+        (left, top + high, 0, 0),
+        (left, top + high, 0, -TAG_HEIGHT),
+        (left + wide, top + high, -row, -TAG_HEIGHT),
+        (left + wide, top + high, -row, 0),
+    ]
+    patches = [_Patch(x * NOMINAL + dx, y * deep + dy, row, TAG_HEIGHT) for x, y, dx, dy in places]
+    inside = [
+        i
+        for i, p in enumerate(patches)
+        if p.x >= 0 and p.y >= 0 and p.x + p.width <= NOMINAL and p.y + p.height <= deep
+    ]
+    free = [i for i in inside if not any(patches[i].covers(other) for other in placed)]
+    # Where all are taken, over another; on a picture smaller than its tags, in the box's corner.
+    chosen = (free or inside or [2])[0]
+    x, y, dx, dy = places[chosen]
+    placed.append(patches[chosen])
+    one.corner_x, one.corner_y = percent(x), percent(y)
+    for tag in one.tags:
+        one.placed.append(PlacedTag(tag, dx, dy))
+        dx += tag.width

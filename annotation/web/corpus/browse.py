@@ -1,0 +1,187 @@
+"""Pages to look at corpora and their images: home, one corpus, one image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from annotation.common.roles import ANNOTATOR, RESEARCHER
+from annotation.datasets.layers import bring_up_image, brought_up
+from annotation.images.pictures import picture_size
+from annotation.models import Campaign, Corpus, Image, Layer
+from annotation.protocol.terms import CATEGORIES
+from annotation.selectors import browse
+from annotation.selectors.browse import Filter
+from annotation.selectors.scopes import corpora_of
+from annotation.web.common.access import BROWSING, At, account_of, for_roles, for_roles_on
+from annotation.web.common.filters import as_query, filter_in, layer_in, number_in
+from annotation.web.corpus.inspection import inspect
+
+#: The corpus of an address.
+CORPUS = At(
+    lambda name: Corpus.objects.filter(name=name, published=True).first(),
+    gettext_lazy("There is no corpus “%(name)s” here."),
+)
+
+
+@require_safe
+@for_roles(*BROWSING, ANNOTATOR)
+def home(request: HttpRequest) -> HttpResponse:
+    """The published corpora that are open to one, each with a strip of its pictures. Who only annotates goes
+    to their tasks."""
+    account = account_of(request)
+    if not account.has_role_somewhere(*BROWSING):
+        return redirect("tasks")
+    if not account.has_role_somewhere(*BROWSING, corpora=True):
+        return redirect("campaigns")  # their roles are for campaigns alone
+    found = browse.corpus_rows(corpora_of(account, *BROWSING))
+    about = {"corpora": found, "works": account.has_role_somewhere(ANNOTATOR)}
+    return render(request, "annotation/home.html", about)
+
+
+@require_safe
+@for_roles_on(CORPUS, *BROWSING)
+def corpus(request: HttpRequest, shown: Corpus) -> HttpResponse:
+    """One corpus: what its layers hold, and its images by the filter in the address."""
+    wanted = filter_in(request.GET)
+    behind = brought_up(shown)
+    layers = browse.layers_of(shown)
+    layer = _layer(layers, layer_in(request.GET))
+    page = browse.page_of(
+        shown, layer, wanted, after=number_in(request.GET, "after"), before=number_in(request.GET, "before")
+    )
+    asked = layer_in(request.GET)
+    figures = browse.figures_of(layers)
+    return render(
+        request,
+        "annotation/corpus.html",
+        {
+            "corpus": shown,
+            "wanted": wanted,
+            "layer": layer,
+            "layers": [(each, figures[each.pk], as_query(wanted, each.name)) for each in layers],
+            "figures": figures[layer.pk] if layer else None,
+            "behind": _late(request, shown, behind),
+            "splits": _with(browse.splits_of(shown), wanted.split),
+            "categories": _with(CATEGORIES, wanted.category),
+            "count": browse.images_matching(shown, layer, wanted).count() if wanted else shown.image_count,
+            "tiles": page.tiles,
+            "query": as_query(wanted, asked),
+            "drop": _dropping(wanted, asked),
+            "unfinished_query": as_query(Filter(unfinished=True), layer.name if layer else ""),
+            "earlier": as_query(wanted, asked, before=page.before) if page.before is not None else "",
+            "later": as_query(wanted, asked, after=page.after) if page.after is not None else "",
+        },
+    )
+
+
+@require_safe
+@for_roles_on(CORPUS, *BROWSING)
+def image(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse:
+    """One image: the picture with its boxes, its captions with their mentions, its chains."""
+    shown = _image(corpus, key)
+    wanted = filter_in(request.GET)
+    bring_up_image(shown)
+    layers = browse.layers_of(corpus)
+    layer = _layer(layers, layer_in(request.GET))
+    asked = layer_in(request.GET)
+    seen = inspect(
+        shown,
+        browse.captions_of(shown),
+        browse.layer_rows(shown, layer) if layer else None,
+        size=size_of(shown),
+        lit=number_in(request.GET, "chain") or 0,
+    )
+    before, after = browse.neighbours(shown, layer, wanted)
+    query = as_query(wanted, asked)
+    return render(
+        request,
+        "annotation/image.html",
+        {
+            "corpus": shown.corpus,
+            "image": shown,
+            "layer": layer,
+            "layers": [(each, as_query(wanted, each.name)) for each in layers],
+            "seen": seen,
+            "before": before,
+            "after": after,
+            "before_address": _address(shown.corpus, before, query),
+            "after_address": _address(shown.corpus, after, query),
+            "query": query,
+            "back": as_query(wanted, asked, after=shown.position - 1 if shown.position else None),
+            "filtered": bool(wanted),
+        },
+    )
+
+
+def _late(
+    request: HttpRequest, corpus: Corpus, behind: Mapping[str, int]
+) -> list[tuple[str, int, Campaign | None]]:
+    """The layers that are behind their answers: name, images behind, and the campaign of each where whoever
+    asks may have it brought up."""
+    account = account_of(request)
+    made_by = {row.name: row for row in Campaign.objects.filter(corpus=corpus, name__in=behind)}
+    return [
+        (name, count, made_by[name] if account.has_role(RESEARCHER, on=made_by[name].scope) else None)
+        for name, count in behind.items()
+    ]
+
+
+def _image(corpus: Corpus, key: str) -> Image:
+    try:
+        if "\0" in key:  # PostgreSQL refuses to look for it
+            raise Image.DoesNotExist
+        return Image.objects.select_related("corpus").get(corpus=corpus, key=key)
+    except Image.DoesNotExist:
+        said = _("Corpus “%(corpus)s” has no image “%(key)s”.") % {"corpus": corpus.name, "key": key}
+        raise Http404(said) from None
+
+
+def _layer(layers: list[Layer], name: str) -> Layer | None:
+    """The layer called `name`; without a name the first, if there is one."""
+    if not name:
+        return layers[0] if layers else None
+    for layer in layers:
+        if layer.name == name:
+            return layer
+    known = ", ".join(layer.name for layer in layers) or _("none")
+    raise Http404(_("There is no layer “%(name)s” here; known: %(known)s.") % {"name": name, "known": known})
+
+
+def _with(known: Iterable[str], asked: str) -> list[str]:
+    """The choices of a select, with one that only the address knows."""
+    choices = list(known)
+    return choices if not asked or asked in choices else [*choices, asked]
+
+
+def _dropping(wanted: Filter, layer: str) -> list[tuple[str, str]]:
+    """What is filtered by, in words, each with the address that no longer does."""
+    drops: list[tuple[str, dict[str, Any]]] = []
+    if wanted.split:
+        drops.append((_("split %(name)s") % {"name": wanted.split}, {"split": ""}))
+    if wanted.category:
+        drops.append((_("mentions of %(name)s") % {"name": wanted.category}, {"category": ""}))
+    if wanted.text:
+        drops.append((_("captions with “%(text)s”") % {"text": wanted.text}, {"text": ""}))
+    if wanted.unfinished:
+        drops.append((_("only unfinished"), {"unfinished": False}))
+    return [(said, as_query(replace(wanted, **change), layer) or "?") for said, change in drops]
+
+
+def size_of(shown: Image) -> tuple[int, int] | None:
+    """The picture's own size where its row does not tell it."""
+    if not shown.picture or (shown.width and shown.height):
+        return None
+    return picture_size(shown.picture)
+
+
+def _address(corpus: Corpus, neighbour: Image | None, query: str) -> str:
+    return reverse("image", args=[corpus.name, neighbour.key]) + query if neighbour else ""

@@ -1,0 +1,176 @@
+"""One image with one layer, put into words and shapes for the inspector's template."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from annotation.models import Box, Caption, Chain, Image, Mention
+from annotation.protocol import terms
+from annotation.protocol.boxes import COVERAGE, DRAWING, EXCLUDED, QUALITY, REQUIREMENT, REVIEW
+from annotation.protocol.state import CLOSED, UNSEEN
+from annotation.selectors.browse import LayerRows
+from annotation.web.common.marking import MarkedCaption, mark
+from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw
+from annotation.web.common.palette import hue, letters
+
+#: The stages at which a chain waits for somebody, in words.
+OPEN = {
+    REQUIREMENT: gettext_lazy("open: requirement"),
+    DRAWING: gettext_lazy("open: drawing"),
+    QUALITY: gettext_lazy("open: quality"),
+    COVERAGE: gettext_lazy("open: coverage"),
+    REVIEW: gettext_lazy("open: review"),
+}
+
+
+@dataclass(slots=True)
+class ShownChain:
+    """A chain of the list: its number on this page (from 1), what it is called, what became of it."""
+
+    chain: Chain
+    number: int
+    title: str
+    categories: list[str]
+    mentions: list[Mention] = field(default_factory=list)
+    boxes: list[str] = field(default_factory=list)
+    lit: bool = False
+
+    @property
+    def hue(self) -> int:
+        return hue(self.number)
+
+    @property
+    def verdict(self) -> str:
+        """Its boxes, or why it has none, or where its box loop stands."""
+        chain = self.chain
+        if chain.stage and chain.stage not in CLOSED:
+            said = OPEN.get(chain.stage, chain.stage)
+            return f"{said}, {self._boxes}" if self.boxes else str(said)
+        if chain.stage == EXCLUDED:
+            return _("excluded by a reviewer")
+        if self.boxes:
+            return self._boxes
+        if chain.stage == UNSEEN:
+            return _("boxes not asked for")
+        if chain.scene:
+            return _("scene, no box")
+        if chain.object_position is not None or chain.stage:
+            return _("nothing to box")
+        return _("no box yet")
+
+    @property
+    def _boxes(self) -> str:
+        count = len(self.boxes)
+        return ngettext("%(count)d box", "%(count)d boxes", count) % {"count": count}
+
+    @property
+    def spoken(self) -> str:
+        count = len(self.mentions)
+        return ngettext("%(count)d mention", "%(count)d mentions", count) % {"count": count}
+
+
+@dataclass(slots=True)
+class Inspection:
+    """Everything the inspector shows of one layer; `frame` is None where nothing can be drawn."""
+
+    captions: list[MarkedCaption]
+    chains: list[ShownChain] = field(default_factory=list)
+    boxes: list[DrawnBox] = field(default_factory=list)
+    frame: Frame | None = None
+    not_visual: list[str] = field(default_factory=list)
+    lit: int = 0
+    covered: bool = False
+
+
+def inspect(
+    image: Image,
+    captions: list[Caption],
+    rows: LayerRows | None,
+    *,
+    size: tuple[int, int] | None = None,
+    lit: int = 0,
+) -> Inspection:
+    """Number the chains of `image`, name their boxes and mark their mentions.
+
+    `size` is the picture's own, where its row does not know it. Without a picture boxes are
+    laid over a blank that just holds them. `lit` is the number of the chain to bring out.
+    """
+    if rows is None:
+        return Inspection([mark(caption, [], {}) for caption in captions], frame=_frame(image, None, size))
+    by_caption: dict[int, list[Mention]] = defaultdict(list)
+    by_chain: dict[int | None, list[Mention]] = defaultdict(list)
+    for mention in rows.mentions:
+        by_caption[mention.caption_id].append(mention)
+        by_chain[mention.chain_id].append(mention)
+    words = {caption.pk: caption for caption in captions}
+    shown = {
+        chain.pk: _shown(chain, number, by_chain[chain.pk], words, lit == number)
+        for number, chain in enumerate(rows.chains, start=1)
+    }
+    numbers = {pk: chain.number for pk, chain in shown.items()}
+    tagged = _tagged(rows, shown)
+    frame = _frame(image, rows, size)
+    return Inspection(
+        captions=[mark(caption, by_caption[caption.pk], numbers) for caption in captions],
+        chains=list(shown.values()),
+        boxes=draw(tagged, frame) if frame else [],
+        frame=frame,
+        not_visual=[_phrase(mention, words) for mention in by_chain[None]],
+        lit=lit if 1 <= lit <= len(shown) else 0,
+        covered=rows.covered,
+    )
+
+
+def _tagged(rows: LayerRows, shown: dict[int, ShownChain]) -> list[tuple[Box, list[Tag]]]:
+    """Each box with one tag for every chain it depicts; a chain with a single box needs no letter."""
+    counts: dict[int, int] = defaultdict(int)
+    for box in rows.boxes:
+        for link in box.links.all():
+            counts[link.chain_id] += 1
+    tagged = []
+    for box in rows.boxes:
+        tags = []
+        for link in box.links.all():
+            chain = shown[link.chain_id]
+            letter = letters(len(chain.boxes)) if counts[link.chain_id] > 1 else ""
+            tags.append(Tag(chain.number, f"{chain.number}{letter}"))
+            chain.boxes.append(tags[-1].name)
+        tagged.append((box, tags))
+    return tagged
+
+
+def _shown(
+    chain: Chain, number: int, mentions: list[Mention], words: dict[int, Caption], lit: bool
+) -> ShownChain:
+    records = [record for m in mentions if (record := _record(m, words))]
+    named = terms.representative(records).text if records else _("no mention")
+    categories = terms.Chain(chain.label, tuple(records)).categories
+    return ShownChain(chain, number, named, list(categories), mentions, lit=lit)
+
+
+def _record(mention: Mention, words: dict[int, Caption]) -> terms.Mention | None:
+    """The mention as the protocol speaks of it; None where it points past its caption's end."""
+    caption = words[mention.caption_id]
+    tokens = tuple(caption.words[mention.start : mention.end])
+    if len(tokens) < mention.end - mention.start:
+        return None
+    categories = tuple(mention.categories.split("/"))
+    return terms.Mention(caption.number, mention.start, mention.end, tokens, categories)
+
+
+def _phrase(mention: Mention, words: dict[int, Caption]) -> str:
+    return " ".join(words[mention.caption_id].words[mention.start : mention.end])
+
+
+def _frame(image: Image, rows: LayerRows | None, size: tuple[int, int] | None) -> Frame | None:
+    if image.width and image.height:
+        return Frame(image.width, image.height)
+    if size:
+        return Frame(*size)
+    if rows and rows.boxes:
+        return Frame(max(box.xmax for box in rows.boxes), max(box.ymax for box in rows.boxes))
+    return None

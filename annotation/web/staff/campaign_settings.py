@@ -1,0 +1,301 @@
+"""A campaign's settings: value, default and where that is from; their versions, and how they change."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_http_methods
+
+from annotation import campaigns, jobs
+from annotation.common.roles import RESEARCHER
+from annotation.models import Campaign, OpenImage, SettingsVersion
+from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, as_toml, settings_of
+from annotation.selectors.settings_versions import images_by_version, settings_versions
+from annotation.web.common.access import BROWSING, account_of, for_roles_on, role_missing
+from annotation.web.common.filters import number_in
+from annotation.web.staff.frame import CAMPAIGN, framed
+from annotation.web.staff.wording import KINDS
+
+#: The tables of settings, in the order of the page, and what each is about.
+TITLES = {
+    "protocol": gettext_lazy("What is asked, and when it is settled"),
+    "limits": gettext_lazy("When a chain stops cycling"),
+    "merging": gettext_lazy("When boxes are taken for one"),
+    "answers": gettext_lazy("How many workers answer a question"),
+    "page": gettext_lazy("What is on a page"),
+    "trust": gettext_lazy("Whom to trust with what"),
+    "lease": gettext_lazy("How long a task is held"),
+    "pay": gettext_lazy("What an answer earns"),
+    "stop": gettext_lazy("When it stops by itself"),
+}
+#: Images that are reopened while somebody waits for the page; more are left to a job.
+MOST_REOPENED = 300
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """One setting as it stands; `default` is told where it is another. `source` is the default's."""
+
+    name: str
+    value: str
+    default: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingTable:
+    """One table of settings, under the name that a TOML file gives it ("" is the top level)."""
+
+    name: str
+    title: str
+    rows: list[SettingRow]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_roles_on(CAMPAIGN, *BROWSING)
+def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """All settings of a campaign and their versions. A POST by a researcher sets the stop rules."""
+    wrong, status = "", 200
+    given: Mapping[str, str] = {}
+    if request.method == "POST":
+        if not account_of(request).has_role(RESEARCHER, on=campaign.scope):
+            return role_missing(request, RESEARCHER)
+        try:
+            rules = stop_rules_in(request.POST)
+            seen = seen_version(request.POST)
+            campaigns.set_stop_rules(campaign=campaign, rules=rules, seen=seen, actor=account_of(request))
+            messages.success(request, _("The stop rules are set."))
+            return redirect("campaign_settings", campaign.name)
+        except CampaignError as error:
+            wrong, given, status = str(error), request.POST, status_of(error)
+            campaign.refresh_from_db()
+    settings, opened = settings_of(campaign.settings), images_by_version(campaign)
+    return render(
+        request,
+        "annotation/staff/settings.html",
+        framed(
+            request,
+            campaign,
+            "settings",
+            tables=tables_of(settings, campaign.tasks),
+            stop=settings.stop,
+            currency=settings.pay.currency,
+            versions=versions_of(campaign),
+            opened=opened if len(opened) > 1 else [],
+            wrong=wrong,
+            given=given,
+        ),
+        status=status,
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Change a campaign's settings: as TOML, first looked at, then put in force as the next version."""
+    wrong, status = "", 200
+    found: tuple[campaigns.Difference, ...] | None = None
+    text = request.POST.get("settings", as_toml(settings_of(campaign.settings)))
+    if request.method == "POST":
+        try:
+            wanted = settings_in(text)
+            seen = seen_version(request.POST)
+            campaigns.check_seen(campaign, seen)
+            found = campaigns.differences(campaign, wanted)
+            if request.POST.get("act") == "change":
+                _check_unpaid(campaign, wanted, request.POST.get("unpaid") == "yes")
+                if _images_to_reopen(campaign, found) > MOST_REOPENED:
+                    arguments = {"settings": wanted, "seen": seen}
+                    jobs.enqueue(
+                        kind="change_settings",
+                        arguments=arguments,
+                        campaign=campaign,
+                        actor=account_of(request),
+                    )
+                    messages.success(request, _("The settings change once the images are reopened."))
+                    return redirect("jobs", campaign.name)
+                done = campaigns.change_settings(
+                    campaign=campaign, settings=wanted, seen=seen, actor=account_of(request)
+                )
+                messages.success(request, _told_change(done))
+                return redirect("campaign_settings", campaign.name)
+        except (CampaignError, jobs.JobError) as error:
+            wrong, status, found = str(error), status_of(error), None
+            campaign.refresh_from_db()
+    stale = status == HTTPStatus.PRECONDITION_FAILED
+    about = {
+        "text": text,
+        "found": [
+            (each, told(each.before), told(each.after), str(campaigns.WHEN[each.when]))
+            for each in found or ()
+        ],
+        "same": found == (),
+        "unpaid": bool(found) and _newly_unpaid(campaign, settings_in(text)),
+        "reopened": _images_to_reopen(campaign, found or ()),
+        "in_force": as_toml(settings_of(campaign.settings)) if stale else None,
+        "begun": campaigns.begun(campaign),
+        "wrong": wrong,
+    }
+    return render(
+        request,
+        "annotation/staff/change_settings.html",
+        framed(request, campaign, "settings", **about),
+        status=status,
+    )
+
+
+def settings_in(text: str) -> dict[str, Any]:
+    """The settings of a TOML text. Raises CampaignError."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # numbers of no end and depth too
+        raise CampaignError(_("The settings are no TOML: %(error)s") % {"error": error}) from error
+
+
+def seen_version(data: Mapping[str, str]) -> int:
+    """The version of the settings that a form was made from. Raises StaleSettings where it names none."""
+    number = number_in(data, "version")
+    if number is None:
+        raise campaigns.StaleSettings(
+            _("The form does not say which version of the settings it was made from: open the page again.")
+        )
+    return number
+
+
+def status_of(error: Exception) -> int:
+    """The status of a refused change: a stale one is told from one that cannot be."""
+    return HTTPStatus.PRECONDITION_FAILED if isinstance(error, campaigns.StaleSettings) else 409
+
+
+def _newly_unpaid(campaign: Campaign, wanted: Mapping[str, Any]) -> list[str]:
+    """The kinds of question that would earn nothing any more, in words."""
+    before = settings_of(campaign.settings).pay.unpaid(campaign.kinds)
+    after = settings_of(wanted).pay.unpaid(campaign.kinds)
+    return [str(KINDS[kind]) for kind in after if kind not in before]
+
+
+def _check_unpaid(campaign: Campaign, wanted: Mapping[str, Any], meant: bool) -> None:
+    if not meant and (kinds := _newly_unpaid(campaign, wanted)):
+        raise CampaignError(
+            _("Nothing would be paid for %(kinds)s any more: tick the box to say that you mean it.")
+            % {"kinds": ", ".join(kinds)}
+        )
+
+
+def _images_to_reopen(campaign: Campaign, found: Sequence[campaigns.Difference]) -> int:
+    """How many images a change reopens."""
+    return OpenImage.objects.filter(campaign=campaign).count() if campaigns.reopens(found) else 0
+
+
+def _told_change(done: campaigns.Change) -> str:
+    if not done.differences:
+        return _("They are the same as before; nothing was changed.")
+    said = _("Version %(number)d of the settings is in force.") % {"number": done.version}
+    if done.reopened:
+        said += " " + ngettext("%(n)d image was reopened.", "%(n)d images were reopened.", done.reopened) % {
+            "n": done.reopened
+        }
+    return said
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVersion:
+    """One version of the settings: when it came, who made it, and what it changed."""
+
+    row: SettingsVersion
+    changed: list[tuple[str, str, str]]
+
+
+def versions_of(campaign: Campaign) -> list[ShownVersion]:
+    """The versions of a campaign's settings, the newest first."""
+    rows = settings_versions(campaign)
+    flat = [settings_of(row.settings).flat() for row in rows]
+    return [
+        ShownVersion(
+            row,
+            [
+                (name, told(before[name]), told(value))
+                for name, value in own.items()
+                if before is not None and before[name] != value
+            ],
+        )
+        for row, own, before in zip(rows, flat, [*flat[1:], None], strict=False)
+    ]
+
+
+def tables_of(settings: CampaignSettings, tasks: str) -> list[SettingTable]:
+    """Every setting that matters to `tasks`, table by table."""
+    protocol = settings.protocol
+    of_images: dict[str, Any] = {"limits": protocol.limits, "merging": protocol.merging}
+    if tasks != campaigns.ENTITIES:
+        of_images = {"answers": settings.answers}
+        of_images |= {"page": settings.page} if tasks == "relevance" else {}
+    records: dict[str, Any] = {
+        "protocol": protocol,
+        **of_images,
+        "trust": settings.trust,
+        "lease": settings.lease,
+        "pay": settings.pay,
+        "stop": settings.stop,
+    }
+    return [
+        SettingTable(
+            "" if name == "protocol" else name,
+            str(TITLES[name]),
+            [_row(each, record) for each in fields(record) if not is_dataclass(getattr(record, each.name))],
+        )
+        for name, record in records.items()
+    ]
+
+
+def stop_rules_in(data: Mapping[str, str]) -> dict[str, Any]:
+    """The stop rules that a form gives; an empty field takes a rule away. Raises CampaignError."""
+    return {
+        "budget": _number(data, "budget", float),
+        "until": data.get("until", "").strip() or None,
+        "images": _number(data, "images", int),
+    }
+
+
+def _number(data: Mapping[str, str], name: str, kind: type[int] | type[float]) -> int | float | None:
+    text = data.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        return kind(text)
+    except ValueError:
+        raise CampaignError(
+            _("%(name)s is “%(given)s”: give a number, or leave it empty.")
+            % {"name": name, "given": text[:60]}
+        ) from None
+
+
+def _row(each: Field[Any], record: Any) -> SettingRow:
+    value = getattr(record, each.name)
+    default = each.default_factory() if each.default_factory is not MISSING else each.default
+    changed = value != default
+    return SettingRow(
+        each.name, told(value), told(default) if changed else "", each.metadata.get("source", "")
+    )
+
+
+def told(value: Any) -> str:
+    """A value as people read it."""
+    if value is None:
+        return _("never")
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {each:g}" for name, each in value.items()) or _("none")
+    if isinstance(value, list | tuple):
+        return ", ".join(" + ".join(each) if isinstance(each, list | tuple) else str(each) for each in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,244 @@
+"""A campaign's figures, alarms and history, put into words for its first page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.urls import reverse
+from django.utils.formats import date_format, number_format
+from django.utils.timesince import timesince
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from annotation.campaigns.monitoring import Alarm
+from annotation.models import AuditEntry, Campaign
+from annotation.protocol.boxes import REVIEW
+from annotation.protocol.questions import KINDS as ALL_KINDS
+from annotation.protocol.work import UNPAID
+from annotation.selectors.campaign import Agreement, Funnel, Overview, TaskCounts, money
+from annotation.selectors.campaign.reasons import in_words
+from annotation.web.staff.wording import ACTS, KINDS, STAGES
+
+#: Alarm -> the page where it can be seen to, and what its link says.
+HELPS = {
+    "qualification": ("known_items", gettext_lazy("Add known items")),
+    "no_controls": ("known_items", gettext_lazy("Add known items")),
+    "controls_used_up": ("known_items", gettext_lazy("Add known items")),
+    "controls_low": ("known_items", gettext_lazy("Add known items")),
+    "review": ("review", gettext_lazy("Review them")),
+    "complete": ("jobs", gettext_lazy("Export")),
+    "few_workers": ("workers", gettext_lazy("See the workers")),
+    "no_worker": ("workers", gettext_lazy("See the workers")),
+    "stalled": ("workers", gettext_lazy("See the workers")),
+    "leases_lost": ("texts", gettext_lazy("Read the instructions")),
+    "draft": ("jobs", gettext_lazy("Open it")),
+}
+
+
+#: What a line of the audit may name, in the order in which it is told.
+NAMED = ("of", "image", "worker", "kind", "kinds", "version", "items", "images", "rule", "reason", "job")
+
+
+@dataclass(slots=True)
+class NextAct:
+    """Something to see to: in a sentence, what helps, and the page for it. `more` are others of its sort."""
+
+    text: str
+    remedy: str
+    address: str = ""
+    link: str = ""
+    more: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A figure with its name, and a sentence that says what it means."""
+
+    name: str
+    figure: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageRow:
+    """How many chains stand at a stage, and which share of the most frequent one's that is, as SVG has it."""
+
+    name: str
+    chains: int
+    width: str
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRow:
+    """One kind of question: its open tasks, its answers so far, and how far two workers agree."""
+
+    name: str
+    tasks: TaskCounts
+    answers: int
+    controls: int
+    double_checks: int
+    seconds: float | None
+    pay: str
+    agreement: Agreement | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldAct:
+    """A line of the audit in words."""
+
+    at: datetime
+    who: str
+    what: str
+    about: str
+
+
+def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool) -> list[NextAct]:
+    """What to see to, the alarms of one sort together; without `runs` only reviewing is linked."""
+    found: dict[str, NextAct] = {}
+    for alarm in alarms:
+        if alarm.code in found:
+            found[alarm.code].more.append(alarm.text)
+            continue
+        page, link = HELPS.get(alarm.code, ("", ""))
+        address = reverse(page, args=[campaign.name]) if page == "review" or page and runs else ""
+        found[alarm.code] = NextAct(alarm.text, alarm.remedy, address, str(link))
+    return list(found.values())
+
+
+def facts(seen: Overview, *, basis: str, paged: bool = False, unchecked: Sequence[str] = ()) -> list[Fact]:
+    """The figures at the top of the page; `basis` is how work is paid, `paged` whether pages are asked,
+    `unchecked` the kinds of question at which nobody's accuracy is measured."""
+    found = [_images(seen.funnel, paged), _pace(seen), _end(seen), _cost(seen, basis)]
+    if unchecked:
+        found.append(_unchecked(unchecked))
+    if seen.agreement:
+        found.append(_agreement(seen.agreement))
+    return found
+
+
+def _images(funnel: Funnel, paged: bool) -> Fact:
+    share = 100 * funnel.complete // funnel.images if funnel.images else 0
+    return Fact(
+        # A page of several images stands with its first one: the others are not counted.
+        _("first images of pages complete") if paged else _("images complete"),
+        _("%(complete)s of %(images)s")
+        % {"complete": _grouped(funnel.complete), "images": _grouped(funnel.images)},
+        _("%(share)d %%; %(begun)s are begun") % {"share": share, "begun": _grouped(funnel.begun)},
+    )
+
+
+def _pace(seen: Overview) -> Fact:
+    newest = seen.pace.newest_at
+    says = _("nobody answered yet")
+    if newest is not None:
+        says = _("%(rate)s an hour over the last day; the newest %(ago)s ago") % {
+            "rate": _grouped(round(seen.pace.per_hour)),
+            "ago": timesince(newest),
+        }
+    return Fact(_("answers in the last hour"), _grouped(seen.pace.last_hour), says)
+
+
+def _end(seen: Overview) -> Fact:
+    pace = seen.pace
+    if pace.to_come is None:
+        return Fact(_("expected end"), "–", _("told once some images are finished"))
+    if not pace.to_come:
+        return Fact(_("expected end"), "–", _("no answers to come"))
+    left = ngettext("%(n)s answer to come", "about %(n)s answers to come", pace.to_come)
+    left = left % {"n": _grouped(pace.to_come)}
+    if pace.ends_at is None:
+        return Fact(_("expected end"), "–", left)
+    return Fact(_("expected end"), date_format(pace.ends_at, "DATE_FORMAT"), left)
+
+
+def _cost(seen: Overview, basis: str) -> Fact:
+    cost = seen.cost
+    hours = _("%(hours)s hours of work") % {"hours": number_format(cost.seconds / 3600, 1)}
+    if basis == UNPAID:
+        return Fact(_("answers so far"), _grouped(cost.answers), hours)
+    parts = [_("%(amount)s due") % {"amount": cents(cost.due, cost.currency)}]
+    if seen.pay_to_come is not None:
+        parts.append(_("about %(amount)s to come") % {"amount": cents(seen.pay_to_come, cost.currency)})
+    if cost.hourly is not None:
+        parts.append(_("an hour earned %(amount)s") % {"amount": cents(cost.hourly, cost.currency)})
+    return Fact(_("cost so far"), cents(cost.earned, cost.currency), "; ".join(parts))
+
+
+def _agreement(kinds: dict[str, Agreement]) -> Fact:
+    pairs = sum(kind.pairs for kind in kinds.values())
+    equal = sum(kind.pairs * kind.equal for kind in kinds.values()) / pairs
+    says = ngettext(
+        "of %(n)s question asked twice; by kind below", "of %(n)s questions asked twice; by kind below", pairs
+    )
+    return Fact(_("agreement"), f"{round(100 * equal)} %", says % {"n": _grouped(pairs)})
+
+
+def _unchecked(kinds: Sequence[str]) -> Fact:
+    says = _("no answers are known: nobody's accuracy is measured at %(kinds)s")
+    return Fact(_("trust"), _("unchecked"), says % {"kinds": ", ".join(str(KINDS[kind]) for kind in kinds)})
+
+
+def funnel_rows(funnel: Funnel) -> list[StageRow]:
+    """Chains by stage, in the order in which one goes through them."""
+    most = max(funnel.chains.values(), default=0) or 1
+    return [
+        StageRow(str(STAGES.get(stage, stage)), chains, f"{100 * chains / most:.2f}%", stage == REVIEW)
+        for stage, chains in funnel.chains.items()
+    ]
+
+
+def kind_rows(seen: Overview) -> list[QuestionRow]:
+    """Every kind of question, in the order in which an image meets them."""
+    rows = []
+    for kind in seen.tasks:
+        cost = seen.cost.kinds.get(kind)
+        rows.append(
+            QuestionRow(
+                name=str(KINDS[kind]),
+                tasks=seen.tasks[kind],
+                answers=cost.answers if cost else 0,
+                controls=cost.controls if cost else 0,
+                double_checks=cost.double_checks if cost else 0,
+                seconds=cost.seconds / cost.answers if cost and cost.answers else None,
+                pay=cents(cost.pay if cost else 0, seen.cost.currency),
+                agreement=seen.agreement.get(kind),
+            )
+        )
+    return rows
+
+
+def told_acts(entries: Iterable[AuditEntry]) -> list[ToldAct]:
+    """Lines of the audit in words, with whatever names they hold."""
+    return [
+        ToldAct(
+            entry.at,
+            entry.actor_name or (str(entry.actor) if entry.actor else _("by command")),
+            str(ACTS.get(entry.act, entry.act)),
+            ", ".join(_named(entry.about)),
+        )
+        for entry in entries
+    ]
+
+
+def _named(about: dict[str, object]) -> Sequence[str]:
+    found = []
+    for key in NAMED:
+        value = about.get(key)
+        if isinstance(value, list):
+            value = " ".join(map(str, value)) if len(value) < len(ALL_KINDS) else None
+        if value not in (None, ""):
+            told = in_words(str(value))
+            found.append(str(KINDS.get(told, told)) if key == "kind" else f"{key} {told}")
+    return found
+
+
+def cents(micros: int, currency: str) -> str:
+    """An amount to two decimals, for tables; the ledger has all of them."""
+    return money(round(micros, -4), currency)
+
+
+def _grouped(number: int) -> str:
+    return number_format(number, use_l10n=True, force_grouping=True)

@@ -1,0 +1,69 @@
+"""The page on which a campaign's instructions and its consent text are read and written anew."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from annotation import instructions
+from annotation.common.roles import RESEARCHER
+from annotation.models import Campaign, Consent, Instructions
+from annotation.protocol.campaign_settings import CampaignError
+from annotation.web.common.access import account_of, for_roles_on
+from annotation.web.common.filters import number_in
+from annotation.web.staff.frame import CAMPAIGN, framed
+from annotation.web.staff.wording import KINDS
+
+#: What there are texts of, in words.
+NAMES = {**KINDS, instructions.CONSENT: gettext_lazy("consent")}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def texts(request: HttpRequest, campaign: Campaign, kind: str = instructions.CONSENT) -> HttpResponse:
+    """One text of a campaign: what workers read, a form to write it anew, all versions. A POST writes."""
+    if kind not in (instructions.CONSENT, *campaign.kinds):
+        raise Http404(_("There is no text of “%(kind)s”.") % {"kind": kind})
+    now = instructions.current(campaign=campaign, kind=kind)
+    wrong, status, given = "", 200, now.text
+    if request.method == "POST":
+        given = request.POST.get("text", "").replace("\0", "")
+        try:
+            new = instructions.publish(
+                campaign=campaign,
+                kind=kind,
+                text=given,
+                seen=number_in(request.POST, "version") or 0,
+                actor=account_of(request),
+            )
+            said = _("Version %(number)d is what workers read now.") % {"number": new.version}
+            messages.success(request, said if new != now else _("It says the same as before."))
+            return redirect("text", campaign.name, kind)
+        except instructions.StaleText as error:
+            wrong, status = str(error), 412
+        except CampaignError as error:
+            wrong, status = str(error), 409
+    agreed = Consent.objects.filter(text__campaign=campaign, text__version=now.version).count()
+    versions: list[Instructions] = instructions.versions(campaign=campaign, kind=kind)
+    return render(
+        request,
+        "annotation/staff/texts.html",
+        framed(
+            request,
+            campaign,
+            "texts",
+            kind=kind,
+            kinds=[(each, NAMES[each]) for each in (instructions.CONSENT, *campaign.kinds)],
+            title=NAMES[kind],
+            text=now,
+            given=given,
+            versions=versions,
+            agreed=agreed if kind == instructions.CONSENT else None,
+            wrong=wrong,
+        ),
+        status=status,
+    )

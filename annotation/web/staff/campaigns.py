@@ -1,0 +1,217 @@
+"""Pages of campaigns as a whole: the list, opening one, one at a glance, pausing and closing it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation import campaigns, jobs
+from annotation.campaigns import monitoring
+from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
+from annotation.datasets.layer_rows import LayerError
+from annotation.models import Account, AuditEntry, Campaign
+from annotation.protocol.campaign_settings import CampaignError, as_toml, settings_of
+from annotation.protocol.questions import ASKED_BY, RELEVANCE
+from annotation.selectors.campaign import overview
+from annotation.selectors.campaign.reasons import PAUSED, coded
+from annotation.selectors.campaigns import listed
+from annotation.selectors.controls import unchecked_kinds
+from annotation.selectors.drawing_ways import drawing_ways
+from annotation.selectors.scopes import campaigns_of, corpora_of
+from annotation.web.common.access import BROWSING, account_of, for_roles, for_roles_on
+from annotation.web.staff.campaign_settings import settings_in
+from annotation.web.staff.campaign_tables import acts_next, facts, funnel_rows, kind_rows, told_acts
+from annotation.web.staff.frame import CAMPAIGN, framed, said
+from annotation.web.staff.wording import KINDS, WAYS
+
+#: Acts of the audit on the first page.
+HISTORY = 12
+#: Settings as the form of a new campaign shows them for an example.
+SETTINGS_EXAMPLE = """link_votes = 3
+
+[pay]
+basis = "hour"
+hourly = 12.5"""
+
+
+@require_safe
+@for_roles(*BROWSING)
+def index(request: HttpRequest) -> HttpResponse:
+    """All campaigns that are open to one, the newest first."""
+    account = account_of(request)
+    about = {
+        "rows": listed(campaigns_of(account, *BROWSING)),
+        "runs": account.has_role_somewhere(RESEARCHER, corpora=True),
+    }
+    return render(request, "annotation/staff/campaigns.html", about)
+
+
+@require_safe
+@for_roles_on(CAMPAIGN, *BROWSING)
+def campaign(request: HttpRequest, shown: Campaign) -> HttpResponse:
+    """One campaign: what to do next, where it stands, its funnel, its questions, who did what."""
+    settings = settings_of(shown.settings)
+    fresh = request.GET.get("fresh") == "1"
+    seen = overview(shown, settings.pay, fresh=fresh)
+    history = AuditEntry.objects.filter(campaign=shown).select_related("actor").order_by("-pk")
+    return render(
+        request,
+        "annotation/staff/campaign.html",
+        framed(
+            request,
+            shown,
+            "overview",
+            acts=acts_next(
+                shown,
+                monitoring.alarms(shown),
+                runs=account_of(request).has_role(RESEARCHER, on=shown.scope),
+            ),
+            facts=facts(
+                seen,
+                basis=settings.pay.basis,
+                paged=shown.kinds == (RELEVANCE,),
+                unchecked=unchecked_kinds(shown),
+            ),
+            stages=funnel_rows(seen.funnel) if shown.tasks == campaigns.ENTITIES else [],
+            kinds=kind_rows(seen),
+            ways=[(WAYS.get(each.way, each.way), each) for each in drawing_ways(shown, fresh=fresh)],
+            counted_at=seen.counted_at,
+            since=seen.since,
+            history=told_acts(history[:HISTORY]),
+            deletable=not campaigns.why_kept(shown),
+        ),
+    )
+
+
+@require_POST
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def move(request: HttpRequest, shown: Campaign) -> HttpResponse:
+    """Pause, resume or close a campaign, as the button says."""
+    actor = account_of(request)
+    reason = request.POST.get("reason", "").strip()
+    with said(request, CampaignError) as tell:
+        match request.POST.get("act", ""):
+            case "pause":
+                campaigns.pause(campaign=shown, reason=reason or coded(PAUSED), actor=actor)
+                tell(_("The campaign is paused: nothing is handed out; what workers hold still counts."))
+            case "resume":
+                campaigns.resume(campaign=shown, actor=actor)
+                tell(_("The campaign is open again."))
+            case "close":
+                if request.POST.get("sure") != "yes":
+                    raise CampaignError(_("Closing is for good: tick the box to say that you mean it."))
+                campaigns.close(campaign=shown, reason=reason, actor=actor)
+                tell(_("The campaign is closed."))
+            case _other:
+                raise CampaignError(_("Nothing was chosen: use one of the buttons."))
+    return redirect("campaign", shown.name)
+
+
+@require_POST
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def delete(request: HttpRequest, shown: Campaign) -> HttpResponse:
+    """Delete a campaign that nobody has come to."""
+    name, actor = shown.name, account_of(request)
+    then = redirect("campaign", name)
+    with said(request, CampaignError) as tell:
+        if request.POST.get("sure") != "yes":
+            raise CampaignError(_("Deleting is for good: tick the box to say that you mean it."))
+        campaigns.delete(campaign=shown, actor=actor)
+        tell(_("Campaign “%(name)s” is deleted. What was done with it stays in the audit.") % {"name": name})
+        then = redirect("campaigns")
+    return then
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_roles(RESEARCHER, corpora=True)
+def opening(request: HttpRequest) -> HttpResponse:
+    """Open a campaign: the form, and what becomes of it. Its images are opened by a job.
+
+    With `like` in the address it is filled in after another campaign, whose texts and known items go along.
+    """
+    wrong, status = "", 200
+    account = account_of(request)
+    corpora = corpora_of(account, RESEARCHER).filter(published=True).order_by("name")
+    like = _like(account, request.GET.get("like", ""))
+    given: Any = request.POST if request.method == "POST" else _given_first(request, like)
+    if request.method == "POST":
+        try:
+            images = _images_in(given)
+            if not corpora.filter(name=given.get("corpus", "")).exists():
+                raise CampaignError(
+                    _("There is no corpus “%(name)s” here.") % {"name": given.get("corpus", "")[:100]}
+                )
+            made = _draft(given, like, account)
+            jobs.enqueue(kind="open_images", arguments=images, campaign=made, actor=account_of(request))
+            messages.success(request, _("Its images are being opened. The campaign opens when they are."))
+            return redirect("jobs", made.name)
+        except (CampaignError, LayerError, UnknownName, jobs.JobError) as error:
+            wrong, status = str(error), 409
+    return render(
+        request,
+        "annotation/staff/opening.html",
+        {
+            "corpora": corpora,
+            "tasks": campaigns.TASKS,
+            "given": given,
+            "wrong": wrong,
+            "smallest": campaigns.SMALLEST_CROWD,
+            "example": SETTINGS_EXAMPLE,
+            "like": like,
+        },
+        status=status,
+    )
+
+
+def _like(account: Account, name: str) -> Campaign | None:
+    """The campaign that a new one shall be like, where it is open to whoever asks; None without a name."""
+    if not name:
+        return None
+    found = CAMPAIGN(name)
+    if not account.has_role(RESEARCHER, on=found.scope):
+        raise CAMPAIGN.none(name)
+    return found
+
+
+def _given_first(request: HttpRequest, like: Campaign | None) -> dict[str, str]:
+    """What the form of a new campaign holds at first: of another campaign, all but its name."""
+    if like is None:
+        return {"corpus": request.GET.get("corpus", "")}
+    return {"corpus": like.corpus.name, "tasks": like.tasks, "settings": as_toml(settings_of(like.settings))}
+
+
+def _draft(given: Any, like: Campaign | None, actor: Account) -> Campaign:
+    """The draft that a form asks for. Raises CampaignError, also where what is asked earns nothing and nobody
+    has said that this is meant."""
+    asked = {
+        "name": given.get("name", "").strip(),
+        "corpus": given.get("corpus", ""),
+        "tasks": given.get("tasks", ""),
+        "settings": settings_in(given.get("settings", "")),
+    }
+    unpaid = settings_of(asked["settings"]).pay.unpaid(ASKED_BY.get(asked["tasks"], ()))
+    if unpaid and given.get("unpaid") != "yes":
+        raise CampaignError(
+            _(
+                "Nothing is paid for %(kinds)s: name their pay in the settings, under [pay], or tick that "
+                "unpaid work is intended."
+            )
+            % {"kinds": ", ".join(str(KINDS[kind]) for kind in unpaid)}
+        )
+    if like is not None:
+        return campaigns.duplicate(campaign=like, actor=actor, **asked)
+    return campaigns.create(actor=actor, **asked)
+
+
+def _images_in(data: Any) -> dict[str, Any]:
+    """Which images a form asks for: a split, a number of them, or all. Raises CampaignError."""
+    number = data.get("images", "").strip()
+    if number and not (number.isascii() and number.isdigit() and len(number) < 10 and int(number)):
+        raise CampaignError(_("“%(given)s” is no number of images.") % {"given": number[:60]})
+    return {"split": data.get("split", "").strip() or None, "images": int(number) if number else None}

@@ -1,0 +1,138 @@
+"""The page on which one known item is made: an image, a question about some of its mentions, the answer."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from annotation.campaigns import gold_layer, mentions_of
+from annotation.common.roles import RESEARCHER
+from annotation.models import Campaign, Control, Image, OpenImage
+from annotation.moderation.rulings import CannotRule
+from annotation.protocol import questions as q
+from annotation.protocol.contents import mention_from
+from annotation.protocol.terms import Box, Mention
+from annotation.protocol.trust_settings import CONTROLS, known_from
+from annotation.quality import controls
+from annotation.quality.controls import BadItems, KnownItem
+from annotation.selectors.browse import captions_of
+from annotation.selectors.records import image_record, layer_of
+from annotation.web.common.access import account_of, for_roles_on
+from annotation.web.common.overlay import Frame
+from annotation.web.corpus.browse import size_of
+from annotation.web.staff.frame import CAMPAIGN, framed, query
+from annotation.web.staff.review_forms import boxes_in
+from annotation.web.staff.review_tables import Reviewed, marked_captions
+from annotation.web.staff.wording import ANSWERS, PURPOSES, QUESTIONS, kinds_in_words
+
+#: Kinds that show boxes which were accepted already.
+WITH_BOXES = (q.BOX_DRAWING, q.BOX_QUALITY, q.BOX_COVERAGE)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Choose an image and a kind of question; then its mentions and the answer. A POST adds the item."""
+    asked = request.POST if request.method == "POST" else request.GET
+    kind = asked.get("kind", "")
+    if campaign.kinds != q.QUESTIONS:
+        raise Http404(_("Known items of this campaign are not made by hand."))
+    kind = kind if kind in campaign.kinds else ""
+    key = asked.get("image", "").replace("\0", "").strip()
+    image = Image.objects.filter(corpus=campaign.corpus, key=key).first() if key else None
+    wrong, status = "", 200
+    if key and image is None:
+        wrong = _("Corpus “%(corpus)s” has no image “%(key)s”.") % {
+            "corpus": campaign.corpus.name,
+            "key": key[:100],
+        }
+        status = 404
+    if request.method == "POST" and image is not None:
+        try:
+            _add(campaign, image, kind, request)
+            messages.success(request, _("The known item is added. Add another about this image, or go back."))
+            return redirect(reverse("new_known_item", args=[campaign.name]) + query(image=key, kind=kind))
+        except (BadItems, CannotRule) as error:
+            wrong = error.problems[0][1] if isinstance(error, BadItems) else str(error)
+            status = 409
+    mentions = _mentions(campaign, image) if image else ()
+    seen = _seen(image, mentions) if image else None
+    return render(
+        request,
+        "annotation/staff/known_item.html",
+        framed(
+            request,
+            campaign,
+            "known",
+            image=image,
+            seen=seen,
+            edits=bool(seen and seen.frame and kind in WITH_BOXES),
+            mentions=list(enumerate(mentions, 1)),
+            chosen=request.POST.getlist("mention"),
+            key=key,
+            kind=kind,
+            kinds=kinds_in_words(campaign),
+            question=QUESTIONS.get(kind, ""),
+            purposes=[p for p in PURPOSES.items() if p[0] != Control.CONTROL or known_from(kind) == CONTROLS],
+            answers=[(a, ANSWERS[a]) for a in q.ANSWERS.get(kind, ())] if kind != q.BOX_DRAWING else [],
+            with_boxes=kind in WITH_BOXES,
+            with_pending=kind == q.BOX_QUALITY,
+            draws=kind == q.BOX_DRAWING,
+            given=request.POST,
+            wrong=wrong,
+        ),
+        status=status,
+    )
+
+
+def _add(campaign: Campaign, image: Image, kind: str, request: HttpRequest) -> None:
+    """Add the item that the form describes. Raises BadItems, and CannotRule on what is no box."""
+    data = request.POST
+    known: str | tuple[Box, ...] = data.get("known", "")
+    if kind == q.BOX_DRAWING:
+        known = _boxes(data.get("left", ""))
+    pending = _boxes(data.get("pending", "")) if kind == q.BOX_QUALITY else ()
+    item = KnownItem(
+        kind=kind,
+        purpose=data.get("purpose", ""),
+        image=image.key,
+        mentions=tuple(data.getlist("mention")),
+        known=known,
+        boxes=_boxes(data.get("accepted", "")) if kind in WITH_BOXES else (),
+        pending=pending[0] if pending else None,
+        explanation=data.get("explanation", "").replace("\0", "").strip(),
+    )
+    controls.add(campaign=campaign, items=[(1, item)], source="page", actor=account_of(request))
+
+
+def _boxes(text: str) -> tuple[Box, ...]:
+    return boxes_in(text) if text.strip() else ()
+
+
+def _mentions(campaign: Campaign, image: Image) -> tuple[Mention, ...]:
+    """The mentions that the campaign asks about, or would ask about if it opened the image."""
+    row = OpenImage.objects.filter(campaign=campaign, image=image).first()
+    if row is not None:
+        return tuple(mention_from(plain) for plain in row.mentions)
+    layer = gold_layer(campaign.corpus)
+    record = layer_of(image, layer) if layer else None
+    return mentions_of(image_record(image, captions_of(image), record if record and record.chains else None))
+
+
+def _seen(image: Image, mentions: tuple[Mention, ...]) -> Reviewed:
+    """The picture and its captions, every mention with a number of its own."""
+    numbers = {mention.id: number for number, mention in enumerate(mentions, 1)}
+    size = (image.width, image.height) if image.width and image.height else size_of(image)
+    return Reviewed(
+        captions=marked_captions(captions_of(image), mentions, numbers),
+        boxes=[],
+        frame=Frame(*size) if size else None,
+        lit=0,
+        chains=[],
+        merges=[],
+        rulings=[],
+    )

@@ -1,0 +1,256 @@
+"""Pages of a campaign's known items: what there is, adding some from files, layers or agreement, retiring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.campaigns import OF_PAIRS
+from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
+from annotation.datasets.layers import AT_ONCE, LayerBehind, layer_to_read
+from annotation.formats.base import FormatError
+from annotation.models import Campaign, Control
+from annotation.moderation import control_items, discarding
+from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.contents import question_from
+from annotation.quality import controls, qualification
+from annotation.selectors.controls import answered, known_items
+from annotation.selectors.corpora import check_split, splits_of
+from annotation.task_types import shown_image
+from annotation.task_types.shown import sentence
+from annotation.web.common.access import account_of, for_roles_on
+from annotation.web.common.filters import number_in
+from annotation.web.staff.frame import CAMPAIGN, framed, layer_is_open, layers_open, query, said
+from annotation.web.staff.wording import ANSWERS, KINDS, PURPOSES, SOURCES, item_in_words, kinds_in_words
+
+#: Known items on a page.
+PAGE = 40
+#: Bytes of a file of known items, at most: some ten thousand of them.
+LARGEST = 4 * 2**20
+#: Images whose questions are looked at when known items are made from a layer.
+IMAGES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ShownItem:
+    """A known item as a line: the words it is about, its answer, and how many of those asked gave it."""
+
+    row: Control
+    kind: str
+    purpose: str
+    source: str
+    words: tuple[str, ...]
+    answer: str
+    right: int
+    asked: int
+
+
+@require_safe
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """What known items there are, counted and one by one, and the ways to add more."""
+    kind, purpose = request.GET.get("kind", ""), request.GET.get("purpose", "")
+    kind = kind if kind in KINDS else ""
+    purpose = purpose if purpose in PURPOSES else ""
+    rows = Control.objects.filter(campaign=campaign, active=True).select_related("image")
+    if kind:
+        rows = rows.filter(kind=kind)
+    if purpose:
+        rows = rows.filter(purpose=purpose)
+    before = number_in(request.GET, "before")
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
+    found = list(rows.order_by("-pk")[: PAGE + 1])
+    settings = settings_of(campaign.settings)
+    return render(
+        request,
+        "annotation/staff/known.html",
+        framed(
+            request,
+            campaign,
+            "known",
+            counts=_counts(campaign),
+            warnings=[
+                *qualification.warnings(campaign=campaign, settings=settings).values(),
+                *controls.warnings(campaign=campaign, settings=settings.trust).values(),
+            ],
+            items=_shown(found[:PAGE]),
+            later=query(kind=kind, purpose=purpose, before=found[PAGE - 1].pk) if len(found) > PAGE else "",
+            first=(query(kind=kind, purpose=purpose) or "?") if before is not None else "",
+            kind=kind,
+            purpose=purpose,
+            kinds=kinds_in_words(campaign),
+            purposes=PURPOSES.items(),
+            promotable=[(each, KINDS[each]) for each in q.QUESTIONS if each != q.BOX_DRAWING],
+            layers=[layer for layer in layers_open(request, campaign) if layer.name != campaign.name],
+            chained=campaign.kinds == q.QUESTIONS,
+            splits=splits_of(campaign.corpus) if campaign.tasks in OF_PAIRS else [],
+            images=IMAGES,
+        ),
+    )
+
+
+@require_POST
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Add known items from a CSV file, from a layer, or from what workers agree on."""
+    refusals = (
+        controls.BadItem,
+        controls.BadItems,
+        control_items.NoGold,
+        control_items.CannotPromote,
+        FormatError,
+        LayerBehind,
+        UnknownName,
+        BadUpload,
+    )
+    with said(request, *refusals) as tell:
+        done = _added(request, campaign)
+        text = ngettext("%(n)d known item is added", "%(n)d known items are added", done.added)
+        there = ngettext("; %(n)d stood there already.", "; %(n)d stood there already.", done.there)
+        tell(text % {"n": done.added} + (there % {"n": done.there} if done.there else "."))
+        if done.passed_over:
+            over = ngettext(
+                "%(n)d is passed over; its answer is contradicted, or it is not asked any more: %(items)s.",
+                "%(n)d are passed over; their answers are contradicted, or they are not asked any more: "
+                "%(items)s.",
+                len(done.passed_over),
+            )
+            names = "; ".join(map(item_in_words, done.passed_over))
+            tell(over % {"n": len(done.passed_over), "items": names})
+    return redirect("known_items", campaign.name)
+
+
+@require_POST
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def retire(request: HttpRequest, campaign: Campaign, item: int) -> HttpResponse:
+    """Take a known item out of use. Answers given on it keep counting, unless the item was wrong itself."""
+    actor = account_of(request)
+    found = Control.objects.filter(campaign=campaign, pk=item, active=True)
+    with said(request) as tell:
+        if not found.exists():
+            tell(_("It was not in use: nothing changed."))
+        elif request.POST.get("act") == "disown":
+            changed = discarding.disown(campaign=campaign, control=item, actor=actor)
+            text = ngettext(
+                "The item is not shown any more, and %(n)d worker is judged without it.",
+                "The item is not shown any more, and %(n)d workers are judged without it.",
+                changed,
+            )
+            tell(text % {"n": changed})
+        else:
+            controls.retire(campaign=campaign, controls=[item], actor=actor)
+            tell(_("The item is not shown any more; answers given on it keep counting."))
+    return redirect("known_items", campaign.name)
+
+
+class BadUpload(ValueError):
+    """A form without what it needs, or a file that cannot be taken."""
+
+
+def _added(request: HttpRequest, campaign: Campaign) -> controls.Added:
+    """What the form's button says, done."""
+    actor = account_of(request)
+    purpose = request.POST.get("purpose", "")
+    match request.POST.get("act", ""):
+        case "csv":
+            return _from_file(request.FILES.get("file"), campaign, actor)
+        case "promote":
+            least = number_in(request.POST, "at_least") or 3
+            return control_items.promote(
+                campaign=campaign,
+                kind=request.POST.get("kind", ""),
+                at_least=least,
+                purpose=purpose if purpose in PURPOSES else Control.CONTROL,
+                actor=actor,
+            )
+        case "layer":
+            wanted = request.POST.get("layer", "")
+            if not layer_is_open(request, campaign, wanted):
+                raise UnknownName(_("Your role is for this campaign alone, not for its corpus's layers."))
+            layer = layer_to_read(campaign.corpus, wanted, most=AT_ONCE)
+            assert layer is not None  # A name was given.
+            return control_items.from_gold(campaign=campaign, layer=layer, images=IMAGES, actor=actor)
+        case "captions":
+            split = request.POST.get("split", "")
+            check_split(campaign.corpus, split)
+            return controls.from_split(campaign=campaign, split=split, seed=campaign.seed, actor=actor)
+        case _other:
+            raise BadUpload(_("Nothing was chosen: use one of the buttons."))
+
+
+def _from_file(file: Any, campaign: Campaign, actor: Any) -> controls.Added:
+    """The items of an uploaded CSV file; messages name it as its sender does."""
+    if not isinstance(file, UploadedFile):
+        raise BadUpload(_("No file came: choose a CSV file first."))
+    if (file.size or 0) > LARGEST:
+        raise BadUpload(
+            _("The file has %(size)d MiB; the most is %(most)d.")
+            % {"size": (file.size or 0) // 2**20 + 1, "most": LARGEST // 2**20}
+        )
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "items.csv"
+        path.write_bytes(file.read())
+        try:
+            return controls.from_csv(campaign=campaign, file=path, actor=actor)
+        except FormatError as error:
+            raise BadUpload(str(error).replace(str(path), str(file.name))) from error
+
+
+def _counts(campaign: Campaign) -> list[tuple[str, list[str]]]:
+    """Kind -> for each purpose how many items there are of each answer, in words."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for (kind, purpose, answer), items in known_items(campaign).items():
+        of = found.setdefault(kind, {each: [] for each in PURPOSES})
+        of[purpose].append(f"{ANSWERS.get(answer, answer)} {items}")
+    return [(str(KINDS[kind]), [", ".join(told) for told in of.values()]) for kind, of in found.items()]
+
+
+def _shown(rows: list[Control]) -> list[ShownItem]:
+    told = answered(row.pk for row in rows)
+    found = []
+    for row in rows:
+        answer = row.stratum if row.kind != q.BOX_DRAWING else ("drawn" if row.known else "none")
+        found.append(
+            ShownItem(
+                row,
+                str(KINDS[row.kind]),
+                str(PURPOSES[row.purpose]),
+                str(SOURCES.get(row.source, row.source)),
+                _about(row),
+                str(ANSWERS.get(answer, answer)),
+                *told.get(row.pk, (0, 0)),
+            )
+        )
+    return found
+
+
+def _about(row: Control) -> tuple[str, ...]:
+    """The words that an item is about: mentions, the sentence to be judged, or a page's true captions."""
+    if row.kind == q.GRADED_RELEVANCE:
+        return (sentence(*row.content["caption"]),)
+    if row.kind == q.RELEVANCE:
+        (block,) = row.content["blocks"]
+        return tuple(sentence(*c) for c, true in zip(block["captions"], row.known, strict=True) if true)
+    if row.kind == q.CAPTION_WRITING:
+        return (row.content["sentence"],)
+    question = question_from(row.kind, row.key, row.content)
+    return tuple(_words(name, row.image_id) for name in question.mentions)
+
+
+def _words(mention: str, image: int) -> str:
+    """The words of a mention's id."""
+    number, _colon, span = mention.partition(":")
+    start, end = map(int, span.split("-"))
+    return " ".join(shown_image(image).captions[int(number)].words[start:end])

@@ -1,0 +1,67 @@
+"""What all pages of campaigns share: the campaign of an address, its frame, and how acts end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest
+from django.utils.http import urlencode
+from django.utils.translation import gettext_lazy
+
+from annotation.common.roles import ADMIN, EVERYTHING, RESEARCHER
+from annotation.models import Campaign, Layer
+from annotation.selectors.browse import layers_of
+from annotation.selectors.review import waiting
+from annotation.web.common.access import BROWSING, At, account_of
+
+#: The campaign of an address, with its corpus.
+CAMPAIGN = At(
+    lambda name: Campaign.objects.select_related("corpus").filter(name=name).first(),
+    gettext_lazy("There is no campaign “%(name)s” here."),
+)
+
+
+def framed(request: HttpRequest, campaign: Campaign, tab: str, **more: Any) -> dict[str, Any]:
+    """What every page of a campaign needs: which of its pages this is, and what its reader may do."""
+    account = account_of(request)
+    scope = campaign.scope
+    return {
+        "campaign": campaign,
+        "tab": tab,
+        "in_review": waiting(campaign.pk),
+        "runs": account.has_role(RESEARCHER, on=scope),
+        "administers": account.has_role(ADMIN, on=EVERYTHING),
+        "corpus_open": account.has_role(*BROWSING, on=campaign.corpus.scope),
+        **more,
+    }
+
+
+def layers_open(request: HttpRequest, campaign: Campaign) -> list[Layer]:
+    """The layers of a campaign's corpus that whoever asks may read: all with a role on the corpus, else the
+    campaign's own."""
+    found = layers_of(campaign.corpus)
+    return [layer for layer in found if layer_is_open(request, campaign, layer.name)]
+
+
+def layer_is_open(request: HttpRequest, campaign: Campaign, layer: str | None) -> bool:
+    """Whether whoever asks may read the layer of that name; None is whichever the corpus has."""
+    return layer == campaign.name or account_of(request).has_role(*BROWSING, on=campaign.corpus.scope)
+
+
+@contextmanager
+def said(request: HttpRequest, *refusals: type[Exception]) -> Iterator[Callable[[str], None]]:
+    """Do an act and say how it ended on the next page: what is handed to the yielded function, or, where
+    one of `refusals` was raised, that."""
+    try:
+        yield lambda text: messages.success(request, text)
+    except refusals as error:
+        messages.error(request, str(error))
+
+
+def query(**held: str | int | None) -> str:
+    """`?...` of what is held, empty ones left out; "" where nothing is."""
+    asked = {name: value for name, value in held.items() if value not in ("", None)}
+    return f"?{urlencode(asked)}" if asked else ""

@@ -1,0 +1,153 @@
+"""Pages of a campaign's jobs: how far each is, stopping and resuming, exports and their downloads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import jobs
+from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
+from annotation.datasets import archives
+from annotation.datasets.exporting import ExportError, check
+from annotation.datasets.layers import brought_up
+from annotation.formats import FORMATS
+from annotation.models import Campaign, Job
+from annotation.selectors.controls import unchecked_kinds
+from annotation.selectors.corpora import AmbiguousLayer
+from annotation.selectors.jobs import recent_jobs
+from annotation.selectors.left_out import lacks
+from annotation.web.common.access import account_of, for_roles_on
+from annotation.web.staff.frame import CAMPAIGN, framed, layer_is_open, layers_open, said
+from annotation.web.staff.job_lines import ShownJob, shown, steer_as_asked
+from annotation.web.staff.wording import KINDS
+
+#: Jobs on the page, the newest.
+NEWEST = 30
+EXPORT = "export_dataset"
+
+
+@require_safe
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """The campaign's newest jobs, and the form for an export."""
+    behind = brought_up(campaign.corpus, campaign.name)
+    layers = layers_open(request, campaign)
+    found = recent_jobs(campaign=campaign, limit=NEWEST)
+    shown = [_shown(job) for job in found if _is_open(request, campaign, job)]
+    return render(
+        request,
+        "annotation/staff/jobs.html",
+        framed(
+            request,
+            campaign,
+            "jobs",
+            jobs=shown,
+            live=any(job.live for job in shown),
+            layers=layers,
+            own=any(layer.name == campaign.name for layer in layers),
+            behind=behind.get(campaign.name, 0),
+            formats=[entry.key for entry in FORMATS if entry.writes],
+            unchecked=[KINDS[kind] for kind in unchecked_kinds(campaign)],
+        ),
+    )
+
+
+@require_POST
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def start(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Ask for a job: an export, the layer brought up to date, or the opening of a draft."""
+    actor = account_of(request)
+    with said(request, jobs.JobError, UnknownName, AmbiguousLayer, ExportError) as tell:
+        match request.POST.get("act", ""):
+            case "export":
+                layer = request.POST.get("layer", "") or None
+                if not layer_is_open(request, campaign, layer):
+                    raise jobs.JobError(
+                        _("Your role is for this campaign alone: export its own layer, “%(name)s”.")
+                        % {"name": campaign.name}
+                    )
+                arguments: dict[str, Any] = {
+                    "corpus": campaign.corpus.name,
+                    "format": request.POST.get("format", ""),
+                    "layer": layer,
+                    "include_unfinished": request.POST.get("unfinished") == "include",
+                    "only_finished": request.POST.get("unfinished") == "leave",
+                    "with_pictures": request.POST.get("pictures") == "1",
+                }
+                check(**arguments)
+                jobs.enqueue(kind=EXPORT, arguments=arguments, campaign=campaign, actor=actor)
+                tell(_("The export is being made."))
+            case "refresh":
+                jobs.enqueue(kind="refresh_layer", campaign=campaign, actor=actor)
+                tell(_("The layer is being brought up to the answers."))
+            case "open":
+                jobs.enqueue(kind="open_images", campaign=campaign, actor=actor)
+                tell(_("Its images are being opened."))
+            case _other:
+                raise jobs.JobError(_("Nothing was chosen: use one of the buttons."))
+    return redirect("jobs", campaign.name)
+
+
+@require_POST
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def steer(request: HttpRequest, campaign: Campaign, job: int) -> HttpResponse:
+    """Cancel a job, or go on with one that was cancelled or failed."""
+    steer_as_asked(request, _job(request, campaign, job))
+    return redirect("jobs", campaign.name)
+
+
+@require_safe
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def download(request: HttpRequest, campaign: Campaign, job: int) -> HttpResponseBase:
+    """The archive that an export made, while it is kept."""
+    found = _job(request, campaign, job)
+    if found.kind != EXPORT or found.state != Job.DONE:
+        raise Http404(_("Job %(job)d made no download.") % {"job": job})
+    try:
+        file = archives.file_of(found.result["path"])
+    except archives.Gone as error:
+        raise Http404(str(error)) from error
+    prefix = settings.PICTURE_PROXY_PREFIX
+    if not prefix:
+        return FileResponse(file.open("rb"), as_attachment=True, filename=file.name)
+    response = HttpResponse(headers={"X-Accel-Redirect": f"{prefix.rstrip('/')}/{found.result['path']}"})
+    response["Content-Type"] = "application/zip"
+    response["Content-Disposition"] = f'attachment; filename="{file.name}"'
+    return response
+
+
+def _is_open(request: HttpRequest, campaign: Campaign, job: Job) -> bool:
+    """Whether whoever asks may see a job of the campaign: an export only where its layer is open to them."""
+    return job.kind != EXPORT or layer_is_open(request, campaign, job.arguments.get("layer"))
+
+
+def _job(request: HttpRequest, campaign: Campaign, number: int) -> Job:
+    """A job of this campaign; those of others, and exports of layers that are not open, are none here."""
+    found = Job.objects.filter(pk=number, campaign=campaign).first()
+    if found is None or not _is_open(request, campaign, found):
+        raise Http404(_("Campaign “%(name)s” has no job %(job)d.") % {"name": campaign.name, "job": number})
+    return found
+
+
+def _shown(job: Job) -> ShownJob:
+    """A line; of an export with its download, where there is one that is kept."""
+    assert job.campaign is not None  # the listing is of one campaign's
+    steered = reverse("steer_job", args=[job.campaign.name, job.pk])
+    if job.kind != EXPORT or job.state != Job.DONE:
+        return shown(job, steered)
+    try:
+        archives.file_of(job.result["path"])
+    except archives.Gone:
+        return shown(job, steered, gone=True)
+    fetched = reverse("download", args=[job.campaign.name, job.pk])
+    # Exports made before anything was counted have no such entry.
+    lacking = tuple(lacks(job.result.get("left_out", {})))
+    return shown(job, steered, download=fetched, size=filesizeformat(job.result["size"]), lacks=lacking)

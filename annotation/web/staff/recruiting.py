@@ -1,0 +1,213 @@
+"""The page of who comes to a campaign, and how: links that invite, studies of crowd platforms."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, time
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.dateparse import parse_date
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import campaigns
+from annotation.common.roles import RESEARCHER
+from annotation.models import Campaign, Invitation, Study, Visit
+from annotation.web.common.access import account_of, for_roles_on
+from annotation.web.staff.frame import CAMPAIGN, framed, said
+from annotation.workers import confirmation, invitations, platform_visits
+from annotation.workers.invitations import InvitationError
+from annotation.workers.platform_visits import MTURK, PROLIFIC, VisitError
+
+PLATFORMS = {PROLIFIC: "Prolific", MTURK: "Mechanical Turk"}
+#: How platforms say who comes, in words.
+WAYS = {
+    Visit.LINK: gettext_lazy("signed links"),
+    Visit.WEBHOOK: gettext_lazy("webhooks"),
+    Visit.API: gettext_lazy("the API"),
+}
+#: What Prolific is to fill in.
+PARAMETERS = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownInvitation:
+    """An invitation as a line of the page; `over` says why it lets nobody in any more."""
+
+    row: Invitation
+    address: str
+    language: str
+    over: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStudy:
+    """A study as a line of the page: where it leads, how its visitors are confirmed, and how many came,
+    completed it, were screened out, are confirmed, wait for that, are unverified, were refused."""
+
+    row: Study
+    platform: str
+    address: str
+    came: int
+    complete: int
+    screened_out: int
+    ways: list[str]
+    confirmed: int
+    waiting: int
+    unverified: int
+    refused: int
+
+
+@require_safe
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def entry(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """How people come to this campaign."""
+    languages = dict(settings.LANGUAGES)
+    rows = campaign.invitations.select_related("campaign").order_by("-pk")
+    studies = [_study(request, row) for row in campaign.studies.order_by("pk")]
+    unverified = {one.row.provider: one.platform for one in studies if not one.ways}
+    return render(
+        request,
+        "annotation/staff/entry.html",
+        framed(
+            request,
+            campaign,
+            "entry",
+            invitations=[
+                ShownInvitation(
+                    row,
+                    request.build_absolute_uri(reverse("invite", args=[invitations.token_of(row)])),
+                    str(languages.get(row.language, row.language)),
+                    invitations.why_over(row),
+                )
+                for row in rows
+            ],
+            languages=settings.LANGUAGES,
+            studies=studies,
+            unverified=list(unverified.values()),
+            verifiable=PROLIFIC in unverified,
+            waiting=any(one.waiting for one in studies),
+            platforms=PLATFORMS.items(),
+            webhook=request.build_absolute_uri(reverse("prolific_webhook")),
+            signs=bool(settings.PROLIFIC_WEBHOOK_SECRET),
+        ),
+    )
+
+
+@require_POST
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def open_to_all(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Say whether every annotator of the server may work on the campaign."""
+    wanted = request.POST.get("open") == "1"
+    with said(request) as tell:
+        campaigns.set_open_to_all(campaign=campaign, open_to_all=wanted, actor=account_of(request))
+        tell(
+            _("Every annotator of this server may work on it now.")
+            if wanted
+            else _("Only who comes by a link, a study or a role of its own may work on it now.")
+        )
+    return redirect("entry", campaign.name)
+
+
+@require_POST
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def invite(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Make a link."""
+    with said(request, InvitationError) as tell:
+        invitations.make(
+            campaign=campaign,
+            label=_plain(request.POST.get("label", "")),
+            uses=_uses(request.POST.get("uses", "")),
+            expires_at=_end_of(request.POST.get("until", "")),
+            language=request.POST.get("language", ""),
+            actor=account_of(request),
+        )
+        tell(_("The link is made: copy it from the list and send it to those whom you invite."))
+    return redirect("entry", campaign.name)
+
+
+@require_POST
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def revoke(request: HttpRequest, campaign: Campaign, invitation: int) -> HttpResponse:
+    """Take a link back."""
+    found = _of(campaign, invitation)
+    with said(request) as tell:
+        revoked = invitations.revoke(invitation=found, actor=account_of(request))
+        tell(_("The link lets nobody in any more.") if revoked else _("It was taken back already."))
+    return redirect("entry", campaign.name)
+
+
+@require_POST
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def study(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Tell of a study on a platform, or change one."""
+    sent = request.POST
+    with said(request, InvitationError, VisitError) as tell:
+        platform_visits.save_study(
+            campaign=campaign,
+            provider=sent.get("provider", ""),
+            external_id=_plain(sent.get("study", "")),
+            wanted=_uses(sent.get("wanted", "")) or 0,
+            completion_code=_plain(sent.get("completion", "")),
+            screen_out_code=_plain(sent.get("screen_out", "")),
+            actor=account_of(request),
+        )
+        tell(_("The study is kept: give its address to the platform."))
+    return redirect("entry", campaign.name)
+
+
+def _study(request: HttpRequest, row: Study) -> ShownStudy:
+    address = request.build_absolute_uri(reverse(row.provider, args=[row.campaign.name]))
+    if row.provider == PROLIFIC:
+        address += PARAMETERS
+    outcomes = Counter(row.visits.values_list("outcome", flat=True))
+    verified = Counter(row.visits.values_list("verification", flat=True))
+    return ShownStudy(
+        row,
+        str(PLATFORMS[row.provider]),
+        address,
+        sum(outcomes.values()),
+        outcomes[Visit.COMPLETE],
+        outcomes[Visit.SCREENED_OUT],
+        [str(WAYS[way]) for way in confirmation.ways(row.provider)],
+        *(verified[each] for each in (Visit.CONFIRMED, Visit.WAITING, Visit.UNVERIFIED, Visit.REFUSED)),
+    )
+
+
+def _plain(text: str) -> str:
+    return text.replace("\0", "").strip()
+
+
+def _of(campaign: Campaign, invitation: int) -> Invitation:
+    found = campaign.invitations.filter(pk=invitation).first()
+    if found is None:
+        raise Http404(_("This campaign has no such invitation."))
+    return found
+
+
+def _uses(text: str) -> int | None:
+    text = text.strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise InvitationError(_("“%(text)s” is no number of people.") % {"text": text[:40]})
+    return int(text)
+
+
+def _end_of(text: str) -> datetime | None:
+    """The end of a day, in the server's time zone; None where none is given."""
+    if not text.strip():
+        return None
+    try:
+        day = parse_date(text.strip())
+    except ValueError:
+        day = None
+    if day is None:
+        raise InvitationError(_("“%(text)s” is no day; expected one as 2026-12-31.") % {"text": text[:40]})
+    return datetime.combine(day, time.max, ZoneInfo(settings.TIME_ZONE))

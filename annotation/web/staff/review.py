@@ -1,0 +1,192 @@
+"""Pages for reviewers: the queue, one image with all that is behind it, and the forms for rulings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.models import Campaign, Control, OpenImage
+from annotation.moderation import control_items, rulings
+from annotation.moderation.rulings import CannotRule
+from annotation.queue import image_state
+from annotation.selectors import review as selector
+from annotation.web.common.access import BROWSING, account_of, for_roles_on
+from annotation.web.common.filters import number_in
+from annotation.web.corpus.browse import size_of
+from annotation.web.staff.frame import CAMPAIGN, framed, query
+from annotation.web.staff.review_forms import NEW, ruling_in
+from annotation.web.staff.review_tables import reviewed
+from annotation.web.staff.wording import FLAGS, QUESTIONS, REASONS, item_in_words
+
+
+@require_safe
+@for_roles_on(CAMPAIGN, *BROWSING)
+def queue(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """The chains that wait for a reviewer, and what workers reported."""
+    reason = request.GET.get("reason", "")
+    reason = reason if reason in selector.REASONS else ""
+    found = selector.review_queue(campaign=campaign.pk, reason=reason, after=request.GET.get("after", ""))
+    everything = request.GET.get("reports") == "all"
+    reports, before = selector.reports(
+        campaign=campaign.pk, unresolved=not everything, before=number_in(request.GET, "before")
+    )
+    kept: dict[str, Any] = {"reason": reason, "reports": "all" if everything else ""}
+    return render(
+        request,
+        "annotation/staff/queue.html",
+        framed(
+            request,
+            campaign,
+            "review",
+            queue=found,
+            waiting=selector.waiting(campaign.pk),
+            reason=reason,
+            reasons=[(each, REASONS[each]) for each in selector.REASONS],
+            words=REASONS,
+            reports=[
+                (one, QUESTIONS.get(one.kind, one.kind), FLAGS.get(one.flag.judgment.flag, ""))
+                for one in reports
+            ],
+            everything=everything,
+            later=query(**kept, after=found.after) if found.after else "",
+            earlier_reports=query(**kept, before=before) if before else "",
+            first="" if not request.GET.get("after") else query(**kept) or "?",
+        ),
+    )
+
+
+@require_safe
+@for_roles_on(CAMPAIGN, *BROWSING)
+def image(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
+    """An image of a campaign: chains, judgments, steps, rulings, and the forms to rule."""
+    return _image(request, campaign, key)
+
+
+@require_POST
+@for_roles_on(CAMPAIGN, *BROWSING)
+def rule(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
+    """Make the ruling that a form asks for; where it is refused, say why and keep what was typed."""
+    row = _open(campaign, key)
+    try:
+        ruling, seen = ruling_in(request.POST)
+        done = rulings.rule(
+            image=row.pk,
+            ruling=ruling,
+            seen=seen,
+            comment=request.POST.get("comment", "").strip(),
+            actor=account_of(request),
+        )
+    except CannotRule as error:
+        return _image(request, campaign, key, wrong=str(error))
+    waiting = sum(chain.stage == "REVIEW" for chain in done.state.chains)
+    messages.success(
+        request,
+        _("Your ruling holds. Another chain of this image waits for you.")
+        if waiting
+        else _("Your ruling holds. Nothing in this image waits for a reviewer."),
+    )
+    _tell_retired(request, done.retired)
+    return redirect(reverse("review_image", args=[campaign.name, key]))
+
+
+def _tell_retired(request: HttpRequest, items: Sequence[Control]) -> None:
+    """Name the known items that a ruling did away with."""
+    if items:
+        told = ngettext(
+            "%(n)d known item says otherwise and is not shown any more: %(items)s.",
+            "%(n)d known items say otherwise and are not shown any more: %(items)s.",
+            len(items),
+        )
+        names = "; ".join(map(item_in_words, control_items.named(items)))
+        messages.warning(request, told % {"n": len(items), "items": names})
+
+
+@require_POST
+@for_roles_on(CAMPAIGN, *BROWSING)
+def withdraw(request: HttpRequest, campaign: Campaign, key: str, ruling: int) -> HttpResponse:
+    """Take a ruling back."""
+    try:
+        done = rulings.withdraw(campaign=campaign, ruling=ruling, actor=account_of(request))
+        messages.success(request, _("The ruling is withdrawn; the image is as the answers make it."))
+        _tell_retired(request, done.retired)
+    except CannotRule as error:
+        messages.error(request, str(error))
+    return redirect(reverse("review_image", args=[campaign.name, key]))
+
+
+@require_POST
+@for_roles_on(CAMPAIGN, *BROWSING)
+def resolve(request: HttpRequest, campaign: Campaign, flag: int) -> HttpResponse:
+    """Say that a report was seen to; back to the page it was said on."""
+    try:
+        rulings.resolve_flag(campaign=campaign, flag=flag, actor=account_of(request))
+        messages.success(request, _("The report is marked as seen to."))
+    except CannotRule as error:
+        raise Http404(str(error)) from error
+    key = request.POST.get("image", "").replace("\0", "")
+    there = OpenImage.objects.filter(campaign=campaign, image__key=key).exists()
+    return redirect(
+        reverse("review_image", args=[campaign.name, key])
+        if there
+        else reverse("review", args=[campaign.name])
+    )
+
+
+def _image(request: HttpRequest, campaign: Campaign, key: str, *, wrong: str = "") -> HttpResponse:
+    """The page of an image; with status 409 and what was typed where a ruling was refused."""
+    try:
+        found = selector.behind(campaign=campaign.pk, key=key)
+    except selector.NoSuchImage:
+        raise _missing(campaign, key) from None
+    state = image_state.state_of(found.open)
+    given = request.POST if wrong else {}
+    shown = found.open.image
+    seen = reviewed(
+        found, moot=frozenset(state.moot), size=size_of(shown), lit=number_in(request.GET, "chain")
+    )
+    if wrong:
+        for chain in seen.chains:
+            chain.lit = chain.ids == given.get("chain")
+    chosen = next((chain for chain in seen.chains if chain.lit), None)
+    return render(
+        request,
+        "annotation/staff/image.html",
+        framed(
+            request,
+            campaign,
+            "review",
+            image=shown,
+            open=found.open,
+            seen=seen,
+            chosen=chosen,
+            draws=bool(request.GET.get("draw") == "1" and chosen and chosen.linked and seen.frame),
+            new=NEW,
+            following=selector.next_waiting(found.open),
+            reports=[one for one in found.said if one.flag and one.flag.resolved_at is None],
+            flags=FLAGS,
+            wrong=wrong,
+            given=given,
+        ),
+        status=409 if wrong else 200,
+    )
+
+
+def _open(campaign: Campaign, key: str) -> Any:
+    try:
+        return selector.open_image(campaign=campaign.pk, key=key)
+    except selector.NoSuchImage:
+        raise _missing(campaign, key) from None
+
+
+def _missing(campaign: Campaign, key: str) -> Http404:
+    return Http404(
+        _("Campaign “%(campaign)s” has opened no image “%(key)s”.") % {"campaign": campaign.name, "key": key}
+    )

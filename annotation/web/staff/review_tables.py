@@ -1,0 +1,323 @@
+"""An open image with all that is behind it, put into words and shapes for a reviewer's page."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.models import Box as BoxRow
+from annotation.models import Caption, Move
+from annotation.models import Mention as MentionRow
+from annotation.protocol import boxes as loop
+from annotation.protocol import questions as q
+from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume
+from annotation.protocol.state import LINKING
+from annotation.protocol.terms import Chain, Mention
+from annotation.selectors.review import Behind, Given, Said, chain_title
+from annotation.web.common.marking import MarkedCaption, mark
+from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw
+from annotation.web.common.palette import hue, letters
+from annotation.web.staff.wording import ANSWERS, FLAGS, QUESTIONS, REASONS, ROLES, STAGES, WHY
+
+
+@dataclass(slots=True)
+class ShownBox:
+    """A box of a chain by its name on the page (3, or 3a), with its corners as text."""
+
+    name: str
+    corners: str
+
+
+@dataclass(slots=True)
+class Answered:
+    """A judgment in words. `weight` says why it does not count, "" where it does."""
+
+    said: Said
+    question: str
+    answer: str
+    weight: str
+
+    @property
+    def worker(self) -> str:
+        return self.said.judgment.worker.pseudonym
+
+
+@dataclass(slots=True)
+class ReviewedChain:
+    """A chain on the page: its number (from 1), what it is called, where it stands, what is behind it."""
+
+    number: int
+    title: str
+    mentions: list[Mention]
+    stage: str
+    reason: str
+    kind: str
+    boxes: list[ShownBox] = field(default_factory=list)
+    pending: str = ""
+    answers: list[Answered] = field(default_factory=list)
+    moves: list[Move] = field(default_factory=list)
+    rulings: list[SpokenRuling] = field(default_factory=list)
+    lit: bool = False
+
+    @property
+    def hue(self) -> int:
+        return hue(self.number)
+
+    @property
+    def ids(self) -> str:
+        """Its mentions' ids, as its forms send them."""
+        return " ".join(mention.id for mention in self.mentions)
+
+    @property
+    def waits(self) -> bool:
+        return self.stage == loop.REVIEW
+
+    @property
+    def ruled(self) -> bool:
+        """Whether a ruling closed it, so that resuming lifts that."""
+        return any(given.given.in_force and given.closes for given in self.rulings)
+
+    @property
+    def linked(self) -> bool:
+        """Whether all of its links are known, so that its boxes can be ruled about."""
+        return self.stage != LINKING
+
+    @property
+    def verdict(self) -> str:
+        if self.stage == loop.REVIEW:
+            return f"{STAGES[self.stage]}: {REASONS.get(self.reason, self.reason)}"
+        if self.stage == loop.BOXED:
+            count = len(self.boxes)
+            return ngettext("%(count)d box", "%(count)d boxes", count) % {"count": count}
+        if self.stage == loop.NON_VISUAL and self.kind == "scene":
+            return _("scene, no box")
+        return str(STAGES.get(self.stage, self.stage))
+
+    @property
+    def why(self) -> str:
+        return str(WHY.get(self.reason, "")) if self.waits else ""
+
+    @property
+    def categories(self) -> str:
+        return ", ".join(Chain("", tuple(self.mentions)).categories)
+
+    @property
+    def corners(self) -> str:
+        """Its boxes and the pending one, one to a line, as the form shows them."""
+        return "\n".join([*(box.corners for box in self.boxes), *filter(None, [self.pending])])
+
+
+@dataclass(slots=True)
+class SpokenRuling:
+    """A ruling in words. `closes`: it says what became of a chain."""
+
+    given: Given
+    text: str
+    closes: bool
+
+
+@dataclass(slots=True)
+class ShownMerge:
+    """One line of the merge log: the pairs of chains that can be kept apart, by number and first mention."""
+
+    text: str
+    pairs: list[tuple[int, str, int, str]]
+
+
+@dataclass(slots=True)
+class Reviewed:
+    """Everything the page shows; the first fields are those that the inspector's templates read."""
+
+    captions: list[MarkedCaption]
+    boxes: list[DrawnBox]
+    frame: Frame | None
+    lit: int
+    chains: list[ReviewedChain]
+    merges: list[ShownMerge]
+    rulings: list[SpokenRuling]
+
+    @property
+    def waiting(self) -> int:
+        return sum(chain.waits for chain in self.chains)
+
+
+def reviewed(
+    found: Behind, *, moot: Collection[str], size: tuple[int, int] | None = None, lit: int | None = None
+) -> Reviewed:
+    """Number the chains, name their boxes, put judgments, steps and rulings into words.
+
+    `moot` are the names of judgments that no question took. `lit` is the chain to bring out; where
+    none is named it is the first in review. `size` is the picture's, where its row does not know it.
+    """
+    chains = [_chain(found, number, plain) for number, plain in enumerate(found.chains, 1)]
+    tagged = _tagged(found.chains, chains)
+    if lit is None:
+        lit = next((chain.number for chain in chains if chain.waits), 0)
+    for chain, plain in zip(chains, found.chains, strict=True):
+        chain.lit = chain.number == lit
+        own = set(plain["m"])
+        chain.answers = [_answered(one, moot, chains, own) for one in found.said if own & set(one.mentions)]
+        chain.moves = found.moves.get(" ".join(plain["m"]), [])
+        chain.rulings = [_ruling(one, chains) for one in found.rulings if own & one.mentions]
+    image = found.open.image
+    frame = (
+        Frame(image.width, image.height) if image.width and image.height else (Frame(*size) if size else None)
+    )
+    if frame is None and tagged:
+        frame = Frame(max(box.xmax for box, _ in tagged), max(box.ymax for box, _ in tagged))
+    return Reviewed(
+        captions=marked_captions(
+            found.captions,
+            found.mentions.values(),
+            {mention.id: chain.number for chain in chains for mention in chain.mentions},
+        ),
+        boxes=draw(tagged, frame) if frame else [],
+        frame=frame,
+        lit=lit if any(chain.lit for chain in chains) else 0,
+        chains=chains,
+        merges=_merges(found, chains),
+        rulings=[_ruling(one, chains) for one in found.rulings],
+    )
+
+
+def _chain(found: Behind, number: int, plain: Mapping[str, Any]) -> ReviewedChain:
+    mentions = [found.mentions[name] for name in plain["m"]]
+    title = chain_title(plain, found.mentions)
+    return ReviewedChain(number, title, mentions, plain["s"], plain["r"], plain["k"])
+
+
+def _tagged(
+    stored: Sequence[Mapping[str, Any]], chains: Sequence[ReviewedChain]
+) -> list[tuple[BoxRow, list[Tag]]]:
+    """Every box with its tag; the one that waits for a verdict bears a question mark. Boxes of several
+    chains that are the same bear all their names."""
+    tags: dict[tuple[int, ...], list[Tag]] = {}
+    for plain, chain in zip(stored, chains, strict=True):
+        many = len(plain["b"]) > 1
+        for place, corners in enumerate(plain["b"]):
+            name = f"{chain.number}{letters(place) if many else ''}"
+            chain.boxes.append(ShownBox(name, _corners(corners)))
+            tags.setdefault(tuple(corners), []).append(Tag(chain.number, name))
+        if plain["p"]:
+            chain.pending = _corners(plain["p"])
+            tags.setdefault(tuple(plain["p"]), []).append(Tag(chain.number, f"{chain.number}?"))
+    return [
+        (BoxRow(xmin=xmin, ymin=ymin, xmax=xmax, ymax=ymax), named)
+        for (xmin, ymin, xmax, ymax), named in tags.items()
+    ]
+
+
+def _corners(corners: Sequence[int]) -> str:
+    return ", ".join(map(str, corners))
+
+
+def marked_captions(
+    captions: Iterable[Caption], mentions: Iterable[Mention], number_of: Mapping[str, int]
+) -> list[MarkedCaption]:
+    """Captions with their mentions marked, each with its number and colour (`number_of` its id)."""
+    by_caption: dict[int, list[MentionRow]] = defaultdict(list)
+    for mention in mentions:
+        row = MentionRow(
+            start=mention.start,
+            end=mention.end,
+            categories="/".join(mention.categories),
+            chain_id=number_of[mention.id],
+        )
+        by_caption[mention.caption].append(row)
+    numbers = {number: number for number in number_of.values()}
+    return [mark(caption, by_caption[caption.number], numbers) for caption in captions]
+
+
+def _answered(
+    said: Said, moot: Collection[str], chains: Sequence[ReviewedChain], own: Collection[str]
+) -> Answered:
+    """A judgment about the chain of the mentions `own`; a link names the chain at its other end."""
+    judgment = said.judgment
+    question = str(QUESTIONS.get(judgment.kind, judgment.kind))
+    if judgment.kind == q.COREF_LINK:
+        others = [c.number for c in chains for m in c.mentions if m.id in said.mentions and m.id not in own]
+        if others:
+            question = _("same thing as %(number)d?") % {"number": others[0]}
+    answer = str(
+        FLAGS.get(judgment.flag, judgment.flag)
+        if judgment.flag
+        else ANSWERS.get(judgment.answer, judgment.answer)
+    )
+    weight = ""
+    if judgment.void:
+        weight = _("withdrawn")
+    elif judgment.role != q.VOTE:
+        weight = str(ROLES.get(judgment.role, judgment.role))
+    elif judgment.name in moot:
+        weight = _("not needed")
+    return Answered(said, question, answer, weight)
+
+
+def _ruling(given: Given, chains: Sequence[ReviewedChain]) -> SpokenRuling:
+    """A ruling in words; mentions that the image no longer has are told by their ids."""
+    words = {m.id: m.text for chain in chains for m in chain.mentions}
+    count = Counter(words.values())
+
+    def told(names: Sequence[str]) -> str:
+        # Two mentions of the same words are told apart by where they stand.
+        return ", ".join(
+            f"“{words[n]}” ({n})" if count[words[n]] > 1 else f"“{words[n]}”" if n in words else n
+            for n in names
+        )
+
+    match given.asserts:
+        case Partition(groups):
+            if len(groups) == 1:
+                return SpokenRuling(
+                    given, _("One chain: %(mentions)s") % {"mentions": told(groups[0])}, False
+                )
+            said = "; ".join(told(group) for group in groups)
+            return SpokenRuling(given, _("Different things: %(groups)s") % {"groups": said}, False)
+        case KeepApart(a, b):
+            said = _("Kept apart: %(a)s and %(b)s") % {"a": told([a]), "b": told([b])}
+            return SpokenRuling(given, said, False)
+        case Boxes(mentions, boxes):
+            said = ngettext("%(count)d box for %(mentions)s", "%(count)d boxes for %(mentions)s", len(boxes))
+            return SpokenRuling(given, said % {"count": len(boxes), "mentions": told(mentions)}, True)
+        case Closure(mentions, kind):
+            said = {
+                "scene": _("Scene, no box: %(mentions)s"),
+                "none": _("Nothing to box: %(mentions)s"),
+                "excluded": _("Excluded: %(mentions)s"),
+            }[kind]
+            return SpokenRuling(given, said % {"mentions": told(mentions)}, True)
+        case Resume(mentions):
+            return SpokenRuling(given, _("Asked again: %(mentions)s") % {"mentions": told(mentions)}, False)
+
+
+def _merges(found: Behind, chains: Sequence[ReviewedChain]) -> list[ShownMerge]:
+    """What merged and why. Chains are called after their first mention until they are printed."""
+    first = {plain["m"][0]: chain for plain, chain in zip(found.chains, chains, strict=True)}
+    shown: list[ShownMerge] = []
+    told: set[tuple[int, int]] = set()
+    for merged in found.merged:
+        of = [first[name] for name in merged["chains"] if name in first]
+        numbers = ", ".join(str(chain.number) for chain in of)
+        if merged["what"] == "chains":
+            text = _("Chains %(numbers)s became one, because they have the same boxes.") % {
+                "numbers": numbers
+            }
+        else:
+            text = _("Boxes of chains %(numbers)s became one, because they overlap by %(share)d %%.") % {
+                "numbers": numbers,
+                "share": int(100 * merged["iou"]),
+            }
+        pairs = [
+            (one.number, one.mentions[0].id, other.number, other.mentions[0].id)
+            for one, other in combinations(of, 2)
+            if (one.number, other.number) not in told
+        ]
+        told.update((a, b) for a, _first, b, _second in pairs)
+        shown.append(ShownMerge(text, pairs))
+    return shown

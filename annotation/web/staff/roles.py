@@ -1,0 +1,138 @@
+"""The page of roles: who holds what, for what; granting, revoking, inviting. For admins of everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import path, reverse
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.common.roles import ANNOTATOR, ROLES
+from annotation.jobs import emails
+from annotation.models import Account, Campaign, Corpus, Job, RoleGrant, StaffInvitation
+from annotation.web.common.access import account_of, for_admins
+from annotation.web.common.filters import number_in
+from annotation.web.staff.frame import said
+from annotation.workers.accounts import granting, inviting
+from annotation.workers.accounts.granting import GrantError
+
+#: Grants on the page. People who came by a link or a study are on their campaign's page of workers.
+MOST = 500
+
+
+@require_safe
+@for_admins
+def roles(request: HttpRequest) -> HttpResponse:
+    """Every role that is granted, save those by which people came to a campaign; invitations that wait."""
+    shown = RoleGrant.objects.exclude(role=ANNOTATOR, campaign__isnull=False, granted_by=None)
+    rows = shown.select_related("account", "granted_by", "corpus", "campaign").order_by(
+        "account__username", "pk"
+    )
+    unused = StaffInvitation.objects.select_related("corpus", "campaign", "created_by").filter(
+        used_at=None, revoked_at=None
+    )
+    waiting = [row for row in unused if not inviting.over(row)]
+    sending = emails.invitation_jobs(row.pk for row in waiting)
+    about: dict[str, Any] = {
+        "grants": rows[:MOST],
+        "invitations": [(row, _address(request, row), _delivery(sending.get(row.pk))) for row in waiting],
+        "roles": ROLES,
+        "staff_roles": [role for role in ROLES if role != ANNOTATOR],
+        "corpora": Corpus.objects.filter(published=True),
+        "campaigns": Campaign.objects.all(),
+        "sends": settings.SENDS_MAIL,
+    }
+    return render(request, "annotation/staff/roles.html", about)
+
+
+@require_POST
+@for_admins
+def change(request: HttpRequest) -> HttpResponse:
+    """Grant a role, revoke one, invite somebody, or take an invitation back, as the button says."""
+    sent, actor = request.POST, account_of(request)
+    with said(request, GrantError) as tell:
+        match sent.get("act", ""):
+            case "grant":
+                account = granting.account_named(_plain(sent, "user"))
+                role = _plain(sent, "role")
+                made = granting.grant(account=account, role=role, actor=actor, **_scope(sent))
+                tell(_("The role is granted.") if made else _("They had this role already."))
+            case "revoke":
+                _revoke(number_in(sent, "grant") or 0, actor)
+                tell(_("The role is revoked."))
+            case "invite":
+                invitation = inviting.invite(
+                    email=_plain(sent, "email"), role=_plain(sent, "role"), actor=actor, **_scope(sent)
+                )
+                tell(_post(request, invitation))
+            case "take_back":
+                found = StaffInvitation.objects.filter(pk=number_in(sent, "invitation") or 0).first()
+                if found is None or not inviting.revoke(invitation=found, actor=actor):
+                    raise GrantError(_("This invitation was over already."))
+                tell(_("The invitation is taken back."))
+            case _other:
+                raise GrantError(_("Nothing was chosen: use one of the buttons."))
+    return redirect("roles")
+
+
+def _revoke(number: int, actor: Account) -> None:
+    found = RoleGrant.objects.filter(pk=number)
+    row = found.select_related("account", "corpus", "campaign").first()
+    if row is None:
+        raise GrantError(_("This role was revoked already."))
+    granting.revoke(account=row.account, role=row.role, corpus=row.corpus, campaign=row.campaign, actor=actor)
+
+
+def _scope(sent: QueryDict) -> dict[str, Any]:
+    """What a form names as `corpus:NAME` or `campaign:NAME`; nothing is the whole server."""
+    kind, colon, name = _plain(sent, "scope").partition(":")
+    if not kind:
+        return {}
+    model: Any = {"corpus": Corpus, "campaign": Campaign}.get(kind)
+    found = model.objects.filter(name=name).first() if model is not None and colon else None
+    if found is None:
+        raise GrantError(_("There is no corpus or campaign “%(name)s” here.") % {"name": name[:100]})
+    return {kind: found}
+
+
+def _plain(sent: QueryDict, name: str) -> str:
+    return sent.get(name, "").strip()
+
+
+def _address(request: HttpRequest, row: StaffInvitation) -> str:
+    return request.build_absolute_uri(reverse("staff_invite", args=[inviting.token_of(row)]))
+
+
+def _post(request: HttpRequest, row: StaffInvitation) -> str:
+    """Have the link sent by e-mail, where the server sends any; what is to be said of it."""
+    if not settings.SENDS_MAIL:
+        return _("The invitation is made: copy its link from the list and send it yourself.")
+    emails.ask_for_invitation(
+        invitation=row,
+        domain=request.get_host(),
+        secure=request.is_secure(),
+        language=get_language() or settings.LANGUAGE_CODE,
+    )
+    return _("The invitation is made, and its e-mail is on its way. Its link stands in the list, too.")
+
+
+def _delivery(job: Job | None) -> str:
+    """What became of an invitation's e-mail."""
+    if job is None:
+        return ""
+    if job.state == Job.DONE:
+        return _("E-mail sent")
+    if job.state in (Job.QUEUED, Job.RUNNING):
+        return _("E-mail on its way")
+    return _("E-mail not sent: send the link yourself (%(error)s)") % {"error": job.error or job.state}
+
+
+urlpatterns = [
+    path("", roles, name="roles"),
+    path("change/", change, name="change_role"),
+]

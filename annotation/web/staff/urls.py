@@ -1,0 +1,57 @@
+"""The addresses of campaigns: pages for reviewers, researchers and admins."""
+
+from django.urls import path
+
+from annotation.web.staff import (
+    campaign_settings,
+    campaign_texts,
+    campaigns,
+    control_item,
+    control_items,
+    jobs,
+    recruiting,
+    review,
+    workers,
+)
+
+urlpatterns = [
+    path("campaigns/", campaigns.index, name="campaigns"),
+    path("open-campaign/", campaigns.opening, name="open_campaign"),
+    path("campaigns/<slug:name>/", campaigns.campaign, name="campaign"),
+    path("campaigns/<slug:name>/move/", campaigns.move, name="move_campaign"),
+    path("campaigns/<slug:name>/delete/", campaigns.delete, name="delete_campaign"),
+    path("campaigns/<slug:name>/settings/", campaign_settings.settings_page, name="campaign_settings"),
+    path("campaigns/<slug:name>/settings/change/", campaign_settings.change, name="change_settings"),
+    path("campaigns/<slug:name>/review/", review.queue, name="review"),
+    path("campaigns/<slug:name>/images/<str:key>/", review.image, name="review_image"),
+    path("campaigns/<slug:name>/images/<str:key>/rule/", review.rule, name="rule"),
+    path(
+        "campaigns/<slug:name>/images/<str:key>/rulings/<int:ruling>/withdraw/",
+        review.withdraw,
+        name="withdraw_ruling",
+    ),
+    path("campaigns/<slug:name>/flags/<int:flag>/resolve/", review.resolve, name="resolve_flag"),
+    path("campaigns/<slug:name>/workers/", workers.table, name="workers"),
+    path("campaigns/<slug:name>/workers/<str:pseudonym>/", workers.worker, name="worker"),
+    path("campaigns/<slug:name>/workers/<str:pseudonym>/act/", workers.act, name="act_on_worker"),
+    path("campaigns/<slug:name>/workers/<str:pseudonym>/erase/", workers.erase, name="erase_worker"),
+    path("campaigns/<slug:name>/entry/", recruiting.entry, name="entry"),
+    path("campaigns/<slug:name>/entry/open/", recruiting.open_to_all, name="open_to_all"),
+    path("campaigns/<slug:name>/entry/invite/", recruiting.invite, name="make_invitation"),
+    path("campaigns/<slug:name>/entry/study/", recruiting.study, name="save_study"),
+    path(
+        "campaigns/<slug:name>/entry/invitations/<int:invitation>/revoke/",
+        recruiting.revoke,
+        name="revoke_invitation",
+    ),
+    path("campaigns/<slug:name>/known/", control_items.listing, name="known_items"),
+    path("campaigns/<slug:name>/known/add/", control_items.add, name="add_known_items"),
+    path("campaigns/<slug:name>/known/new/", control_item.new, name="new_known_item"),
+    path("campaigns/<slug:name>/known/<int:item>/retire/", control_items.retire, name="retire_known_item"),
+    path("campaigns/<slug:name>/texts/", campaign_texts.texts, name="texts"),
+    path("campaigns/<slug:name>/texts/<str:kind>/", campaign_texts.texts, name="text"),
+    path("campaigns/<slug:name>/jobs/", jobs.listing, name="jobs"),
+    path("campaigns/<slug:name>/jobs/start/", jobs.start, name="start_job"),
+    path("campaigns/<slug:name>/jobs/<int:job>/steer/", jobs.steer, name="steer_job"),
+    path("campaigns/<slug:name>/jobs/<int:job>/download/", jobs.download, name="download"),
+]

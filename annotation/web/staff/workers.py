@@ -1,0 +1,255 @@
+"""Pages of a campaign's workers: the table, one worker, and what a researcher does about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import jobs
+from annotation.common.registry import UnknownName
+from annotation.common.roles import ADMIN, EVERYTHING, RESEARCHER
+from annotation.models import Campaign, Worker
+from annotation.moderation import discarding
+from annotation.moderation.discarding import CannotDo
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.questions import KINDS as ALL_KINDS
+from annotation.protocol.work import UNPAID
+from annotation.selectors.campaign import KindRow, WorkerRow
+from annotation.selectors.campaign import workers as worker_rows
+from annotation.selectors.workers.worker_table import SORTS, STATES, Asked, Figures, worker_page
+from annotation.web.common.access import account_of, for_roles_on, role_missing
+from annotation.web.staff.campaign_tables import cents
+from annotation.web.staff.frame import CAMPAIGN, framed, query, said
+from annotation.web.staff.wording import KINDS, STANDINGS, kinds_in_words
+from annotation.workers import pseudonyms
+from annotation.workers.pseudonyms import CannotErase
+
+#: Heads of the table's columns, by what they sort by.
+HEADS = {
+    "worker": gettext_lazy("Worker"),
+    "answers": gettext_lazy("Answers"),
+    "accuracy": gettext_lazy("Known items right"),
+    "seconds": gettext_lazy("Seconds each"),
+    "earned": gettext_lazy("Earned"),
+    "due": gettext_lazy("Due"),
+}
+#: Standings as the table is filtered by them.
+FILTERS = {
+    **STANDINGS,
+    "blocked": gettext_lazy("taken off"),
+    "withdrawn": gettext_lazy("answers withdrawn"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A column's head: what it says, the address that sorts by it, and how it is sorted now."""
+
+    sort: str
+    name: str
+    address: str
+    way: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownWorker:
+    """A worker as a line of the table; of one kind of question where the table is of one."""
+
+    row: WorkerRow
+    figures: Figures
+    earned: str
+    due: str
+    standing: str
+    off: bool
+
+
+@require_safe
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def table(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """All workers of a campaign; sorted, filtered and paged by the address."""
+    asked = asked_in(request.GET)
+    page = worker_page(campaign, asked)
+    pay = settings_of(campaign.settings).pay
+    return render(
+        request,
+        "annotation/staff/workers.html",
+        framed(
+            request,
+            campaign,
+            "workers",
+            rows=[shown(row, figures, asked.kind, pay.currency) for row, figures in page.rows],
+            total=page.total,
+            asked=asked,
+            heads=[
+                _head(asked, sort) for sort in SORTS if pay.basis != UNPAID or sort not in ("earned", "due")
+            ],
+            paid=pay.basis != UNPAID,
+            kinds=kinds_in_words(campaign),
+            states=FILTERS.items(),
+            later=as_query(replace(asked, after=page.after)) if page.after else "",
+            first=as_query(replace(asked, after=0)) or "?" if asked.after else "",
+        ),
+    )
+
+
+@require_safe
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def worker(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
+    """One worker of a campaign, by kind of question, with what can be done about them."""
+    row = worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0]
+    pay = settings_of(campaign.settings).pay
+    return render(
+        request,
+        "annotation/staff/worker.html",
+        framed(
+            request,
+            campaign,
+            "workers",
+            worker=row,
+            kinds=[(kind, KINDS.get(kind.kind, kind.kind), standing_of(kind)) for kind in row.kinds],
+            earned=cents(row.earned, pay.currency),
+            due=cents(row.due, pay.currency),
+            hourly=cents(row.hourly, pay.currency) if row.hourly is not None else "",
+            paid=pay.basis != UNPAID,
+        ),
+    )
+
+
+@require_POST
+@for_roles_on(CAMPAIGN, RESEARCHER)
+def act(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
+    """Take a worker off a kind or all, let them back, withdraw their answers or restore them."""
+    found, actor = _worker(campaign, pseudonym), account_of(request)
+    kind = request.POST.get("kind", "") or None
+    reason = request.POST.get("reason", "").strip()[:200]
+    with said(request, CannotDo, UnknownName, jobs.JobError) as tell:
+        if kind is not None and kind not in campaign.kinds:
+            raise CannotDo(_("“%(kind)s” is no kind of question.") % {"kind": kind[:60]})
+        match request.POST.get("act", ""):
+            case "suspend":
+                changed = discarding.suspend(
+                    campaign=campaign, worker=found, kind=kind, reason=reason, actor=actor
+                )
+                tell(_changed(changed, _("Taken off: %(kinds)s."), _("They were taken off already.")))
+            case "reinstate":
+                changed = discarding.reinstate(campaign=campaign, worker=found, kind=kind, actor=actor)
+                tell(_changed(changed, _("Let back: %(kinds)s."), _("They were not off: nothing changed.")))
+            case "discard":
+                arguments = {"worker": found, "kind": kind, "reason": reason}
+                jobs.enqueue(kind="discard", arguments=arguments, campaign=campaign, actor=actor)
+                tell(_("Their answers are being withdrawn; see Jobs for how far that is."))
+            case "restore":
+                arguments = {"worker": found, "kind": kind}
+                jobs.enqueue(kind="restore", arguments=arguments, campaign=campaign, actor=actor)
+                tell(_("Their answers are being restored; see Jobs for how far that is."))
+            case _other:
+                raise CannotDo(_("Nothing was chosen: use one of the buttons."))
+    return redirect("worker", campaign.name, pseudonym)
+
+
+@require_POST
+@for_roles_on(CAMPAIGN, ADMIN)
+def erase(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
+    """Forget who a worker is; their answers stay under the pseudonym. For admins of the whole server: who
+    they are is known, and forgotten, in every campaign."""
+    if not account_of(request).has_role(ADMIN, on=EVERYTHING):
+        return role_missing(request, ADMIN)
+    found = Worker.objects.get(pk=_worker(campaign, pseudonym))
+    with said(request, CannotErase) as tell:
+        if request.POST.get("sure") != "yes":
+            raise CannotErase(_("Erasing cannot be undone: tick the box to say that you mean it."))
+        pseudonyms.erase(worker=found, actor=account_of(request))
+        tell(_("This worker is erased: nothing leads from the pseudonym to a person any more."))
+    return redirect("worker", campaign.name, pseudonym)
+
+
+def shown(row: WorkerRow, figures: Figures, kind: str, currency: str) -> ShownWorker:
+    """A worker's line: all kinds together, or one of them."""
+    kinds = [each for each in row.kinds if kind in ("", each.kind)]
+    off = sorted({standing_of(each) for each in kinds if _off(each)})
+    trusted = sum(each.state == "trusted" and not _off(each) for each in kinds)
+    return ShownWorker(
+        row=row,
+        figures=figures,
+        earned=cents(figures.earned, currency),
+        due=cents(figures.due, currency),
+        standing=standing_of(kinds[0]) if len(kinds) == 1 else _together(len(kinds), trusted, off),
+        off=bool(off),
+    )
+
+
+def standing_of(kind: KindRow) -> str:
+    """How a worker stands for a kind, in a word or two."""
+    if kind.withdrawn_at:
+        return _("answers withdrawn")
+    if kind.blocked:
+        return _("taken off")
+    return str(STANDINGS.get(kind.state, kind.state))
+
+
+def asked_in(given: Mapping[str, str]) -> Asked:
+    """Which workers an address asks for; what it cannot mean is left out."""
+    sort, after = given.get("sort", ""), given.get("after", "")
+    kind, state = given.get("kind", ""), given.get("state", "")
+    return Asked(
+        sort=sort if sort in SORTS else "answers",
+        up=given.get("way", "") == "up",
+        kind=kind if kind in ALL_KINDS else "",
+        state=state if state in STATES else "",
+        find=given.get("find", "").replace("\0", "").strip(),
+        after=int(after) if after.isascii() and after.isdigit() and len(after) < 18 else 0,
+    )
+
+
+def as_query(asked: Asked) -> str:
+    """The address of what is asked for."""
+    return query(
+        sort=asked.sort if asked.sort != "answers" else "",
+        way="up" if asked.up else "",
+        kind=asked.kind,
+        state=asked.state,
+        find=asked.find,
+        after=asked.after or "",
+    )
+
+
+def _head(asked: Asked, sort: str) -> Head:
+    """Sorting by another column begins with the most, by name with the first; again turns it round."""
+    now = asked.sort == sort
+    up = not asked.up if now else sort == "worker"
+    way = ("ascending" if asked.up else "descending") if now else ""
+    return Head(sort, str(HEADS[sort]), as_query(replace(asked, sort=sort, up=up, after=0)) or "?", way)
+
+
+def _off(kind: KindRow) -> bool:
+    return kind.blocked or kind.withdrawn_at is not None or kind.state == "suspended"
+
+
+def _together(kinds: int, trusted: int, off: list[str]) -> str:
+    """How a worker stands for several kinds."""
+    told = ngettext(
+        "trusted with %(trusted)d of %(kinds)d kind", "trusted with %(trusted)d of %(kinds)d kinds", kinds
+    )
+    return "; ".join([told % {"trusted": trusted, "kinds": kinds}, *off])
+
+
+def _changed(kinds: tuple[str, ...], text: str, nothing: str) -> str:
+    return text % {"kinds": ", ".join(str(KINDS[kind]) for kind in kinds)} if kinds else nothing
+
+
+def _worker(campaign: Campaign, pseudonym: str) -> int:
+    try:
+        if "\0" in pseudonym:
+            raise CannotDo(pseudonym)
+        return discarding.worker_named(pseudonym, campaign)
+    except CannotDo:
+        raise Http404(
+            _("Campaign “%(campaign)s” has no worker “%(name)s”.")
+            % {"campaign": campaign.name, "name": pseudonym}
+        ) from None
