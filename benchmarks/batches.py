@@ -82,11 +82,11 @@ def _database() -> str:
     from django.core.management import call_command
 
     from annotation.datasets.importing import import_records
-    from evaluation.services.batches import launch
-    from evaluation.services.judgments import store_judgments
-    from evaluation.services.planning import plan
-    from evaluation.services.qrels import freeze_qrels
-    from evaluation.services.runs import Made, store_run
+    from evaluation.services.batches.launching import launch
+    from evaluation.services.batches.planning import plan
+    from evaluation.services.judgments.freezing import freeze_qrels
+    from evaluation.services.judgments.importing import store_judgments
+    from evaluation.services.runs.files import Made, store_run
 
     call_command("migrate", verbosity=0)
     lists, space, relevant = generated()

@@ -16,7 +16,7 @@ class EvaluationConfig(AppConfig):
         from annotation.backups import contents
         from annotation.jobs import schedule  # its rows are there only now
         from annotation.web.common import access, parts
-        from evaluation.services import unattended
+        from evaluation.services.batches import scheduler
 
         meteor.look_in(java_home=settings.JAVA_HOME, jar=settings.METEOR_JAR)
         parts.add(
@@ -24,4 +24,4 @@ class EvaluationConfig(AppConfig):
             after="campaign",
         )
         contents.add("reports", "sources", "systems")
-        schedule.add(schedule.Periodic("ask_next_waves", 60, unattended.ask_next_waves))
+        schedule.add(schedule.Periodic("ask_next_waves", 60, scheduler.ask_next_waves))

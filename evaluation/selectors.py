@@ -24,7 +24,7 @@ from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats.base import JudgedPair
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Ranking, Run
-from evaluation.qrels import Qrel, Qrels, QrelsSettings, rule_named
+from evaluation.relevance.qrels import Qrel, Qrels, QrelsSettings, rule_named
 
 #: Rows read at once.
 PAGE = 5_000

@@ -85,9 +85,10 @@ LIBRARIES = """
 #: Rooms of ours that know no framework (pyproject.toml, contract "pure"), and so nothing of settings.
 OURS = """
     annotation.protocol annotation.formats annotation.synthetic_corpus annotation.simulation
-    annotation.images.metadata annotation.common.registry evaluation.agreement evaluation.crossing
-    evaluation.figures evaluation.formats evaluation.metrics evaluation.pooling evaluation.qrels
-    evaluation.reporting evaluation.reproduction evaluation.significance evaluation.tables models_core
+    annotation.images.metadata annotation.common.registry evaluation.agreement
+    evaluation.comparison.cross_validation evaluation.figures evaluation.formats evaluation.metrics
+    evaluation.pooling evaluation.relevance.qrels evaluation.reporting evaluation.reproduction
+    evaluation.significance evaluation.formats.figure_tables models_core
 """.split()
 
 #: Packages whose code is read beforehand, though not run.

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from evaluation.figures.base import Plot, figure_kind, grouped
 from evaluation.figures.style import canvas, grid, legend, legend_height, look
-from evaluation.reporting.judging import Swept
-from evaluation.tables import Cell, Table
+from evaluation.formats.figure_tables import Cell, Table
+from evaluation.report_data.judging import Swept
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from annotation.common.registry import Registry
-from evaluation.tables import Table
+from evaluation.formats.figure_tables import Table
 
 if TYPE_CHECKING:  # matplotlib is imported where something is drawn: most processes never draw
     from matplotlib.figure import Figure

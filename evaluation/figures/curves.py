@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from evaluation.figures.base import Plot, figure_kind, grouped
 from evaluation.figures.style import COLOURED, canvas, grid, legend, legend_height, look, percent, short
-from evaluation.reporting.directions import Direction
-from evaluation.tables import Cell, Table
+from evaluation.formats.figure_tables import Cell, Table
+from evaluation.report_data.directions import Direction
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

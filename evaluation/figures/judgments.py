@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from evaluation.figures.base import Plot, column, figure_kind
 from evaluation.figures.style import ACCENT, MUTED, canvas, grid, whole_numbers
-from evaluation.reporting.judging import Judging
-from evaluation.tables import Table
+from evaluation.formats.figure_tables import Table
+from evaluation.report_data.judging import Judging
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

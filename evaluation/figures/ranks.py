@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from evaluation.figures.base import Plot, figure_kind, grouped
 from evaluation.figures.style import ACCENT, MUTED, canvas, grid, percent, short
-from evaluation.reporting.directions import BINS, Direction
-from evaluation.tables import Cell, Table
+from evaluation.formats.figure_tables import Cell, Table
+from evaluation.report_data.directions import BINS, Direction
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

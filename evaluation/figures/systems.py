@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from evaluation.figures.base import Plot, figure_kind, grouped
 from evaluation.figures.style import COLOURED, MUTED, Look, canvas, grid, legend, legend_height, look, short
+from evaluation.formats.figure_tables import Cell, Table
 from evaluation.metrics.table import METRICS
-from evaluation.reporting.directions import Direction
-from evaluation.reporting.orders import BY_JUDGMENTS, BY_ORIGINALS, Order, first_of
-from evaluation.tables import Cell, Table
+from evaluation.report_data.directions import Direction
+from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, Order, first_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,7 +16,7 @@ from pathlib import Path
 from annotation.common.registry import Registry
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import shown
-from evaluation.scales import Scale
+from evaluation.relevance.scales import Scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class JudgedPair:
 class JudgmentFormat(ABC):
     """One format. A subclass sets `key` and `title`, and `read`s.
 
-    `scale` is that of its answers (see `evaluation.scales`), None where each file has its own; a pair is
-    relevant from the score `relevant_from` on, unless one says otherwise, None where one has to say.
+    `scale` is that of its answers (see `evaluation.relevance.scales`), None where each file has its own; a
+    pair is relevant from the score `relevant_from` on, unless one says otherwise, None where one has to say.
     """
 
     key: str

@@ -18,7 +18,7 @@ from pathlib import Path
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import lines, shown
 from evaluation.formats.base import JUDGMENT_FORMATS, JudgedPair, JudgmentFormat, each_once
-from evaluation.scales import ONE_TO_FOUR, VOTES
+from evaluation.relevance.scales import ONE_TO_FOUR, VOTES
 
 EXPERT_GRADES = ("1", "2", "3", "4")
 

@@ -29,7 +29,7 @@ from pathlib import Path
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import lines, shown
 from evaluation.formats.base import JUDGMENT_FORMATS, JudgedPair, JudgmentFormat, each_once
-from evaluation.scales import VOTES, Scale
+from evaluation.relevance.scales import VOTES, Scale
 
 _PAIRS = (("query", "document"), ("image", "caption"))
 _COUNT = re.compile(r"\d{1,6}")

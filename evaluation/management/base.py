@@ -10,14 +10,14 @@ from django.core.management.base import CommandError, CommandParser
 
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
-from evaluation.comparisons import per_query
+from evaluation.comparison.comparisons import per_query
+from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING, NotComparable
+from evaluation.comparison.scoring import MEASURES, OF_ORIGINALS
+from evaluation.comparison.subsets import OF_RUN, BadSubset, Subset, subset_named
+from evaluation.formats.figure_tables import LAYOUTS, Table
 from evaluation.formats.per_query import write_per_query
 from evaluation.metrics.table import METRICS, UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.ranked_runs import LEFT_OUT, MISSING, NotComparable
-from evaluation.scoring import MEASURES, OF_ORIGINALS
-from evaluation.subsets import OF_RUN, BadSubset, Subset, subset_named
-from evaluation.tables import LAYOUTS, Table
 
 
 def left_out_text(number: int, lacking: Sequence[str], corpus: str) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.grades import GAINS, LINEAR
-from evaluation.scales import EXPECTED, scale_named, score_named
-from evaluation.services.relevance import Relevance
+from evaluation.relevance.grades import GAINS, LINEAR
+from evaluation.relevance.scales import EXPECTED, scale_named, score_named
+from evaluation.services.judgments.relevance import Relevance
 
 
 def add_relevance(parser: CommandParser) -> None:

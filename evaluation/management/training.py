@@ -11,8 +11,8 @@ from django.core.management.base import CommandParser
 from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import Bar, LogLines, progress_bar
-from evaluation.services.systems import Sources
-from evaluation.services.writing import ImportRefused
+from evaluation.services.common import ImportRefused
+from evaluation.services.systems.training import Sources
 from models_core.device import CPU
 
 #: Whose message is one line about the input. WordNetMissing is an OSError, BadRecipe, BadModel and

@@ -98,7 +98,7 @@ class QrelsSnapshot(models.Model):
     its originals; `pool` describes it, and what is not among the rows does not take part. Nor does it where
     judgments were frozen for a `subset` of images. Imported qrels tell their `source`, and are about what it
     `asks`: rankings for images, for captions, or, where that is empty, for both. `digest` is that of
-    `evaluation.qrels.Qrels`: over settings and rows, not over name and version.
+    `evaluation.relevance.qrels.Qrels`: over settings and rows, not over name and version.
     """
 
     corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="qrels")

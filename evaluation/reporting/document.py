@@ -13,12 +13,12 @@ from typing import Any
 from evaluation.agreement.estimates import FEW
 from evaluation.figures import agreement, curves, judgments, ranks, systems
 from evaluation.figures.base import Plot
-from evaluation.reporting import tables
-from evaluation.reporting.directions import ANNOTATION, Direction
-from evaluation.reporting.judging import Judging
-from evaluation.reporting.orders import BY_JUDGMENTS, BY_ORIGINALS, Order, first_of, orders_of
-from evaluation.reporting.tables import Titled
-from evaluation.tables import Cell
+from evaluation.formats.figure_tables import Cell
+from evaluation.report_data import tables
+from evaluation.report_data.directions import ANNOTATION, Direction
+from evaluation.report_data.judging import Judging
+from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, Order, first_of, orders_of
+from evaluation.report_data.tables import Titled
 
 #: Raised where what a report's files mean changes.
 DEFINITION = 4

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from evaluation.figures.base import Plot
+from evaluation.formats.figure_tables import Marked, Table, as_csv, as_latex
+from evaluation.report_data.tables import Titled
 from evaluation.reporting.document import DEFINITION, Report, Section
-from evaluation.reporting.tables import Titled
-from evaluation.tables import Marked, Table, as_csv, as_latex
 
 
 def as_json(report: Report, sections: list[Section]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from evaluation.qrels import HALF, MAJORITY, TWO_THIRDS, QrelsSettings, Rule
+from evaluation.relevance.qrels import HALF, MAJORITY, TWO_THIRDS, QrelsSettings, Rule
 
 Unjudged = Literal["irrelevant", "left out", "originals relevant"]
 

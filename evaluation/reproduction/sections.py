@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from evaluation.agreement.coefficients import LEVELS, as_ratings, krippendorff
-from evaluation.qrels import RULES, QrelsSettings, freeze
+from evaluation.relevance.qrels import RULES, QrelsSettings, freeze
 from evaluation.reproduction import printed
 from evaluation.reproduction.cells import COUNT, KAPPA, PERCENT, Cell
 from evaluation.reproduction.conventions import Conventions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import template
 from django.utils.translation import gettext
 
-from evaluation.comparisons import PLACES
+from evaluation.comparison.comparisons import PLACES
 from evaluation.models import Run
 
 register = template.Library()

@@ -27,12 +27,12 @@ from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.models import Batch, JudgmentSet, Run
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import THRESHOLD
-from evaluation.services.batches import check_known
-from evaluation.services.next_pairs import SHARE
-from evaluation.services.planning import DEPTH, Plan, plan
-from evaluation.services.pooled import WIDEST
-from evaluation.services.stored_answers import BatchRefused, reusable
-from evaluation.services.writing import ImportRefused, check_name
+from evaluation.services.batches.launching import check_known
+from evaluation.services.batches.next_pairs import SHARE
+from evaluation.services.batches.planning import DEPTH, Plan, plan
+from evaluation.services.batches.pooled_runs import WIDEST
+from evaluation.services.batches.stored_answers import BatchRefused, reusable
+from evaluation.services.common import ImportRefused, check_name
 from evaluation.web import offered
 from evaluation.web.frame import all_asked, asked, framed
 from evaluation.web.splits import NotOffered, whole_in

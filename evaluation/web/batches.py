@@ -23,17 +23,17 @@ from annotation.selectors.jobs import Job
 from annotation.selectors.pair_judgments import Judge, judges
 from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
 from annotation.web.staff.frame import said
-from evaluation.grades import GRADED_RULES
 from evaluation.models import Batch, QrelsSnapshot
-from evaluation.qrels import RULES, rule_named
-from evaluation.services.batch_state import BatchState, kept_state
-from evaluation.services.collecting import judges_of, staying_out
-from evaluation.services.next_pairs import USUAL
-from evaluation.services.qrels import is_made_of
-from evaluation.services.stored_answers import BatchRefused, counted_by_name
-from evaluation.services.topping_up import CLOSED
-from evaluation.services.unattended import wave_after
-from evaluation.services.writing import ImportRefused, check_name
+from evaluation.relevance.grades import GRADED_RULES
+from evaluation.relevance.qrels import RULES, rule_named
+from evaluation.services.batches.collecting import judges_of, staying_out
+from evaluation.services.batches.next_pairs import USUAL
+from evaluation.services.batches.reassignment import CLOSED
+from evaluation.services.batches.scheduler import wave_after
+from evaluation.services.batches.state import BatchState, kept_state
+from evaluation.services.batches.stored_answers import BatchRefused, counted_by_name
+from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.judgments.freezing import is_made_of
 from evaluation.web import offered
 from evaluation.web.frame import asked, framed, newest
 from evaluation.web.job_lines import NEWEST, job_lines

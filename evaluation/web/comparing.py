@@ -15,13 +15,13 @@ from django.views.decorators.http import require_safe
 
 from annotation.selectors.corpora import splits_of
 from annotation.web.common.access import RUNNING, for_roles
-from evaluation.comparisons import alone, compared, table_of_compared
+from evaluation.comparison.comparisons import alone, compared, table_of_compared
+from evaluation.comparison.ranked_runs import NotComparable
+from evaluation.comparison.subsets import subset_named
+from evaluation.formats.figure_tables import LAYOUTS, Marked, Table
 from evaluation.metrics.table import METRICS
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.ranked_runs import NotComparable
-from evaluation.services.runs import DIRECTIONS
-from evaluation.subsets import subset_named
-from evaluation.tables import LAYOUTS, Marked, Table
+from evaluation.services.runs.files import DIRECTIONS
 from evaluation.web import offered
 from evaluation.web.frame import all_asked, asked, framed
 from evaluation.web.runs import (

@@ -23,16 +23,16 @@ from annotation.formats.base import FormatError
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
 from annotation.web.staff.frame import said
+from evaluation.comparison.ranked_runs import ASKS
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS
 from evaluation.models import JudgmentSet, QrelsSnapshot, Run
-from evaluation.qrels import rule_named
-from evaluation.ranked_runs import ASKS
+from evaluation.relevance.qrels import rule_named
 from evaluation.selectors import QrelsCounts, counts_of
-from evaluation.services.qrels import remove_qrels
-from evaluation.services.qrels_files import IDS, export_qrels
-from evaluation.services.registry import InUse
-from evaluation.services.writing import ImportRefused
+from evaluation.services.common import ImportRefused
+from evaluation.services.judgments.freezing import remove_qrels
+from evaluation.services.judgments.qrels_files import IDS, export_qrels
+from evaluation.services.systems.registry import InUse
 from evaluation.web import offered
 from evaluation.web.frame import asked, download, framed, newest
 from evaluation.web.job_lines import job_lines
@@ -165,7 +165,7 @@ def lines_of(rows: Iterable[QrelsSnapshot]) -> list[Line]:
     """Versions with what they hold; it is counted once, since a version never changes."""
     found = []
     for row in rows:
-        key = f"evaluation.qrels.{row.pk}.{row.digest}"
+        key = f"evaluation.relevance.qrels.{row.pk}.{row.digest}"
         counts = cache.get(key)
         if counts is None:
             counts = counts_of(row)

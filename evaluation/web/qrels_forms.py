@@ -17,22 +17,17 @@ from django.views.decorators.http import require_http_methods
 from annotation import jobs
 from annotation.selectors.corpora import splits_of
 from annotation.web.common.access import RUNNING, account_of, for_roles
+from evaluation.comparison.subsets import listed_in, subset_named
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS
-from evaluation.grades import GAINS, GRADED_RULES, LINEAR, MEAN, SUMMARIES
 from evaluation.metrics.protocols import PROTOCOLS
-from evaluation.qrels import RULES
-from evaluation.scales import scale_named, score_named
-from evaluation.services.judgments import JudgmentsReport, import_judgments
-from evaluation.services.qrels import (
-    JUDGMENTS,
-    PROTOCOL,
-    QrelsReport,
-    check_next,
-)
-from evaluation.services.qrels_files import ASKED, import_qrels
-from evaluation.services.relevance import Relevance, check_relevance
-from evaluation.subsets import listed_in, subset_named
+from evaluation.relevance.grades import GAINS, GRADED_RULES, LINEAR, MEAN, SUMMARIES
+from evaluation.relevance.qrels import RULES
+from evaluation.relevance.scales import scale_named, score_named
+from evaluation.services.judgments.freezing import JUDGMENTS, PROTOCOL, QrelsReport, check_next
+from evaluation.services.judgments.importing import JudgmentsReport, import_judgments
+from evaluation.services.judgments.qrels_files import ASKED, import_qrels
+from evaluation.services.judgments.relevance import Relevance, check_relevance
 from evaluation.web import offered
 from evaluation.web.frame import asked, framed
 from evaluation.web.splits import NotOffered, part_in, whole_in

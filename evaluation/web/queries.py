@@ -16,10 +16,10 @@ from django.views.decorators.http import require_safe
 from annotation.common.registry import UnknownName
 from annotation.web.common.access import RUNNING, for_roles_on
 from annotation.web.staff.frame import query as as_query
-from evaluation import inspection
+from evaluation.comparison import inspection
+from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.ranked_runs import NotComparable
 from evaluation.web import offered
 from evaluation.web.frame import asked, framed
 from evaluation.web.runs import RUN, chosen_qrels, qrels_of_corpus, remembered

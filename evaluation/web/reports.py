@@ -25,14 +25,14 @@ from annotation.selectors.corpora import splits_of
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
 from annotation.web.staff.frame import said
+from evaluation.comparison.ranked_runs import LEFT_OUT, NotComparable
 from evaluation.metrics.table import METRICS, UnknownMeasure
 from evaluation.models import Batch, JudgmentSet, Report, Run
-from evaluation.ranked_runs import LEFT_OUT, NotComparable
-from evaluation.services import reports
-from evaluation.services.report_wanted import RESAMPLES, ReportRefused, Wanted, numbers_of
-from evaluation.services.report_wanted import asked as resolved
-from evaluation.services.reported import MEASURES
-from evaluation.services.writing import ImportRefused, check_name
+from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.reports import building
+from evaluation.services.reports.findings import MEASURES
+from evaluation.services.reports.request import RESAMPLES, ReportRefused, Wanted, numbers_of
+from evaluation.services.reports.request import asked as resolved
 from evaluation.significance.randomisation import ROUNDS
 from evaluation.web import offered
 from evaluation.web.frame import all_asked, asked, framed, newest
@@ -79,7 +79,7 @@ def listing(request: HttpRequest) -> HttpResponse:
         framed(
             "reports",
             reports=[
-                (row, len(row.inputs["runs"]), reports.outdated(row, numbers=numbers)) for row in page.rows
+                (row, len(row.inputs["runs"]), building.outdated(row, numbers=numbers)) for row in page.rows
             ],
             page=page,
             jobs=lines,
@@ -108,13 +108,13 @@ def report(request: HttpRequest, row: Report) -> HttpResponse:
     """A report as it was built: its tables and figures, and all that it was made from."""
     wrong, plain, sections = "", {}, []
     try:
-        plain = json.loads(reports.read(row, reports.JSON))
+        plain = json.loads(building.read(row, building.JSON))
         pictures = {
-            figure["key"]: reports.read(row, f"figures/{figure['key']}.svg").decode()
+            figure["key"]: building.read(row, f"figures/{figure['key']}.svg").decode()
             for section in plain["sections"]
             for figure in section["figures"]
         }
-        sections = reports.illustrated(plain, pictures)
+        sections = building.illustrated(plain, pictures)
     except ReportRefused as error:
         wrong = str(error)
     return render(
@@ -128,7 +128,7 @@ def report(request: HttpRequest, row: Report) -> HttpResponse:
             sections=sections,
             file=row.name,
             wrong=wrong,
-            outdated=reports.outdated(row),
+            outdated=building.outdated(row),
             again=_again(row),
         ),
     )
@@ -139,7 +139,7 @@ def report(request: HttpRequest, row: Report) -> HttpResponse:
 def file(request: HttpRequest, row: Report, path: str) -> HttpResponse:
     """A file of a report, as it was built."""
     try:
-        content = reports.read(row, path)
+        content = building.read(row, path)
     except (UnknownName, ReportRefused) as error:
         raise Http404(str(error)) from error
     called = PurePosixPath(path)
@@ -154,7 +154,7 @@ def archive(request: HttpRequest, row: Report) -> HttpResponse:
     try:
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as out:
             for path in row.files:
-                out.writestr(zipfile.ZipInfo(f"{row.name}/{path}", _LONG_AGO), reports.read(row, path))
+                out.writestr(zipfile.ZipInfo(f"{row.name}/{path}", _LONG_AGO), building.read(row, path))
     except ReportRefused as error:
         raise Http404(str(error)) from error
     return _sent(packed.getvalue(), f"{row.name}.zip", "application/zip")
@@ -165,7 +165,7 @@ def archive(request: HttpRequest, row: Report) -> HttpResponse:
 def remove(request: HttpRequest, row: Report) -> HttpResponse:
     """Remove a report; the runs and qrels that it was made of stay."""
     with said(request, Busy, UnknownName) as tell:
-        reports.remove(row.name, actor=account_of(request))
+        building.remove(row.name, actor=account_of(request))
         tell(_("The report is removed."))
     return redirect("evaluation:reports")
 

@@ -22,14 +22,14 @@ from annotation.formats.base import FormatError
 from annotation.selectors.corpora import splits_of
 from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
 from annotation.web.staff.frame import query, said
-from evaluation.comparisons import per_query, scored
+from evaluation.comparison.comparisons import per_query, scored
+from evaluation.comparison.ranked_runs import ASKS, LEFT_OUT, MISSING, NotComparable
+from evaluation.comparison.subsets import BadSubset, subset_named
 from evaluation.formats.per_query import WRITERS, write_per_query
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.ranked_runs import ASKS, LEFT_OUT, MISSING, NotComparable
-from evaluation.services import registry
-from evaluation.services.runs import DIRECTIONS, KEEP, TIES, export_run, tied_queries
-from evaluation.subsets import BadSubset, subset_named
+from evaluation.services.runs.files import DIRECTIONS, KEEP, TIES, export_run, tied_queries
+from evaluation.services.systems import registry
 from evaluation.web import offered
 from evaluation.web.frame import asked, download, framed
 from evaluation.web.splits import NotOffered, part_in

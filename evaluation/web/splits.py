@@ -8,8 +8,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotation.selectors.corpora import splits_of
+from evaluation.comparison.subsets import FOLD, OF_RUN
 from evaluation.models import Run
-from evaluation.subsets import FOLD, OF_RUN
 from evaluation.web.frame import asked
 
 

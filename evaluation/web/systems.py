@@ -20,10 +20,10 @@ from annotation.web.common.access import RUNNING, At, account_of, for_roles, for
 from annotation.web.staff.frame import said
 from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.models import System
-from evaluation.services import registry
-from evaluation.services.kept import folder_of
-from evaluation.services.origins import ORIGINS
-from evaluation.services.rankings import ONE_CAPTION
+from evaluation.services.runs.ranking import ONE_CAPTION
+from evaluation.services.systems import registry
+from evaluation.services.systems.folders import folder_of
+from evaluation.services.systems.origins import ORIGINS
 from evaluation.web import offered
 from evaluation.web.frame import asked, framed
 from evaluation.web.job_lines import job_lines

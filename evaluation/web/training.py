@@ -21,11 +21,11 @@ from annotation import jobs
 from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named, splits_of
 from annotation.web.common.access import RUNNING, account_of, for_roles
+from evaluation.comparison.subsets import FOLD
 from evaluation.formats.arrays import SUFFIXES
 from evaluation.models import System
-from evaluation.services import registry
-from evaluation.services.writing import ImportRefused, check_name
-from evaluation.subsets import FOLD
+from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.systems import registry
 from evaluation.web import offered
 from evaluation.web.frame import all_asked, asked, framed
 from evaluation.web.splits import NotOffered, which_in, whole_in

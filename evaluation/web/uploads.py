@@ -26,7 +26,7 @@ from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import unpacked_size
-from evaluation.services.writing import ImportRefused
+from evaluation.services.common import ImportRefused
 from evaluation.web.splits import NotOffered
 
 #: Bytes that are taken by page, as the proxy has it; what is larger is brought by command.

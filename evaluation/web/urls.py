@@ -5,7 +5,6 @@ from django.urls import path
 from evaluation.web import (
     batch_builder,
     batches,
-    bringing,
     comparing,
     job_lines,
     qrels,
@@ -15,6 +14,7 @@ from evaluation.web import (
     runs,
     systems,
     training,
+    upload,
 )
 
 app_name = "evaluation"
@@ -24,7 +24,7 @@ urlpatterns = [
     path("systems/<slug:name>/rank/", systems.rank, name="rank"),
     path("systems/<slug:name>/remove/", systems.remove, name="remove_system"),
     path("train/", training.train, name="train"),
-    path("bring/", bringing.bring, name="bring"),
+    path("bring/", upload.bring, name="bring"),
     path("runs/", runs.listing, name="runs"),
     path("runs/<slug:name>/", runs.run, name="run"),
     path("runs/<slug:name>/trec", runs.trec, name="trec"),

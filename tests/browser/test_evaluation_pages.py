@@ -12,19 +12,19 @@ from playwright.sync_api import expect
 
 from annotation import jobs
 from annotation.models import Corpus, Job
-from evaluation.comparisons import scored
+from evaluation.comparison.comparisons import scored
+from evaluation.comparison.subsets import subset_named
 from evaluation.figures.base import Plot
 from evaluation.figures.files import as_svg
 from evaluation.selectors import run_named, snapshot_named
-from evaluation.services import reports
-from evaluation.services.batches import launch
-from evaluation.services.bringing import bring
-from evaluation.services.judgments import import_judgments
-from evaluation.services.planning import plan
-from evaluation.services.qrels import freeze_qrels
-from evaluation.services.rankings import rank
-from evaluation.services.report_wanted import Wanted
-from evaluation.subsets import subset_named
+from evaluation.services.batches.launching import launch
+from evaluation.services.batches.planning import plan
+from evaluation.services.judgments.freezing import freeze_qrels
+from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.reports import building
+from evaluation.services.reports.request import Wanted
+from evaluation.services.runs.ranking import rank
+from evaluation.services.systems.upload import bring
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import for_everybody
 from tests.web import world as people
@@ -103,12 +103,12 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
     )
     import_judgments(corpus=corpus.name, path=crowd, format="flickr8k-crowd")
     freeze_qrels(name="crowd", corpus=corpus.name, judgments="flickr8k-crowd")
-    monkeypatch.setattr(reports, "as_svg", drawn)
-    monkeypatch.setattr(reports, "as_pdf", lambda plot: b"%PDF-")
+    monkeypatch.setattr(building, "as_svg", drawn)
+    monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF-")
     chosen = [
         f"{name}-all-{direction}" for name in ("clip", "noise") for direction in ("annotation", "search")
     ]
-    reports.build(Wanted("spring", "crowd", chosen, rounds=50, resamples=20))
+    building.build(Wanted("spring", "crowd", chosen, rounds=50, resamples=20))
     launch(plan(corpus=corpus.name, runs=chosen, depth=2, threshold=None, reuse=[]), "first")
     jobs.enqueue(kind="train_system", arguments={"name": "tri", "recipe": "TRI5", "corpus": corpus.name})
     people.account("ada", "researcher")
@@ -164,8 +164,8 @@ def test_two_files_of_embeddings_become_a_table_for_a_paper_by_page_alone(
 ):
     settings.DATA_DIR = tmp_path / "data"
     cache.clear()
-    monkeypatch.setattr(reports, "as_svg", drawn)
-    monkeypatch.setattr(reports, "as_pdf", lambda plot: b"%PDF-")
+    monkeypatch.setattr(building, "as_svg", drawn)
+    monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF-")
     corpus = people.corpus(tmp_path / "drawn", IMAGES)
     people.account("ada", "researcher")
     page = open_page()

@@ -16,7 +16,7 @@ from annotation.synthetic_corpus.generate import generate
 from config.demonstration.evaluating import LEAST_IMAGES, Names, evaluate
 from config.demonstration.gold import described
 from evaluation.models import Batch, QrelsSnapshot, Report, Run, System
-from evaluation.services.batch_state import state
+from evaluation.services.batches.state import state
 
 SPLITS = ("train", "val", "test")
 NAMES = Names("sample", "")

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from annotation.models import Worker
-from evaluation.services.batches import launch
-from evaluation.services.planning import Plan, plan
-from evaluation.services.runs import import_run
+from evaluation.services.batches.launching import launch
+from evaluation.services.batches.planning import Plan, plan
+from evaluation.services.runs.files import import_run
 from tests.evaluation.database.conftest import matrix_file
 from tests.factories import a_corpus, an_image
 

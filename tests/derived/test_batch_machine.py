@@ -34,20 +34,13 @@ from annotation.workers import payments
 from evaluation.formats.trec import read_qrels, write_qrels
 from evaluation.models import Batch, QrelsSnapshot, Report, Run
 from evaluation.selectors import names_of, qrels_of, snapshot_named
-from evaluation.services import (
-    batch_state,
-    batches,
-    collecting,
-    judgments,
-    qrels,
-    report_wanted,
-    reports,
-    settling,
-    topping_up,
-)
-from evaluation.services.batch_state import BatchState
-from evaluation.services.report_wanted import ReportRefused, Wanted
-from evaluation.services.stored_answers import BatchRefused
+from evaluation.services.batches import closing, collecting, launching, reassignment
+from evaluation.services.batches import state as batch_state
+from evaluation.services.batches.state import BatchState
+from evaluation.services.batches.stored_answers import BatchRefused
+from evaluation.services.judgments import freezing, importing
+from evaluation.services.reports import building, request
+from evaluation.services.reports.request import ReportRefused, Wanted
 from tests import worlds
 from tests.derived import batch_world as world
 from tests.derived.batch_recount import Places, Recount, Rows
@@ -141,7 +134,7 @@ class Managed:
     def second(self, number: int, turn: int) -> None:
         if Batch.objects.filter(name="second").exists():
             return
-        batches.launch(world.planned("second"), "second", known_from="dev")
+        launching.launch(world.planned("second"), "second", known_from="dev")
         self.met["second opened"] += 1
         self.met["answers reused"] += Batch.objects.get(name="second").numbers["known"] > 0
 
@@ -178,7 +171,7 @@ class Managed:
     def top_up(self, number: int, turn: int) -> None:
         batch = self.batch(turn)
         try:
-            done = topping_up.top_up(batch.name)
+            done = reassignment.top_up(batch.name)
         except BatchRefused:
             assert batch.campaign.state == "closed"
             return
@@ -247,14 +240,14 @@ class Managed:
         name = f"q-{batch.name}"
         if number % 2:
             try:
-                done = settling.settle(batch.name, qrels=name).frozen
+                done = closing.settle(batch.name, qrels=name).frozen
             except BatchRefused:
                 assert not self.now[batch.name].given
                 return
         elif batch.judgments is None:
             return
         else:
-            done = qrels.freeze_qrels(name=name, corpus=world.CORPUS, judgments=batch.judgments.name)
+            done = freezing.freeze_qrels(name=name, corpus=world.CORPUS, judgments=batch.judgments.name)
         batch.refresh_from_db()
         assert batch.judgments is not None
         self.met["frozen"] += not done.unchanged
@@ -272,7 +265,7 @@ class Managed:
         stood = name in self.built
         up_to_date = stood and self.built[name] == self.inputs_of(name)
         try:
-            done = reports.build(self.wanted(batch), replace=bool(turn % 2))
+            done = building.build(self.wanted(batch), replace=bool(turn % 2))
         except ReportRefused:
             assert stood and not up_to_date and not turn % 2
             self.met["report refused"] += 1
@@ -362,10 +355,10 @@ class Managed:
         def state(name: str) -> BatchState:
             return told.get(name) or batch_state.state(name)
 
-        with mock.patch.object(report_wanted, "state", state):
+        with mock.patch.object(request, "state", state):
             for row in Report.objects.select_related("corpus", "qrels", "batch"):
                 up_to_date = self.built[row.name] == self.inputs_of(row.name)
-                assert (reports.outdated(row) == []) == up_to_date, reports.outdated(row)
+                assert (building.outdated(row) == []) == up_to_date, building.outdated(row)
 
     def _check_state(self, now: Recount, seen: BatchState) -> None:
         asked = len(now.own.asked["wanted"])
@@ -436,11 +429,11 @@ class Managed:
         """What says that it is up to date stands as it is when it is built again, and nothing else does."""
         for row in Report.objects.select_related("corpus", "qrels", "batch"):
             wanted = self.wanted(Batch.objects.get(reports=row))
-            if reports.outdated(row):
+            if building.outdated(row):
                 with pytest.raises(ReportRefused):
-                    reports.build(wanted)
+                    building.build(wanted)
             else:
-                assert reports.build(wanted).unchanged
+                assert building.build(wanted).unchanged
 
 
 def once(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -484,7 +477,7 @@ def managed(acts: list[tuple[str, int, int]], *, both: bool = THOROUGH) -> Manag
         # The rows of the next run have the ids of these.
         stack.callback(cache.clear)
         stack.enter_context(mock.patch.object(batch_state, "pooled", once(batch_state.pooled)))
-        for reader in (collecting, judgments):
+        for reader in (collecting, importing):
             stack.enter_context(mock.patch.object(reader, "names_of", once(names_of)))
         run = Managed()
         for step, (what, number, turn) in enumerate(acts):
@@ -505,8 +498,8 @@ def managed(acts: list[tuple[str, int, int]], *, both: bool = THOROUGH) -> Manag
 def everything_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever may be kept is, however quickly it was counted; no figures are drawn, and no time is told."""
     monkeypatch.setattr(kept, "SLOW", 0.0)
-    monkeypatch.setattr(reports, "as_svg", lambda plot: "")
-    monkeypatch.setattr(reports, "as_pdf", lambda plot: b"")
+    monkeypatch.setattr(building, "as_svg", lambda plot: "")
+    monkeypatch.setattr(building, "as_pdf", lambda plot: b"")
     monkeypatch.setattr(batch_state, "pace", lambda campaign, fresh: mock.Mock(ends_at=None))
     cache.clear()
     yield

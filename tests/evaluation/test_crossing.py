@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from statsmodels.stats.proportion import proportion_confint
 
 from evaluation.agreement.estimates import Bootstrap
-from evaluation.crossing import MEDIAN, compared, figures_of, pairs_of
+from evaluation.comparison.cross_validation import MEDIAN, compared, figures_of, pairs_of
 from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.resampling import figure_interval
 from models_core.recipes.crossing import Crossed

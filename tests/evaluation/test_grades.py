@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from annotation.common.registry import UnknownName
 from evaluation.formats.base import JudgedPair
-from evaluation.grades import GRADED_RULES, MEAN_GRADE, UNIT, GradedRule, rule_on
-from evaluation.qrels import MAJORITY, QrelsSettings, freeze, relevant_by_rule, rule_named
-from evaluation.scales import BadScale, Scale, score_named
+from evaluation.relevance.grades import GRADED_RULES, MEAN_GRADE, UNIT, GradedRule, rule_on
+from evaluation.relevance.qrels import MAJORITY, QrelsSettings, freeze, relevant_by_rule, rule_named
+from evaluation.relevance.scales import BadScale, Scale, score_named
 
 
 def graded(*grades: int, document: str = "d") -> JudgedPair:

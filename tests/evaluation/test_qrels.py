@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from annotation.common.registry import UnknownName
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
-from evaluation.qrels import (
+from evaluation.relevance.qrels import (
     HALF,
     MAJORITY,
     RULES,

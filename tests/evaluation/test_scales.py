@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from annotation.common.registry import UnknownName
 from evaluation.formats.base import JudgedPair
-from evaluation.grades import EXPONENTIAL, LINEAR, MEAN_GRADE, MOST, graded_rule_named, rule_on
-from evaluation.qrels import Given, relevant_by_rule, rule_named
-from evaluation.scales import ONE_TO_FOUR, VOTES, BadScale, Scale, scale_named, scale_of
+from evaluation.relevance.grades import EXPONENTIAL, LINEAR, MEAN_GRADE, MOST, graded_rule_named, rule_on
+from evaluation.relevance.qrels import Given, relevant_by_rule, rule_named
+from evaluation.relevance.scales import ONE_TO_FOUR, VOTES, BadScale, Scale, scale_named, scale_of
 
 
 def rated(*grades: float) -> JudgedPair:

@@ -8,7 +8,7 @@ import io
 import pytest
 
 from annotation.common.registry import UnknownName
-from evaluation.tables import LAYOUTS, Marked, Table, as_csv, as_latex, as_text, known
+from evaluation.formats.figure_tables import LAYOUTS, Marked, Table, as_csv, as_latex, as_text, known
 
 TABLE = Table(
     ["run", "R@1", "median rank", "n"],

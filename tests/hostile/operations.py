@@ -43,7 +43,7 @@ from annotation.web.common.addresses import picture_address
 from annotation.workers import invitations
 from annotation.workers.accounts import granting, inviting
 from evaluation.models import Run
-from evaluation.services.qrels import freeze_protocol
+from evaluation.services.judgments.freezing import freeze_protocol
 from models_core.recipes.table11 import TABLE_11
 from tests.crowd import platform
 from tests.hostile.calls import Call

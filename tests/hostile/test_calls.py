@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.services import reports
+from evaluation.services.reports import building
 from tests.crowd import platform
 from tests.hostile import attack, operations, world
 
@@ -21,8 +21,8 @@ SAMPLE, WHOLE = 60, 20_000
 @pytest.fixture
 def data(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The world, and where its files are; figures are drawn elsewhere."""
-    monkeypatch.setattr(reports, "as_svg", lambda plot: '<svg class="figure" role="img"></svg>')
-    monkeypatch.setattr(reports, "as_pdf", lambda plot: b"%PDF-")
+    monkeypatch.setattr(building, "as_svg", lambda plot: '<svg class="figure" role="img"></svg>')
+    monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF-")
     settings.DATA_DIR = tmp_path / "data"
     settings.PROLIFIC_WEBHOOK_SECRET = platform.SECRET
     settings.PROLIFIC_JWKS = platform.KEY_SET

@@ -18,15 +18,15 @@ from annotation.protocol import questions as q
 from annotation.protocol.paging import Pair
 from annotation.workers import invitations, platform_visits
 from evaluation.models import Run
-from evaluation.scales import scale_named
-from evaluation.services import reports
-from evaluation.services.batches import launch
-from evaluation.services.bringing import SCORES, bring
-from evaluation.services.judgments import import_judgments
-from evaluation.services.planning import plan
-from evaluation.services.qrels import freeze_protocol
-from evaluation.services.report_wanted import Wanted
-from evaluation.services.runs import import_run
+from evaluation.relevance.scales import scale_named
+from evaluation.services.batches.launching import launch
+from evaluation.services.batches.planning import plan
+from evaluation.services.judgments.freezing import freeze_protocol
+from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.reports import building
+from evaluation.services.reports.request import Wanted
+from evaluation.services.runs.files import import_run
+from evaluation.services.systems.upload import SCORES, bring
 from tests.crowd import platform
 from tests.evaluation.database.conftest import matrix_file
 from tests.evaluation.database.pooled_world import UNTESTED
@@ -136,7 +136,7 @@ def _evaluated(folder: Path) -> None:
     grades.write_text(f"image,caption,grade\n{images[2]},{captions[2]},4.5\n{images[2]},{captions[5]},1\n")
     import_judgments(corpus="quay", path=grades, format="table", name="graded", scale=scale_named("0-5"))
     launch(plan(corpus="quay", runs=runs, depth=2, settings=UNTESTED), "batch")
-    reports.build(Wanted("spring", "own", runs, measures=MEASURES, rounds=50, resamples=20))
+    building.build(Wanted("spring", "own", runs, measures=MEASURES, rounds=50, resamples=20))
 
 
 def _exported(campaign: Campaign) -> None:

@@ -17,7 +17,7 @@ from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
 from evaluation.management.training import REFUSALS
-from evaluation.services.bringing import FORMATS, bring
+from evaluation.services.systems.upload import FORMATS, bring
 
 
 class Command(ReportCommand):

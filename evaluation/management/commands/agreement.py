@@ -25,9 +25,9 @@ from annotation.management.base import progress, table
 from evaluation.agreement.estimates import AgreementError, Estimate
 from evaluation.agreement.summary import Between, Resampling, Within, between, within
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
+from evaluation.formats.figure_tables import Table
 from evaluation.management.base import TableCommand
 from evaluation.selectors import judgment_set, names_of, pairs_of
-from evaluation.tables import Table
 
 
 def _numbers(text: str) -> tuple[float, ...]:

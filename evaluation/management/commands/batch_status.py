@@ -17,10 +17,10 @@ from evaluation.management.commands.collect_judgments import reinstated_text, un
 from evaluation.management.commands.next_wave import waves_text
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.pooling.pools import BadPool
-from evaluation.services.batch_state import state
-from evaluation.services.collecting import staying_out
-from evaluation.services.stored_answers import BatchRefused
-from evaluation.services.topping_up import CLOSED
+from evaluation.services.batches.collecting import staying_out
+from evaluation.services.batches.reassignment import CLOSED
+from evaluation.services.batches.state import state
+from evaluation.services.batches.stored_answers import BatchRefused
 
 #: What helps where pages lack captions.
 REMEDY = (

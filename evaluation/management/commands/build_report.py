@@ -19,9 +19,9 @@ from annotation.management.base import ReportCommand
 from evaluation.management.base import add_measures, add_missing, add_subset
 from evaluation.management.training import REFUSALS, Bars
 from evaluation.metrics.table import UnknownMeasure
-from evaluation.services.report_wanted import LEVEL, RESAMPLES, Wanted
-from evaluation.services.reported import MEASURES
-from evaluation.services.reports import build
+from evaluation.services.reports.building import build
+from evaluation.services.reports.findings import MEASURES
+from evaluation.services.reports.request import LEVEL, RESAMPLES, Wanted
 from evaluation.significance.randomisation import ROUNDS
 
 

@@ -21,10 +21,10 @@ from django.core.management.base import CommandParser
 
 from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand
-from evaluation.services.collecting import collect
-from evaluation.services.settling import settle
-from evaluation.services.stored_answers import BatchRefused
-from evaluation.services.writing import ImportRefused
+from evaluation.services.batches.closing import settle
+from evaluation.services.batches.collecting import collect
+from evaluation.services.batches.stored_answers import BatchRefused
+from evaluation.services.common import ImportRefused
 
 
 def unused_text(unused: dict[str, str], batch: str) -> list[str]:

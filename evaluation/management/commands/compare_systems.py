@@ -10,11 +10,11 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from evaluation.comparisons import compared, table_of_compared
+from evaluation.comparison.comparisons import compared, table_of_compared
+from evaluation.formats.figure_tables import Table
 from evaluation.management.base import ScoringCommand
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
-from evaluation.tables import Table
 
 
 class Command(ScoringCommand):

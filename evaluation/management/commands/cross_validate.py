@@ -16,12 +16,12 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from evaluation.agreement.estimates import MOST_RESAMPLES
-from evaluation.crossing import BASELINE, MEDIAN, TESTED, compared, figures_of, pairs_of
+from evaluation.comparison.cross_validation import BASELINE, MEDIAN, TESTED, compared, figures_of, pairs_of
+from evaluation.formats.figure_tables import Cell, Table, as_text
 from evaluation.management.base import TableCommand
 from evaluation.management.training import REFUSALS, Bars, add_device, add_sources, dropped_text, sources_of
-from evaluation.reporting.tables import bracketed
-from evaluation.services.crossing import cross_validated
-from evaluation.tables import Cell, Table, as_text
+from evaluation.report_data.tables import bracketed
+from evaluation.services.systems.cross_validation import cross_validated
 from models_core.recipes.crossing import FOLDS
 from models_core.recipes.table11 import TABLE_11
 from models_core.retrieval.selection import CUTOFFS, DIRECTIONS

@@ -17,8 +17,8 @@ from django.core.management.base import CommandParser
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
 from evaluation.formats.qrels_files import QRELS_FORMATS
-from evaluation.services.qrels_files import CAPTION, IDS, IMAGE, OWN, export_qrels
-from evaluation.services.writing import ImportRefused
+from evaluation.services.common import ImportRefused
+from evaluation.services.judgments.qrels_files import CAPTION, IDS, IMAGE, OWN, export_qrels
 
 
 class Command(ReportCommand):

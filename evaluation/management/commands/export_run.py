@@ -17,8 +17,8 @@ from django.core.management.base import CommandParser
 
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
-from evaluation.ranked_runs import NotComparable
-from evaluation.services.runs import BREAK, KEEP, TIES, export_run
+from evaluation.comparison.ranked_runs import NotComparable
+from evaluation.services.runs.files import BREAK, KEEP, TIES, export_run
 
 
 class Command(ReportCommand):

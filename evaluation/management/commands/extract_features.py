@@ -13,7 +13,7 @@ from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
 from evaluation.management.training import REFUSALS, Bars
-from evaluation.services.systems import extract_features
+from evaluation.services.systems.training import extract_features
 
 
 class Command(ReportCommand):

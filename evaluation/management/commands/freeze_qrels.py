@@ -20,15 +20,15 @@ from django.core.management.base import CommandError, CommandParser
 from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
-from evaluation.grades import GRADED_RULES, MEAN_GRADE
+from evaluation.comparison.subsets import BadSubset
 from evaluation.management.base import add_subset, subset_of
 from evaluation.management.relevance import add_relevance, relevance_of
 from evaluation.metrics.protocols import PROTOCOLS
-from evaluation.qrels import MAJORITY, RULES
-from evaluation.scales import BadScale
-from evaluation.services.qrels import freeze_protocol, freeze_qrels
-from evaluation.services.writing import ImportRefused
-from evaluation.subsets import BadSubset
+from evaluation.relevance.grades import GRADED_RULES, MEAN_GRADE
+from evaluation.relevance.qrels import MAJORITY, RULES
+from evaluation.relevance.scales import BadScale
+from evaluation.services.common import ImportRefused
+from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
 
 
 class Command(ReportCommand):

@@ -21,9 +21,9 @@ from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, progress
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.management.base import left_out_text
-from evaluation.scales import EXPECTED, BadScale, scale_named
-from evaluation.services.judgments import import_judgments
-from evaluation.services.writing import ImportRefused
+from evaluation.relevance.scales import EXPECTED, BadScale, scale_named
+from evaluation.services.common import ImportRefused
+from evaluation.services.judgments.importing import import_judgments
 
 
 class Command(ReportCommand):

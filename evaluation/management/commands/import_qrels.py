@@ -24,9 +24,9 @@ from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS
 from evaluation.management.base import left_out_text
 from evaluation.management.relevance import add_relevance, relevance_of
-from evaluation.scales import BadScale
-from evaluation.services.qrels_files import ASKED, import_qrels
-from evaluation.services.writing import ImportRefused
+from evaluation.relevance.scales import BadScale
+from evaluation.services.common import ImportRefused
+from evaluation.services.judgments.qrels_files import ASKED, import_qrels
 
 
 class Command(ReportCommand):

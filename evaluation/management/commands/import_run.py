@@ -19,8 +19,8 @@ from django.core.management.base import CommandParser
 from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, progress
-from evaluation.services.runs import DEPTH, DIRECTIONS, RUN_FORMATS, import_run
-from evaluation.services.writing import ImportRefused
+from evaluation.services.common import ImportRefused
+from evaluation.services.runs.files import DEPTH, DIRECTIONS, RUN_FORMATS, import_run
 
 
 class Command(ReportCommand):

@@ -16,8 +16,8 @@ from annotation.campaigns import CampaignError
 from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand
 from evaluation.pooling.pools import BadPool
-from evaluation.services.stored_answers import BatchRefused
-from evaluation.services.waves import STABLE, advance
+from evaluation.services.batches.rounds import STABLE, advance
+from evaluation.services.batches.stored_answers import BatchRefused
 
 
 class Command(ReportCommand):

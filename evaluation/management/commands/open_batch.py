@@ -25,11 +25,11 @@ from annotation.quality.controls import BadItem
 from evaluation.pooling.active import STRATEGIES
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import THRESHOLD
-from evaluation.services.batches import launch
-from evaluation.services.next_pairs import SHARE
-from evaluation.services.planning import DEPTH, plan
-from evaluation.services.stored_answers import BatchRefused
-from evaluation.services.writing import ImportRefused
+from evaluation.services.batches.launching import launch
+from evaluation.services.batches.next_pairs import SHARE
+from evaluation.services.batches.planning import DEPTH, plan
+from evaluation.services.batches.stored_answers import BatchRefused
+from evaluation.services.common import ImportRefused
 
 #: What helps where pages lack captions.
 REMEDY = (

@@ -18,8 +18,8 @@ from django.core.management.base import CommandError, CommandParser
 from annotation.management.base import ReportCommand
 from evaluation.management.training import REFUSALS, Bars, add_items, sources_of
 from evaluation.metrics.protocols import PROTOCOLS
-from evaluation.services.rankings import ONE_CAPTION, rank
-from evaluation.services.runs import DEPTH
+from evaluation.services.runs.files import DEPTH
+from evaluation.services.runs.ranking import ONE_CAPTION, rank
 
 
 class Command(ReportCommand):

@@ -19,6 +19,7 @@ from django.core.management.base import CommandParser
 from annotation.formats.base import FormatError
 from annotation.management.base import progress, table
 from evaluation.formats.base import JudgedPair
+from evaluation.formats.figure_tables import Table
 from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
 from evaluation.management.base import TableCommand
 from evaluation.reproduction.cells import COUNT, KAPPA, Cell
@@ -26,7 +27,6 @@ from evaluation.reproduction.conventions import Conventions
 from evaluation.reproduction.evidence import Evidence
 from evaluation.reproduction.report import Report, Steps, reproduce
 from evaluation.selectors import judgment_set, names_of, pairs_of
-from evaluation.tables import Table
 
 
 class Command(TableCommand):

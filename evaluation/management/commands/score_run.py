@@ -15,10 +15,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.comparisons import scored, table_of_scored
+from evaluation.comparison.comparisons import scored, table_of_scored
+from evaluation.formats.figure_tables import Table
 from evaluation.management.base import ScoringCommand
 from evaluation.selectors import run_named, snapshot_named
-from evaluation.tables import Table
 
 
 class Command(ScoringCommand):

@@ -18,8 +18,8 @@ from annotation.management.base import ReportCommand
 from annotation.management.commands.simulate_crowd import parse_mix
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.simulation_driver import HTTP, PATIENCE, QUEUE, mix_of
-from evaluation.services.recorded import judge_as_recorded
-from evaluation.services.stored_answers import BatchRefused
+from evaluation.services.batches.recorded_judges import judge_as_recorded
+from evaluation.services.batches.stored_answers import BatchRefused
 
 
 class Command(ReportCommand):

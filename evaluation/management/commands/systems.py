@@ -15,7 +15,7 @@ from django.core.management.base import CommandParser
 from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand, table
 from evaluation.models import Run, System
-from evaluation.services import registry
+from evaluation.services.systems import registry
 
 _SHOWN = ("system", "origin", "recipe", "corpus")
 

@@ -13,9 +13,9 @@ from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand, move_bar, progress_bar
 from annotation.moderation.discarding import CannotDo
-from evaluation.services.collecting import batch_named
-from evaluation.services.stored_answers import BatchRefused
-from evaluation.services.topping_up import top_up, wanted
+from evaluation.services.batches.collecting import batch_named
+from evaluation.services.batches.reassignment import top_up, wanted
+from evaluation.services.batches.stored_answers import BatchRefused
 
 
 class Command(ReportCommand):

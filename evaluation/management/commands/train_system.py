@@ -16,7 +16,7 @@ from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
 from evaluation.management.training import REFUSALS, Bars, add_device, add_sources, dropped_text, sources_of
-from evaluation.services.systems import train_system
+from evaluation.services.systems.training import train_system
 
 
 class Command(ReportCommand):

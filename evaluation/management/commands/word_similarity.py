@@ -16,10 +16,10 @@ from django.core.management.base import CommandParser
 from annotation.formats.base import FormatError
 from annotation.formats.flickr8k import Flickr8k
 from annotation.management.base import progress, table
+from evaluation.formats.figure_tables import Table
 from evaluation.management.base import TableCommand
 from evaluation.reproduction.evidence import LEMMAS
 from evaluation.reproduction.figure3 import PRINTED, TOP, Figure, figure, tagged
-from evaluation.tables import Table
 from models_core.text.lemmas import Lemmatiser
 from models_core.text.wordnet import DEBIAN_FOLDER, WordNet, WordNetMissing
 

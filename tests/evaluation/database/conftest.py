@@ -12,8 +12,8 @@ from django.core.management import call_command
 
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from evaluation.services.judgments import import_judgments
-from evaluation.services.qrels import freeze_qrels
+from evaluation.services.judgments.freezing import freeze_qrels
+from evaluation.services.judgments.importing import import_judgments
 
 IMAGES = ("a", "b", "c")
 

@@ -15,8 +15,8 @@ from annotation.models import Campaign, Corpus, Item
 from annotation.protocol.paging import ROLES
 from annotation.simulation.visits import Conduct
 from annotation.simulation_driver import rehearse
-from evaluation.services.planning import Plan, plan
-from evaluation.services.runs import import_run
+from evaluation.services.batches.planning import Plan, plan
+from evaluation.services.runs.files import import_run
 from tests.evaluation.database.conftest import matrix_file
 from tests.factories import a_corpus, an_image
 

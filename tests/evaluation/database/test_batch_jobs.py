@@ -12,11 +12,11 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign import money
 from annotation.selectors.campaign.forecast import forecast
 from evaluation.models import Batch, JudgmentSet, PairAnswers, QrelsRow, QrelsSnapshot
-from evaluation.services.batch_state import state
-from evaluation.services.batches import launch
-from evaluation.services.collecting import batch_named
-from evaluation.services.planning import plan
-from evaluation.services.topping_up import top_up, wanted
+from evaluation.services.batches.collecting import batch_named
+from evaluation.services.batches.launching import launch
+from evaluation.services.batches.planning import plan
+from evaluation.services.batches.reassignment import top_up, wanted
+from evaluation.services.batches.state import state
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, crowd
 

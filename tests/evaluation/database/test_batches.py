@@ -13,11 +13,11 @@ from annotation.models import Assignment, Campaign, Task
 from annotation.protocol.paging import ROLES
 from evaluation.models import Batch
 from evaluation.selectors import run_named
-from evaluation.services.batch_state import state
-from evaluation.services.batches import launch
-from evaluation.services.collecting import collect
-from evaluation.services.judgments import import_judgments
-from evaluation.services.stored_answers import BatchRefused
+from evaluation.services.batches.collecting import collect
+from evaluation.services.batches.launching import launch
+from evaluation.services.batches.state import state
+from evaluation.services.batches.stored_answers import BatchRefused
+from evaluation.services.judgments.importing import import_judgments
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import (
     ASKED,

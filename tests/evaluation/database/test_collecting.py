@@ -9,14 +9,14 @@ import pytest
 from annotation.models import Item, Judgment, Standing, Task, Worker
 from annotation.moderation import discarding
 from annotation.protocol.trust import SUSPENDED
+from evaluation.comparison.scoring import score
 from evaluation.models import JudgmentSet, QrelsRow
-from evaluation.scoring import score
 from evaluation.selectors import judgment_set, names_of, pairs_of, run_named, snapshot_named
-from evaluation.services.batch_state import state
-from evaluation.services.batches import launch
-from evaluation.services.collecting import collect
-from evaluation.services.qrels import freeze_qrels
-from evaluation.services.stored_answers import Answers, BatchRefused
+from evaluation.services.batches.collecting import collect
+from evaluation.services.batches.launching import launch
+from evaluation.services.batches.state import state
+from evaluation.services.batches.stored_answers import Answers, BatchRefused
+from evaluation.services.judgments.freezing import freeze_qrels
 from tests.evaluation.database.pooled_world import (
     ASKED,
     asked_on_pages,

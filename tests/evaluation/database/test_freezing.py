@@ -14,11 +14,11 @@ from annotation.common.registry import UnknownName
 from annotation.models import Image
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.models import QrelsRow, QrelsSnapshot
-from evaluation.qrels import freeze
+from evaluation.relevance.qrels import freeze
 from evaluation.selectors import names_of, qrels_of, snapshot_named
-from evaluation.services.judgments import import_judgments
-from evaluation.services.qrels import freeze_protocol, freeze_qrels
-from evaluation.services.writing import ImportRefused
+from evaluation.services.common import ImportRefused
+from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
+from evaluation.services.judgments.importing import import_judgments
 from tests.evaluation.database.conftest import said
 
 pytestmark = pytest.mark.django_db
@@ -76,7 +76,7 @@ def test_a_freeze_that_fails_leaves_nothing(
         raise OSError("disk full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("evaluation.services.qrels.chunks", broken)
+        patched.setattr("evaluation.services.judgments.freezing.chunks", broken)
         with pytest.raises(CommandError, match="disk full"):
             said("freeze_qrels", "q", "--corpus", corpus, "--judgments", "flickr8k-crowd")
     assert not QrelsSnapshot.objects.exists()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
+from evaluation.comparison.scoring import score
 from evaluation.models import QrelsRow
-from evaluation.scoring import score
 from evaluation.selectors import names_of, qrels_of, run_named, snapshot_named
 from tests.evaluation.database.conftest import said
 

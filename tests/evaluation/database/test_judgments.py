@@ -18,15 +18,15 @@ from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.agreement.summary import Resampling, within
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.models import JudgmentSet, PairAnswers, QrelsRow
-from evaluation.qrels import freeze
+from evaluation.relevance.qrels import freeze
+from evaluation.relevance.scales import VOTES, scale_named
 from evaluation.reproduction.conventions import CHOSEN
 from evaluation.reproduction.evidence import Evidence
 from evaluation.reproduction.report import cells_of
-from evaluation.scales import VOTES, scale_named
 from evaluation.selectors import judgment_set, names_of, pairs_of, qrels_of, snapshot_named
-from evaluation.services.judgments import import_judgments
-from evaluation.services.qrels import freeze_qrels
-from evaluation.services.writing import ImportRefused
+from evaluation.services.common import ImportRefused
+from evaluation.services.judgments.freezing import freeze_qrels
+from evaluation.services.judgments.importing import import_judgments
 from tests.evaluation.database.conftest import said
 from tests.evaluation.flickr8k_part import part_of_flickr8k
 
@@ -134,7 +134,7 @@ def test_other_content_under_a_name_is_refused(corpus: str, crowd: Path) -> None
 def test_a_bad_line_is_named_and_leaves_nothing(
     corpus: str, crowd: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
 ) -> None:
-    monkeypatch.setattr("evaluation.services.judgments.CHUNK", 2)
+    monkeypatch.setattr("evaluation.services.judgments.importing.CHUNK", 2)
     crowd.write_text(crowd.read_text() + line + "\n")
     with pytest.raises(CommandError, match=message) as error:
         said("import_judgments", corpus, crowd, "--format", "flickr8k-crowd")
@@ -146,10 +146,10 @@ def test_a_bad_line_is_named_and_leaves_nothing(
 def test_a_killed_import_is_unseen_and_swept_by_the_next(
     corpus: str, crowd: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaluation.services.judgments.CHUNK", 2)
+    monkeypatch.setattr("evaluation.services.judgments.importing.CHUNK", 2)
     with monkeypatch.context() as killed:
         # A killed process sweeps nothing.
-        killed.setattr("evaluation.services.judgments._sweep", lambda made: None)
+        killed.setattr("evaluation.services.judgments.importing._sweep", lambda made: None)
 
         def cut(pairs: Iterable[JudgedPair]) -> Iterator[JudgedPair]:
             for number, pair in enumerate(pairs):

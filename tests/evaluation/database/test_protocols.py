@@ -11,10 +11,10 @@ from django.core.management import CommandError
 
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.comparison.subsets import subset_named
 from evaluation.metrics.protocols import both_directions, over_folds, select
-from evaluation.services.qrels import freeze_protocol
-from evaluation.services.runs import import_run
-from evaluation.subsets import subset_named
+from evaluation.services.judgments.freezing import freeze_protocol
+from evaluation.services.runs.files import import_run
 from models_core.tiles import Dense
 from tests.evaluation.database.conftest import matrix_file, said
 
@@ -84,7 +84,7 @@ def test_a_split_is_a_pool_of_its_own(scores: np.ndarray) -> None:
 def test_folds_give_the_means_of_their_parts(
     scores: np.ndarray, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaluation.ranked_runs._BLOCK", block)
+    monkeypatch.setattr("evaluation.comparison.ranked_runs._BLOCK", block)
     freeze_protocol(name="own", corpus="ten", protocol="any of five")
     direct = over_folds(Dense(scores), select("any of five", OWNERS), MEASURES, number=5)
     for direction in DIRECTIONS:

@@ -14,11 +14,11 @@ from django.core.management import CommandError
 
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.comparison.scoring import score
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Run
-from evaluation.scoring import score
 from evaluation.selectors import run_named, snapshot_named
-from evaluation.services.qrels import freeze_protocol
-from evaluation.services.runs import import_run
+from evaluation.services.judgments.freezing import freeze_protocol
+from evaluation.services.runs.files import import_run
 from tests.evaluation.database.conftest import matrix_file, said
 
 pytestmark = pytest.mark.django_db

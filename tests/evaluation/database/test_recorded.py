@@ -12,11 +12,11 @@ from annotation.simulation.judging import Known, answer
 from annotation.simulation.workers import crowd
 from evaluation.models import PairAnswers
 from evaluation.selectors import judgment_set, names_of, pairs_of
-from evaluation.services.batches import launch
-from evaluation.services.collecting import collect
-from evaluation.services.judgments import import_judgments
-from evaluation.services.planning import plan
-from evaluation.services.recorded import judge_as_recorded
+from evaluation.services.batches.collecting import collect
+from evaluation.services.batches.launching import launch
+from evaluation.services.batches.planning import plan
+from evaluation.services.batches.recorded_judges import judge_as_recorded
+from evaluation.services.judgments.importing import import_judgments
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import PER_SCENE, UNTESTED, a_world, runs
 

@@ -14,9 +14,9 @@ from annotation import jobs
 from annotation.models import Account, Campaign
 from evaluation.models import Batch, BatchRun, Run, System
 from evaluation.selectors import rankings_of, run_named
-from evaluation.services import registry
-from evaluation.services.kept import folder_of
-from evaluation.services.origins import ORIGINS
+from evaluation.services.systems import registry
+from evaluation.services.systems.folders import folder_of
+from evaluation.services.systems.origins import ORIGINS
 from models_core import storage
 from tests.evaluation.database.conftest import IMAGES, matrix_file, said
 

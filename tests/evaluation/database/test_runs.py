@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 from evaluation.formats.trec import read_run
 from evaluation.models import Ranking, Run
 from evaluation.selectors import names_of, rankings_of, run_named
-from evaluation.services.runs import import_run
+from evaluation.services.runs.files import import_run
 from tests.evaluation.database.conftest import said
 
 pytestmark = pytest.mark.django_db
@@ -66,7 +66,7 @@ def test_where_a_run_came_from_is_kept(corpus: str, trec: Path) -> None:
 def test_a_matrix_becomes_sorted_rankings(
     corpus: str, scores: Path, direction: str, depth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaluation.services.runs._CHUNK", 2)
+    monkeypatch.setattr("evaluation.services.runs.files._CHUNK", 2)
     import_run(name="m", corpus=corpus, path=scores, format="scores", direction=direction, depth=depth)
     matrix = np.load(scores)["scores"]
     names = names_of(corpus)
@@ -118,7 +118,7 @@ def test_the_same_run_again_changes_nothing(corpus: str, trec: Path) -> None:
 def test_a_bad_line_is_named_and_leaves_nothing(
     corpus: str, trec: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
 ) -> None:
-    monkeypatch.setattr("evaluation.services.runs._CHUNK", 1)
+    monkeypatch.setattr("evaluation.services.runs.files._CHUNK", 1)
     trec.write_text(RUN + line + "\n")
     with np.errstate(over="ignore"), pytest.raises(CommandError, match=message) as error:
         said("import_run", "demo", trec, "--corpus", corpus)
@@ -289,7 +289,7 @@ def test_bad_embeddings_are_one_line(
 def test_nan_in_a_matrix_is_named_by_its_ids(
     corpus: str, scores: Path, direction: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaluation.services.runs._CHUNK", 2)
+    monkeypatch.setattr("evaluation.services.runs.files._CHUNK", 2)
     held = dict(np.load(scores))
     held["scores"][2, 4] = np.nan
     np.savez(scores, **held)

@@ -14,15 +14,15 @@ from django.core.management import CommandError
 
 from annotation.datasets.importing import import_corpus, import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.comparison.scoring import MEASURES, compare, score
 from evaluation.metrics.judged import from_qrels
 from evaluation.metrics.ranked import from_scores
 from evaluation.metrics.scoring import evaluate
-from evaluation.scales import VOTES
-from evaluation.scoring import MEASURES, compare, score
+from evaluation.relevance.scales import VOTES
 from evaluation.selectors import names_of, qrels_of, run_named, snapshot_named
-from evaluation.services.judgments import import_judgments
-from evaluation.services.qrels import freeze_qrels
-from evaluation.services.runs import import_run
+from evaluation.services.judgments.freezing import freeze_qrels
+from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.runs.files import import_run
 from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.randomisation import of_mean, of_median
 from evaluation.significance.tables import holm

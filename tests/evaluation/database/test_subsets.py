@@ -15,17 +15,17 @@ from annotation.common.registry import UnknownName
 from annotation.datasets.importing import import_records
 from annotation.models import Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.comparison.inspection import values_of
+from evaluation.comparison.scoring import compare, score
+from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.formats.trec import read_run
-from evaluation.inspection import values_of
 from evaluation.models import QrelsRow, QrelsSnapshot, Report, Run
-from evaluation.scoring import compare, score
 from evaluation.selectors import names_of, run_named, snapshot_named
-from evaluation.services import reports
-from evaluation.services.judgments import import_judgments
-from evaluation.services.qrels import freeze_protocol, freeze_qrels
-from evaluation.services.reports import outdated
-from evaluation.services.runs import BREAK, export_run, import_run
-from evaluation.subsets import Subset, subset_named
+from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
+from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.reports import building
+from evaluation.services.reports.building import outdated
+from evaluation.services.runs.files import BREAK, export_run, import_run
 from tests.evaluation.database.conftest import matrix_file, said
 
 pytestmark = pytest.mark.django_db
@@ -295,7 +295,7 @@ def test_a_report_of_images_in_a_file_keeps_to_them_and_tells_no_folder(tmp_path
     assert row.inputs["settings"]["split"] == "images in te.txt" and not outdated(row)
     (tmp_path / "te.txt").write_text("nobody.jpg")
     assert not outdated(row)
-    text = (reports.folder_of("rep") / "report.json").read_text()
+    text = (building.folder_of("rep") / "report.json").read_text()
     assert str(tmp_path) not in text and json.loads(text)["findings"]["directions"][0]["queries"] == 12
     said("build_report", "val", "--qrels", "own", "--runs", "r", "--split", "val", "--resamples", 50)
     assert not outdated(Report.objects.get(name="val"))

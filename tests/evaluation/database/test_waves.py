@@ -17,14 +17,14 @@ from annotation.models import Campaign, Job, Judgment, OpenImage, Standing, Task
 from annotation.moderation import discarding
 from annotation.selectors.pair_judgments import asked_pairs
 from evaluation.models import Batch
-from evaluation.services.batch_state import state
-from evaluation.services.batches import check_known, launch
-from evaluation.services.collecting import collect
-from evaluation.services.planning import plan
-from evaluation.services.stored_answers import BatchRefused
-from evaluation.services.topping_up import top_up
-from evaluation.services.unattended import AGAIN
-from evaluation.services.waves import STABLE, advance
+from evaluation.services.batches.collecting import collect
+from evaluation.services.batches.launching import check_known, launch
+from evaluation.services.batches.planning import plan
+from evaluation.services.batches.reassignment import top_up
+from evaluation.services.batches.rounds import STABLE, advance
+from evaluation.services.batches.scheduler import AGAIN
+from evaluation.services.batches.state import state
+from evaluation.services.batches.stored_answers import BatchRefused
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs
 
@@ -108,7 +108,7 @@ def test_a_wave_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], monk
         raise RuntimeError("the power went")
 
     with monkeypatch.context() as patched:
-        patched.setattr("evaluation.services.waves.told", fail)
+        patched.setattr("evaluation.services.batches.rounds.told", fail)
         patched.setattr("annotation.campaigns.counted.record", fail)
         with pytest.raises(RuntimeError):
             advance("first")

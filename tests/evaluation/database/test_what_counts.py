@@ -16,12 +16,12 @@ from annotation.protocol.trust import SUSPENDED
 from annotation.selectors.campaign import overview
 from annotation.selectors.pair_judgments import pair_judgments
 from evaluation.models import Batch, JudgmentSet
-from evaluation.services import reports
-from evaluation.services.batch_state import kept_state, state
-from evaluation.services.batches import launch
-from evaluation.services.collecting import collect
-from evaluation.services.qrels import freeze_qrels
-from evaluation.services.report_wanted import ReportRefused, Wanted
+from evaluation.services.batches.collecting import collect
+from evaluation.services.batches.launching import launch
+from evaluation.services.batches.state import kept_state, state
+from evaluation.services.judgments.freezing import freeze_qrels
+from evaluation.services.reports import building
+from evaluation.services.reports.request import ReportRefused, Wanted
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, crowd, planned
 
@@ -125,8 +125,8 @@ def test_what_is_decided_shows_on_pages_at_once(pooled_runs: list[str]) -> None:
 def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     pooled_runs: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(reports, "as_svg", lambda plot: "")
-    monkeypatch.setattr(reports, "as_pdf", lambda plot: b"")
+    monkeypatch.setattr(building, "as_svg", lambda plot: "")
+    monkeypatch.setattr(building, "as_pdf", lambda plot: b"")
     first = launch(planned(pooled_runs, depth=2), "first").batch
     crowd(first.campaign, {"perfect": 4})
     second = launch(planned(pooled_runs, depth=3), "second").batch
@@ -137,9 +137,9 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     before = state("second")
     assert (before.reused, before.lacking, before.complete) == (reused, 0, True) and reused > 0
     wanted = Wanted("r", "q", pooled_runs, batch="second", measures=["S@1"], rounds=10, resamples=10)
-    reports.build(wanted)
-    row = reports.report_named("r")
-    assert reports.outdated(row) == []
+    building.build(wanted)
+    row = building.report_named("r")
+    assert building.outdated(row) == []
 
     discarding.discard(campaign=first.campaign, worker=a_judge(first.campaign).worker_id)
     after = state("second")
@@ -148,13 +148,13 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     assert f"{after.lacking} of {reused} pairs that were judged before lack answers" in said(
         "batch_status", "second"
     )
-    changes = reports.outdated(row)
+    changes = building.outdated(row)
     with pytest.raises(ReportRefused) as refused:
-        reports.build(wanted)
+        building.build(wanted)
     assert changes and "; ".join(changes) in str(refused.value)
-    reports.build(wanted, replace=True)
-    assert reports.outdated(reports.report_named("r")) == []
-    page = (reports.folder_of("r") / "report.html").read_text()
+    building.build(wanted, replace=True)
+    assert building.outdated(building.report_named("r")) == []
+    page = (building.folder_of("r") / "report.html").read_text()
     assert f"{after.lacking} have fewer answers now than wanted" in page
     # A new batch of the same runs asks for just these.
     assert len(planned(pooled_runs, depth=3).asked) == after.lacking

@@ -15,9 +15,9 @@ from evaluation.figures.base import DRAWN, Plot
 from evaluation.figures.files import as_pdf, as_svg
 from evaluation.figures.style import COLOURED, look, short
 from evaluation.formats.base import JudgedPair
-from evaluation.reporting.directions import Direction
-from evaluation.reporting.judging import judging_of
-from evaluation.reporting.orders import orders_of
+from evaluation.report_data.directions import Direction
+from evaluation.report_data.judging import judging_of
+from evaluation.report_data.orders import orders_of
 from tests.evaluation.reporting.made import a_direction
 from tests.sizes import THOROUGH
 from tests.web.test_colours import contrast, rgb, tokens

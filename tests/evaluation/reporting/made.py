@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.reporting.directions import Direction, Figure, SystemFigures
+from evaluation.report_data.directions import Direction, Figure, SystemFigures
 
 
 def a_direction(

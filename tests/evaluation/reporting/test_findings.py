@@ -17,9 +17,10 @@ from evaluation.agreement.summary import Resampling
 from evaluation.figures import agreement
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.base import JudgedPair
+from evaluation.formats.figure_tables import as_csv, as_latex, as_text
 from evaluation.metrics.scoring import Score
-from evaluation.reporting import tables
-from evaluation.reporting.directions import (
+from evaluation.report_data import tables
+from evaluation.report_data.directions import (
     BINS,
     Direction,
     Measured,
@@ -28,10 +29,9 @@ from evaluation.reporting.directions import (
     labels_of,
     weights_of,
 )
+from evaluation.report_data.judging import MOST_COLUMNS, MOST_ROWS, judging_of
+from evaluation.report_data.orders import orders_of
 from evaluation.reporting.document import Report, differences, sections_of
-from evaluation.reporting.judging import MOST_COLUMNS, MOST_ROWS, judging_of
-from evaluation.reporting.orders import orders_of
-from evaluation.tables import as_csv, as_latex, as_text
 from tests.evaluation.reporting.made import a_direction
 
 DRAWS = Bootstrap(range(40), 200)

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.scoring import score
+from evaluation.comparison.scoring import score
 from evaluation.selectors import run_named, snapshot_named
-from evaluation.services.runs import export_run
+from evaluation.services.runs.files import export_run
 from tests.evaluation.rounds.conftest import RANKED
 
 #: (image, caption) -> what was answered, 1 or 0 each.

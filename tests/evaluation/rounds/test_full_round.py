@@ -12,10 +12,10 @@ import pytest
 
 from evaluation.models import Batch
 from evaluation.selectors import snapshot_named
-from evaluation.services import reports
-from evaluation.services.batch_state import state
-from evaluation.services.judgments import import_judgments
-from evaluation.services.recorded import judge_as_recorded
+from evaluation.services.batches.recorded_judges import judge_as_recorded
+from evaluation.services.batches.state import state
+from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.reports import building
 from tests.evaluation.rounds.by_hand import against
 from tests.evaluation.rounds.conftest import CORPUS, RANKED, World
 from tests.evaluation.rounds.steps import BAD, GOOD, asked, judged, opening, trained, uploaded, worked
@@ -70,7 +70,7 @@ def reported(runs: list[str], held: dict[str, dict[str, float]]) -> None:
     """A report on the batch says of each run what was computed by hand."""
     wanted = {"qrels": "pooled", "batch": "first", "runs": runs, "rounds": 200, "resamples": 200}
     worked("build_report", name="first", measures=["S@1", "S@3", "R-precision"], **wanted)
-    told = json.loads((reports.folder_of("first") / "report.json").read_text())
+    told = json.loads((building.folder_of("first") / "report.json").read_text())
     values = {
         system["run"]: {measure: figure["value"] for measure, figure in system["figures"].items()}
         for direction in told["findings"]["directions"]

@@ -13,16 +13,16 @@ import pytest
 from annotation.datasets.importing import import_records
 from annotation.formats import FORMATS
 from evaluation.models import Run
-from evaluation.services.batch_state import state
-from evaluation.services.batches import launch
-from evaluation.services.collecting import collect
-from evaluation.services.judgments import import_judgments
-from evaluation.services.planning import plan
-from evaluation.services.qrels import freeze_qrels
-from evaluation.services.rankings import rank
-from evaluation.services.recorded import judge_as_recorded
-from evaluation.services.runs import import_run
-from evaluation.services.systems import Sources, train_system
+from evaluation.services.batches.collecting import collect
+from evaluation.services.batches.launching import launch
+from evaluation.services.batches.planning import plan
+from evaluation.services.batches.recorded_judges import judge_as_recorded
+from evaluation.services.batches.state import state
+from evaluation.services.judgments.freezing import freeze_qrels
+from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.runs.files import import_run
+from evaluation.services.runs.ranking import rank
+from evaluation.services.systems.training import Sources, train_system
 from tests.evaluation.rounds.by_hand import Votes, against, rankings
 from tests.evaluation.rounds.conftest import RANKED
 

@@ -18,13 +18,13 @@ from annotation import jobs
 from annotation.jobs.rows import LOST
 from annotation.models import Campaign, Job, Judgment
 from annotation.simulation_driver.soundness import violations
-from evaluation import job_kinds
+from evaluation.jobs import kinds as job_kinds
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
-from evaluation.services import reports
-from evaluation.services.batch_state import state
-from evaluation.services.judgments import import_judgments
-from evaluation.services.recorded import judge_as_recorded
-from evaluation.services.systems import folder_of
+from evaluation.services.batches.recorded_judges import judge_as_recorded
+from evaluation.services.batches.state import state
+from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.reports import building
+from evaluation.services.systems.training import folder_of
 from tests import services
 from tests.conftest import need
 from tests.evaluation.rounds.conftest import CORPUS, SMALL, World
@@ -76,7 +76,7 @@ class Round:
         assert JudgmentSet.objects.filter(published=True).count() == 2 == JudgmentSet.objects.count()
         assert QrelsSnapshot.objects.get().version == 1
         report = Report.objects.get()
-        folder = reports.folder_of(report.name)
+        folder = building.folder_of(report.name)
         assert {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()} == set(
             report.files
         )
@@ -130,8 +130,8 @@ def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(
     a_round: Round, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A report is started again for each of its phases; how its figures look is for tests of figures to say.
-    monkeypatch.setattr(reports, "as_svg", lambda plot: "<svg/>")
-    monkeypatch.setattr(reports, "as_pdf", lambda plot: b"%PDF")
+    monkeypatch.setattr(building, "as_svg", lambda plot: "<svg/>")
+    monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF")
     kinds = set()
     for kind, _, arguments in a_round.jobs():
         kinds.add(kind)

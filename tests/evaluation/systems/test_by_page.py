@@ -10,10 +10,10 @@ from django.core.cache import cache
 
 from annotation import jobs
 from annotation.models import Job
+from evaluation.comparison.subsets import subset_named
 from evaluation.models import Run, System
-from evaluation.services.kept import folder_of
-from evaluation.services.qrels import freeze_protocol
-from evaluation.subsets import subset_named
+from evaluation.services.judgments.freezing import freeze_protocol
+from evaluation.services.systems.folders import folder_of
 from tests.web import world
 from tests.web.staff import forms, press, words
 

@@ -15,9 +15,9 @@ from annotation.management import base
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import Run
 from evaluation.selectors import names_of, rankings_of, run_named
-from evaluation.services.crossing import cross_validated
-from evaluation.services.registry import system_row
-from evaluation.services.systems import Sources, folder_of, system_named
+from evaluation.services.systems.cross_validation import cross_validated
+from evaluation.services.systems.registry import system_row
+from evaluation.services.systems.training import Sources, folder_of, system_named
 from models_core import storage
 from models_core.image import vocabulary
 from tests.evaluation.database.conftest import said

@@ -7,7 +7,7 @@ import sys
 import pytest
 from django.core.management import CommandError
 
-from evaluation.services.systems import folder_of
+from evaluation.services.systems.training import folder_of
 from tests.evaluation.database.conftest import said
 
 pytestmark = pytest.mark.django_db

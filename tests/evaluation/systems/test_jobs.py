@@ -7,7 +7,7 @@ import pytest
 from annotation import jobs
 from annotation.models import Job
 from evaluation.models import Run, System
-from evaluation.services.systems import folder_of
+from evaluation.services.systems.training import folder_of
 from models_core.recipes import system
 from models_core.storage import digest
 

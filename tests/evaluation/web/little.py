@@ -11,9 +11,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from evaluation.services.judgments import import_judgments
-from evaluation.services.qrels import freeze_qrels
-from evaluation.services.runs import import_run
+from evaluation.services.judgments.freezing import freeze_qrels
+from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.runs.files import import_run
 from tests.evaluation.database.conftest import matrix_file
 
 IMAGES = ("a", "b", "c")

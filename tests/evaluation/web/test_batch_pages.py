@@ -15,10 +15,10 @@ from annotation.campaigns import close
 from annotation.models import Campaign, Job, Judgment, Standing
 from annotation.moderation.discarding import reinstate
 from evaluation.models import Batch, QrelsSnapshot
-from evaluation.services.batches import launch
-from evaluation.services.collecting import collect
-from evaluation.services.planning import plan
-from evaluation.services.qrels import freeze_qrels
+from evaluation.services.batches.collecting import collect
+from evaluation.services.batches.launching import launch
+from evaluation.services.batches.planning import plan
+from evaluation.services.judgments.freezing import freeze_qrels
 from tests.evaluation.database.pooled_world import UNTESTED, crowd, two_systems
 
 pytestmark = pytest.mark.django_db(transaction=True)

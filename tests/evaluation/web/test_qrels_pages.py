@@ -12,11 +12,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation import jobs
 from annotation.models import AuditEntry, Image, Job
+from evaluation.comparison.subsets import subset_named
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Report
 from evaluation.selectors import QrelsCounts, counts_of, names_of, qrels_of, snapshot_named
-from evaluation.services.qrels import freeze_protocol, freeze_qrels
-from evaluation.services.relevance import Relevance
-from evaluation.subsets import subset_named
+from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
+from evaluation.services.judgments.relevance import Relevance
 from evaluation.web import qrels, uploads
 from tests.evaluation.web import little
 from tests.factories import a_corpus, some_images

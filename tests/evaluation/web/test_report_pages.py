@@ -17,10 +17,10 @@ from annotation.datasets.importing import import_records
 from annotation.models import Job
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import Report, Run
-from evaluation.services import reports
-from evaluation.services.qrels import freeze_protocol
-from evaluation.services.report_wanted import Wanted
-from evaluation.services.runs import import_run
+from evaluation.services.judgments.freezing import freeze_protocol
+from evaluation.services.reports import building
+from evaluation.services.reports.request import Wanted
+from evaluation.services.runs.files import import_run
 from evaluation.web import reports as report_pages
 from tests.evaluation.database.conftest import matrix_file
 
@@ -33,8 +33,8 @@ IMAGES = [f"{key}.jpg" for key in "abc"]
 @pytest.fixture
 def world(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Two systems' runs, and qrels of originals; figures are drawn elsewhere."""
-    monkeypatch.setattr(reports, "as_svg", lambda plot: PLOT)
-    monkeypatch.setattr(reports, "as_pdf", lambda plot: b"%PDF-")
+    monkeypatch.setattr(building, "as_svg", lambda plot: PLOT)
+    monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF-")
     records = [
         ImageRecord(id=key, filename=f"{key}.jpg", captions=(CaptionRecord(f"caption of {key}"),))
         for key in "abc"
@@ -54,8 +54,8 @@ def world(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str
 
 @pytest.fixture
 def built(world: list[str]) -> Report:
-    reports.build(Wanted("spring", "q", world, rounds=50, resamples=20))
-    return reports.report_named("spring")
+    building.build(Wanted("spring", "q", world, rounds=50, resamples=20))
+    return building.report_named("spring")
 
 
 def page(client: Client, address: str) -> str:
@@ -145,7 +145,7 @@ def test_what_cannot_be_built_is_said_at_once_and_what_was_given_stays(
 
 def test_a_report_is_shown_as_it_was_built(ada: Client, built: Report) -> None:
     text = page(ada, "/evaluation/reports/spring/")
-    plain = reports.read(built, "report.json").decode()
+    plain = building.read(built, "report.json").decode()
     assert text.count(PLOT) == plain.count('"sentence"') > 2
     assert "<strong>100.0</strong>" in text and "good has an original in the top" in text
     assert built.inputs["runs"][0]["digest"] in text and 'lang="en"' in text
@@ -161,7 +161,7 @@ def test_a_report_is_shown_as_it_was_built(ada: Client, built: Report) -> None:
 def test_files_are_kept_and_never_shown_in_place(ada: Client, built: Report) -> None:
     answer = ada.get("/evaluation/reports/spring/files/report.html")
     assert answer["Content-Disposition"] == 'attachment; filename="spring-report.html"'
-    assert answer.content == reports.read(built, "report.html")
+    assert answer.content == building.read(built, "report.html")
     assert (
         ada.get("/evaluation/reports/spring/files/figures/curves-search.pdf")["Content-Type"]
         == "application/pdf"
@@ -182,7 +182,7 @@ def test_what_changed_since_and_what_is_damaged_is_said(ada: Client, built: Repo
     assert "The files are as the report was built, before these changes" in text
     assert "Its files are from before" in page(ada, "/evaluation/reports/")
     assert ada.get("/evaluation/reports/spring/archive").status_code == 200
-    (reports.folder_of("spring") / "report.json").write_text("{}")
+    (building.folder_of("spring") / "report.json").write_text("{}")
     assert "is not as it was built" in page(ada, "/evaluation/reports/spring/")
     assert ada.get("/evaluation/reports/spring/files/report.json").status_code == 404
 
@@ -205,5 +205,5 @@ def test_a_long_list_goes_on_by_the_last_row(
 
 def test_a_report_is_removed_by_a_post(ada: Client, built: Report) -> None:
     assert ada.post("/evaluation/reports/spring/remove/")["Location"] == "/evaluation/reports/"
-    assert not Report.objects.exists() and not reports.folder_of("spring").exists()
+    assert not Report.objects.exists() and not building.folder_of("spring").exists()
     assert ada.get("/evaluation/reports/spring/").status_code == 404

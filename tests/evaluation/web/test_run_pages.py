@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from evaluation.comparisons import compared, per_query, scored
+from evaluation.comparison.comparisons import compared, per_query, scored
+from evaluation.comparison.subsets import subset_named
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.selectors import names_of, run_named, snapshot_named
-from evaluation.services.qrels import freeze_protocol, freeze_qrels
-from evaluation.services.qrels_files import import_qrels
-from evaluation.services.runs import import_run
-from evaluation.subsets import subset_named
+from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
+from evaluation.services.judgments.qrels_files import import_qrels
+from evaluation.services.runs.files import import_run
 from evaluation.web import comparing, queries, runs
 from tests.evaluation.database.conftest import matrix_file
 from tests.evaluation.web import little

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from annotation import jobs
 from annotation.models import Job
 from evaluation.models import Run, System
-from evaluation.services.kept import folder_of
+from evaluation.services.systems.folders import folder_of
 from evaluation.web import uploads
 from models_core.recipes.table11 import TABLE_11
 from tests.evaluation.web import little

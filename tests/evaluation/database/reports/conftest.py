@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.services import reports
-from evaluation.services.report_wanted import Wanted
-from evaluation.services.runs import import_run
+from evaluation.services.reports import building
+from evaluation.services.reports.request import Wanted
+from evaluation.services.runs.files import import_run
 from tests.evaluation.database.conftest import matrix_file
 
 IMAGES = [f"{key}.jpg" for key in "abc"]
@@ -53,19 +53,19 @@ def runs(bring: Bring) -> list[str]:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures take longer than all else, and are drawn where they are what a test is about."""
-    monkeypatch.setattr(reports, "as_svg", lambda plot: f"<svg>{plot.key}</svg>")
-    monkeypatch.setattr(reports, "as_pdf", lambda plot: plot.key.encode())
+    monkeypatch.setattr(building, "as_svg", lambda plot: f"<svg>{plot.key}</svg>")
+    monkeypatch.setattr(building, "as_pdf", lambda plot: plot.key.encode())
 
 
 @pytest.fixture
 def drawn_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the figures, that of judgments alone is drawn; each kind is, in tests.evaluation.figures."""
-    svg, pdf = reports.as_svg, reports.as_pdf
+    svg, pdf = building.as_svg, building.as_pdf
     monkeypatch.setattr(
-        reports, "as_svg", lambda plot: svg(plot) if plot.kind == "judgments" else f"<svg>{plot.key}</svg>"
+        building, "as_svg", lambda plot: svg(plot) if plot.kind == "judgments" else f"<svg>{plot.key}</svg>"
     )
     monkeypatch.setattr(
-        reports, "as_pdf", lambda plot: pdf(plot) if plot.kind == "judgments" else plot.key.encode()
+        building, "as_pdf", lambda plot: pdf(plot) if plot.kind == "judgments" else plot.key.encode()
     )
 
 
@@ -79,7 +79,7 @@ def wanted(runs: list[str], **also: Any) -> Wanted:
 
 
 def built(wanted: Wanted) -> dict[str, Any]:
-    reports.build(wanted)
+    building.build(wanted)
     return plain()
 
 
@@ -87,4 +87,4 @@ def plain(name: str = "r") -> dict[str, Any]:
     def never(constant: str) -> None:
         raise AssertionError(f"{constant} is no JSON")
 
-    return json.loads((reports.folder_of(name) / "report.json").read_text(), parse_constant=never)
+    return json.loads((building.folder_of(name) / "report.json").read_text(), parse_constant=never)

@@ -9,12 +9,12 @@ import pytest
 from annotation.models import Standing, Worker
 from annotation.moderation.discarding import discard
 from evaluation.models import QrelsRow, QrelsSnapshot, Report
-from evaluation.services import reports
-from evaluation.services.batch_state import state
-from evaluation.services.batches import launch
-from evaluation.services.collecting import collect
-from evaluation.services.planning import plan
-from evaluation.services.qrels import freeze_qrels
+from evaluation.services.batches.collecting import collect
+from evaluation.services.batches.launching import launch
+from evaluation.services.batches.planning import plan
+from evaluation.services.batches.state import state
+from evaluation.services.judgments.freezing import freeze_qrels
+from evaluation.services.reports import building
 from tests.evaluation.database import pooled_world
 from tests.evaluation.database.reports.conftest import built, plain, wanted
 
@@ -76,17 +76,17 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     Standing.objects.create(
         campaign=batch.campaign, worker=idle, kind=now.get().kind, changed_at=now.get().changed_at
     )
-    reports.build(wanted(names, batch="first"))
+    building.build(wanted(names, batch="first"))
     before = plain()
     assert before["findings"]["batch"]["judges"] == len(answered)
-    assert reports.build(wanted(names, batch="first")).unchanged
+    assert building.build(wanted(names, batch="first")).unchanged
     now.update(known=10, right=5)
     discard(
         campaign=batch.campaign,
         worker=Worker.objects.get(pseudonym=gone).pk,
         reason="clicked without looking",
     )
-    made = reports.build(wanted(names, batch="first"), replace=True)
+    made = building.build(wanted(names, batch="first"), replace=True)
     assert f"batch judges is {len(others)}, was {len(answered)}" in made.changes
     batch_found = plain()["findings"]["batch"]
     assert (batch_found["judges"], batch_found["unused"], batch_found["discarded"]) == (
@@ -107,6 +107,6 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     ]
     # What is shown of a batch is an input, texts as well, though every count is the same.
     now.update(known=20, right=10)
-    assert reports.build(wanted(names, batch="first"), replace=True).changes == (
+    assert building.build(wanted(names, batch="first"), replace=True).changes == (
         "what is known of the batch is not as it was",
     )

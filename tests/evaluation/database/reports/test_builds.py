@@ -13,11 +13,11 @@ from annotation import jobs
 from annotation.common.locks import exclusive_folder
 from annotation.models import Job
 from evaluation.models import Report, ReportRun, Run
-from evaluation.services import reports
-from evaluation.services.judgments import import_judgments
-from evaluation.services.qrels import freeze_qrels
-from evaluation.services.registry import InUse, remove_run
-from evaluation.services.report_wanted import ReportRefused
+from evaluation.services.judgments.freezing import freeze_qrels
+from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.reports import building
+from evaluation.services.reports.request import ReportRefused
+from evaluation.services.systems.registry import InUse, remove_run
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.reports.conftest import QUICK, plain, wanted
 
@@ -30,49 +30,49 @@ def test_the_same_inputs_are_the_same_bytes_and_stand_unchanged(
 ) -> None:
     request.getfixturevalue(drawn)
     for folder in ("one", "two"):
-        assert not reports.build(wanted(runs[::2]), out=tmp_path / folder).unchanged
+        assert not building.build(wanted(runs[::2]), out=tmp_path / folder).unchanged
     one, two = (
         {path.relative_to(tmp_path / folder): path.read_bytes() for path in (tmp_path / folder).rglob("*.*")}
         for folder in ("one", "two")
     )
     assert one == two and len(one) > 20
     assert not Report.objects.exists()
-    assert reports.build(wanted(runs[::2]), out=tmp_path / "two").unchanged
+    assert building.build(wanted(runs[::2]), out=tmp_path / "two").unchanged
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_what_was_changed_by_hand_is_built_again(qrels: str, runs: list[str]) -> None:
-    reports.build(wanted(runs))
-    page = reports.folder_of("r") / "report.html"
+    building.build(wanted(runs))
+    page = building.folder_of("r") / "report.html"
     before = page.read_bytes()
     page.write_text("changed by hand")
-    assert not reports.build(wanted(runs)).unchanged
+    assert not building.build(wanted(runs)).unchanged
     assert page.read_bytes() == before
-    assert reports.build(wanted(runs)).unchanged
+    assert building.build(wanted(runs)).unchanged
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_changed_qrels_and_runs_are_named_and_replaced_where_that_is_asked_for(
     qrels: str, runs: list[str], corpus: str, crowd: Path
 ) -> None:
-    reports.build(wanted(runs))
+    building.build(wanted(runs))
     crowd.write_text(
         crowd.read_text().replace("a.jpg\tb.jpg#2\t0.3333333333333333\t1\t2", "a.jpg\tb.jpg#2\t1\t3\t0")
     )
     import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd", name="again")
     freeze_qrels(name="q", corpus=corpus, judgments="again")
-    row = reports.report_named("r")
-    assert reports.outdated(row) == ["qrels are q version 2, were q version 1"]
+    row = building.report_named("r")
+    assert building.outdated(row) == ["qrels are q version 2, were q version 1"]
     Run.objects.filter(name="bad-s").update(digest="0" * 64)
     with pytest.raises(
         ReportRefused, match="qrels are q version 2, were q version 1; run 'bad-s' has other rank"
     ):
-        reports.build(wanted(runs))
+        building.build(wanted(runs))
     assert plain()["inputs"]["qrels"]["version"] == 1
-    made = reports.build(wanted(runs, seed=3), replace=True)
+    made = building.build(wanted(runs, seed=3), replace=True)
     assert "seed is 3, was 0" in made.changes
     assert plain()["inputs"]["qrels"]["version"] == 2
-    assert reports.outdated(reports.report_named("r")) == []
+    assert building.outdated(building.report_named("r")) == []
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -83,46 +83,46 @@ def test_a_build_that_dies_leaves_what_stood_and_nothing_else(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(reports, "as_pdf", dies)
+        patched.setattr(building, "as_pdf", dies)
         with pytest.raises(KeyboardInterrupt):
-            reports.build(wanted(runs))
-    assert not reports.folder_of("r").exists() and not Report.objects.exists()
-    reports.build(wanted(runs))
+            building.build(wanted(runs))
+    assert not building.folder_of("r").exists() and not Report.objects.exists()
+    building.build(wanted(runs))
     stood = plain()
     with monkeypatch.context() as patched:
-        patched.setattr(reports, "as_pdf", dies)
+        patched.setattr(building, "as_pdf", dies)
         with pytest.raises(KeyboardInterrupt):
-            reports.build(wanted(runs, seed=1), replace=True)
+            building.build(wanted(runs, seed=1), replace=True)
     assert plain() == stood
     # Killed between its two moves, a build has put away what stood, and has not put anything in its place.
-    reports.folder_of("r").rename(data_dir / "reports" / ".r.old")
-    assert reports.build(wanted(runs)).unchanged
+    building.folder_of("r").rename(data_dir / "reports" / ".r.old")
+    assert building.build(wanted(runs)).unchanged
     assert sorted(path.name for path in (data_dir / "reports").iterdir()) == ["r"]
     # Killed before it wrote its row, it has left a folder that the row does not know, or that has none.
     Report.objects.update(digest="0" * 64, files={})
-    assert not reports.build(wanted(runs)).unchanged
+    assert not building.build(wanted(runs)).unchanged
     Report.objects.all().delete()
-    assert not reports.build(wanted(runs, seed=1)).unchanged
-    assert set(reports.report_named("r").files) == set(reports.build(wanted(runs, seed=1)).files)
+    assert not building.build(wanted(runs, seed=1)).unchanged
+    assert set(building.report_named("r").files) == set(building.build(wanted(runs, seed=1)).files)
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_rebuild_whose_run_is_removed_meanwhile_leaves_what_stood(
     qrels: str, runs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reports.build(wanted(runs[:2]))
-    row, stood = reports.report_named("r"), plain()
+    building.build(wanted(runs[:2]))
+    row, stood = building.report_named("r"), plain()
 
     def removes(plot: Any) -> bytes:
         Run.objects.filter(name=runs[2]).delete()
         return b""
 
-    monkeypatch.setattr(reports, "as_pdf", removes)
+    monkeypatch.setattr(building, "as_pdf", removes)
     with pytest.raises(ReportRefused, match="was removed while it was built; ask for it anew"):
-        reports.build(wanted(runs[2:]), replace=True)
-    assert plain() == stood and reports.report_named("r").digest == row.digest
+        building.build(wanted(runs[2:]), replace=True)
+    assert plain() == stood and building.report_named("r").digest == row.digest
     assert [one.run.name for one in row.runs.order_by("position")] == runs[:2]
-    assert reports.read(row, reports.JSON)
+    assert building.read(row, building.JSON)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -130,15 +130,15 @@ def test_one_builds_at_a_time_and_a_foreign_folder_is_left_alone(
     qrels: str, runs: list[str], tmp_path: Path
 ) -> None:
     with exclusive_folder("report.r", busy="held"), pytest.raises(ValueError, match="is being built already"):
-        reports.build(wanted(runs))
+        building.build(wanted(runs))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("years of work")
     with pytest.raises(ReportRefused, match="holds no report"):
-        reports.build(wanted(runs), out=tmp_path / "mine", replace=True)
+        building.build(wanted(runs), out=tmp_path / "mine", replace=True)
     assert (tmp_path / "mine" / "thesis.tex").exists()
-    reports.build(wanted(runs), out=tmp_path / "r")
+    building.build(wanted(runs), out=tmp_path / "r")
     with pytest.raises(ReportRefused, match="holds the report 'r'"):
-        reports.build(wanted(runs, name="other"), out=tmp_path / "r", replace=True)
+        building.build(wanted(runs, name="other"), out=tmp_path / "r", replace=True)
 
 
 @pytest.mark.parametrize(
@@ -161,34 +161,34 @@ def test_what_cannot_be_built_is_refused_and_leaves_nothing(
     qrels: str, runs: list[str], also: dict[str, Any], why: str
 ) -> None:
     with pytest.raises((ValueError, LookupError), match=why):
-        reports.build(wanted(**{"runs": runs, **also}))
-    assert not Report.objects.exists() and not reports.folder_of("r").exists()
+        building.build(wanted(**{"runs": runs, **also}))
+    assert not Report.objects.exists() and not building.folder_of("r").exists()
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_report_keeps_its_runs_until_it_is_removed(qrels: str, runs: list[str]) -> None:
-    reports.build(wanted(runs))
+    building.build(wanted(runs))
     assert list(ReportRun.objects.order_by("position").values_list("run__name", flat=True)) == [
         *runs[::2],
         *runs[1::2],
     ]
     with pytest.raises(InUse, match="report r"):
         remove_run(name="good-a")
-    reports.remove("r")
-    assert not reports.folder_of("r").exists()
+    building.remove("r")
+    assert not building.folder_of("r").exists()
     remove_run(name="good-a")
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_file_that_is_not_as_it_was_built_is_not_given_out(qrels: str, runs: list[str]) -> None:
-    reports.build(wanted(runs))
-    row = reports.report_named("r")
-    assert reports.read(row, "report.html").startswith(b"<!doctype html>")
-    (reports.folder_of("r") / "report.html").write_text("something else")
+    building.build(wanted(runs))
+    row = building.report_named("r")
+    assert building.read(row, "report.html").startswith(b"<!doctype html>")
+    (building.folder_of("r") / "report.html").write_text("something else")
     with pytest.raises(ReportRefused, match="is not as it was built"):
-        reports.read(row, "report.html")
+        building.read(row, "report.html")
     with pytest.raises(LookupError, match="has no file"):
-        reports.read(row, "../../../secret")
+        building.read(row, "../../../secret")
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -223,10 +223,10 @@ def test_a_job_that_is_cancelled_leaves_nothing_and_can_be_gone_on_with(
         return b""
 
     with monkeypatch.context() as patched:
-        patched.setattr(reports, "as_pdf", cancelled)
+        patched.setattr(building, "as_pdf", cancelled)
         jobs.run(job.pk)
     assert Job.objects.get(pk=job.pk).state == Job.CANCELLED
-    assert not reports.folder_of("r").exists() and not Report.objects.exists()
+    assert not building.folder_of("r").exists() and not Report.objects.exists()
     jobs.resume(job_id=job.pk)
     jobs.run(job.pk)
     assert Job.objects.get(pk=job.pk).state == Job.DONE and Report.objects.filter(name="r").exists()

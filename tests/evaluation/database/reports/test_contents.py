@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.comparison.scoring import compare
+from evaluation.formats.figure_tables import known
 from evaluation.models import Run
-from evaluation.scoring import compare
 from evaluation.selectors import run_named, snapshot_named
-from evaluation.services import reports
-from evaluation.services.judgments import import_judgments
-from evaluation.services.qrels import freeze_protocol, freeze_qrels
-from evaluation.services.report_wanted import ReportRefused
-from evaluation.services.reported import MEASURES
-from evaluation.tables import known
+from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
+from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.reports import building
+from evaluation.services.reports.findings import MEASURES
+from evaluation.services.reports.request import ReportRefused
 from tests.evaluation.database.reports.conftest import CAPTIONS, IMAGES, ODD, QUICK, built, wanted
 
 pytestmark = pytest.mark.django_db
@@ -59,7 +59,7 @@ def test_figures_curves_and_ranks_by_hand(qrels: str, runs: list[str]) -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_tables_round_emphasise_and_escape_and_csv_does_not_round(qrels: str, runs: list[str]) -> None:
     built(wanted(runs, baseline=["good"]))
-    folder = reports.folder_of("r") / "tables"
+    folder = building.folder_of("r") / "tables"
     lines = (folder / "figures-annotation.tex").read_text().splitlines()
     assert lines[0] == "% Figures, annotation: 3 queries"
     (good,) = [line for line in lines if line.startswith("good")]
@@ -70,7 +70,7 @@ def test_tables_round_emphasise_and_escape_and_csv_does_not_round(qrels: str, ru
     rows = list(csv.DictReader(io.StringIO((folder / "figures-annotation.csv").read_text())))
     (cell,) = [row for row in rows if row["run"] == "good-a" and row["measure"] == "R-precision"]
     assert float(cell["value"]) == pytest.approx(2 / 3) and cell["system"] == "good"
-    page = (reports.folder_of("r") / "report.html").read_text()
+    page = (building.folder_of("r") / "report.html").read_text()
     assert "the_bad &amp; &lt;worst&gt; 50%" in page and "<worst>" not in page
     assert "<script" not in page and not re.search(r'(?:src|href)="(?!#)', page)
 
@@ -97,7 +97,7 @@ def test_where_nobody_found_anything_relevant_figures_are_absent_and_say_so(
     assert "Without a value for any system: S@1, S@5, S@10, R-precision." in remarks
     assert found["findings"]["directions"][0]["measures"] == ["S@1", "S@5", "S@10", "R-precision"]
     assert (
-        r" & - & - & - & - & " in (reports.folder_of("r") / "tables" / "figures-annotation.tex").read_text()
+        r" & - & - & - & - & " in (building.folder_of("r") / "tables" / "figures-annotation.tex").read_text()
     )
 
 
@@ -128,7 +128,7 @@ def test_under_a_protocol_nobody_judged(runs: list[str], corpus: str) -> None:
     found = built(wanted(runs))
     assert found["findings"]["judging"] is None
     assert found["findings"]["directions"][0]["measures"] == ["R@1", "R@5", "R@10", "median rank"]
-    assert "judged@10" not in (reports.folder_of("r") / "tables" / "figures-annotation.tex").read_text()
+    assert "judged@10" not in (building.folder_of("r") / "tables" / "figures-annotation.tex").read_text()
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -141,4 +141,4 @@ def test_a_baseline_stands_for_its_system_and_is_missed_where_it_has_no_run(
         ReportRefused, match="has no run in annotation; name one more baseline, of good-a, more-a"
     ):
         Run.objects.filter(name="bad-a").update(name="more-a", system="more")
-        reports.build(wanted(["good-a", "more-a", "bad-s", "good-s"], name="other", baseline=["bad-s"]))
+        building.build(wanted(["good-a", "more-a", "bad-s", "good-s"], name="other", baseline=["bad-s"]))

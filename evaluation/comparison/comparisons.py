@@ -1,0 +1,247 @@
+"""What scoring and comparing runs come to, as plain data and as tables: the same for commands and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from evaluation.comparison.ranked_runs import LEFT_OUT, candidates_apart
+from evaluation.comparison.scoring import Scored, compare, remarks_on, score, score_all, score_folds
+from evaluation.comparison.subsets import Subset
+from evaluation.formats.figure_tables import Cell, Marked, Table, known
+from evaluation.metrics.table import METRICS
+from evaluation.models import QrelsSnapshot, Run
+from evaluation.selectors import names_of
+from evaluation.significance.randomisation import ROUNDS
+
+#: Columns for what a run did not rank.
+NOT_RANKED = {"missing": "not ranked", "candidates": "candidates"}
+#: Decimal places of what is no share.
+PLACES = {"median rank": 1, "mean rank": 1}
+
+
+def scored(
+    run: Run,
+    snapshot: QrelsSnapshot,
+    measures: Sequence[str] = (),
+    folds: int | None = None,
+    *,
+    subset: Subset | None = None,
+    missing: str = LEFT_OUT,
+) -> dict[str, Any]:
+    """A run's figures, or their means over folds; raises as `scoring.score` does."""
+    if folds is None:
+        found = [score(run, snapshot, measures, subset=subset, missing=missing)]
+    else:
+        found = score_folds(run, snapshot, folds, measures, subset=subset, missing=missing)
+    return {
+        "run": run.name,
+        "system": run.system,
+        "direction": run.direction,
+        **_conditions(snapshot, subset, missing),
+        "pool": snapshot.pool,
+        "queries": sum(len(one.queries) for one in found),
+        "asked": sum(one.asked for one in found),
+        "missing": sum(one.missing for one in found),
+        "candidates": None if folds else len(found[0].candidates.items),
+        "whole": None if folds else found[0].candidates.whole,
+        "items": None if folds else found[0].items,
+        "remarks": _of_folds(found) if folds else remarks_on(found),
+        "folds": folds,
+        "measures": [
+            {
+                "measure": name,
+                "value": _mean(one.scores[name].value for one in found),
+                "optimistic": _mean(one.scores[name].optimistic for one in found),
+                "judged_at": found[0].judged[name][0],
+                "judged": _mean(one.judged[name][1] for one in found),
+                "queries": sum(one.scores[name].queries for one in found),
+                "folds": [known(one.scores[name].value) for one in found] if folds else [],
+            }
+            for name in found[0].scores
+        ],
+    }
+
+
+def _conditions(snapshot: QrelsSnapshot, subset: Subset | None, missing: str) -> dict[str, Any]:
+    return {
+        "qrels": snapshot.name,
+        "version": snapshot.version,
+        "digest": snapshot.digest,
+        "subset": subset.called if subset else "",
+        "unranked": missing,
+    }
+
+
+def _of_folds(found: Sequence[Scored]) -> list[str]:
+    """What must be known of all folds together."""
+    gone, asked = sum(one.missing for one in found), sum(one.asked for one in found)
+    if not gone:
+        return []
+    how = "count as the worst" if sum(len(one.queries) for one in found) == asked else "are left out"
+    return [f"{found[0].run} does not rank {gone} of the {asked} queries; they {how}."]
+
+
+def table_of_scored(report: dict[str, Any]) -> Table:
+    """A row a measure."""
+    parts = [f"fold {number}" for number in range(1, (report["folds"] or 0) + 1)]
+    # Under a protocol nobody judged.
+    judged = (
+        {} if report["pool"] else {"at best": "optimistic", "judged": "judged", "in the top": "judged_at"}
+    )
+    said = ["missing", "candidates"] if report["remarks"] else []
+    rows: list[list[Cell]] = [
+        [
+            m["measure"],
+            m["value"],
+            *(m[key] for key in judged.values()),
+            m["queries"],
+            *(report[key] for key in said),
+            *m["folds"],
+        ]
+        for m in report["measures"]
+    ]
+    head = ["measure", "value", *judged, "queries", *(NOT_RANKED[key] for key in said), *parts]
+    return Table(head, rows, notes=report["remarks"])
+
+
+def compared(
+    runs: Sequence[Run],
+    snapshot: QrelsSnapshot,
+    measures: Sequence[str] = (),
+    *,
+    subset: Subset | None = None,
+    missing: str = LEFT_OUT,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """All runs' figures, and each later run tested against the first; raises as `scoring.compare` does."""
+    figures, tests = compare(
+        runs, snapshot, measures, subset=subset, missing=missing, rounds=rounds, seed=seed
+    )
+    report = _compared(figures, runs[0].direction, _conditions(snapshot, subset, missing))
+    tested = [{**asdict(test), "difference": known(test.difference)} for test in tests]
+    return {**report, "rounds": rounds, "seed": seed, "tests": tested}
+
+
+def alone(
+    run: Run,
+    snapshot: QrelsSnapshot,
+    measures: Sequence[str] = (),
+    *,
+    subset: Subset | None = None,
+    missing: str = LEFT_OUT,
+) -> dict[str, Any]:
+    """One run's figures as those of a comparison without tests; raises as `scoring.score` does."""
+    figures = [score(run, snapshot, measures, subset=subset, missing=missing)]
+    return _compared(figures, run.direction, _conditions(snapshot, subset, missing))
+
+
+def _compared(figures: Sequence[Scored], direction: str, conditions: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "baseline": figures[0].run,
+        "direction": direction,
+        **conditions,
+        "queries": len(figures[0].queries),
+        "asked": figures[0].asked,
+        "remarks": remarks_on(figures),
+        "apart": candidates_apart([(one.run, one.candidates) for one in figures]),
+        "systems": [_system(one) for one in figures],
+        "tests": [],
+    }
+
+
+def _system(one: Scored) -> dict[str, Any]:
+    """A run in a comparison: its figures, and what it did not rank."""
+    return {
+        "run": one.run,
+        "missing": one.missing,
+        "candidates": len(one.candidates.items),
+        "whole": one.candidates.whole,
+        "figures": {name: known(figure.value) for name, figure in one.scores.items()},
+        "judged": {f"judged@{k}": known(share) for k, share in one.judged.values()},
+    }
+
+
+def table_of_compared(report: dict[str, Any]) -> Table:
+    """A row a run, with marks of significance; the best figure of each measure is emphasised.
+
+    What runs did not rank has columns of its own where there is any such thing to be said.
+    """
+    marks = {(test["run"], test["measure"]): test["mark"] for test in report["tests"]}
+    first = report["systems"][0]
+    best = {
+        name: _best(name, [one["figures"][name] for one in report["systems"]]) for name in first["figures"]
+    }
+    said = ["missing", "candidates"] if report["remarks"] else []
+    return Table(
+        ["run", *first["figures"], *first["judged"], *(NOT_RANKED[key] for key in said)],
+        [
+            [
+                one["run"],
+                *(
+                    Marked(value, marks.get((one["run"], m), ""), "best" if value == best[m] else "")
+                    for m, value in one["figures"].items()
+                ),
+                *one["judged"].values(),
+                *(one[key] for key in said),
+            ]
+            for one in report["systems"]
+        ],
+        places=PLACES,
+        notes=report["remarks"],
+    )
+
+
+def _best(name: str, values: Sequence[float | None]) -> float | None:
+    """The best figure of a measure; None where all are equal, or there is one alone."""
+    there = [value for value in values if value is not None]
+    if len(set(there)) < 2:
+        return None
+    return max(there) if METRICS.find(name).measure.higher_is_better else min(there)
+
+
+def per_query(
+    runs: Sequence[Run],
+    snapshot: QrelsSnapshot,
+    measures: Sequence[str] = (),
+    folds: int | None = None,
+    *,
+    subset: Subset | None = None,
+    missing: str = LEFT_OUT,
+) -> Iterator[dict[str, Any]]:
+    """A row a run and query that it is scored on: what the query is called, and its value of each measure.
+
+    A value is None where the query has none. With folds, of one run, each row names its fold from 1. Raises
+    as `scoring.score` does.
+    """
+    names = names_of(runs[0].corpus.name)
+    called = names.image_name if runs[0].direction == Run.ANNOTATION else names.caption_name
+    if folds is None:
+        for one in score_all(runs, snapshot, measures, subset=subset, missing=missing):
+            yield from _per_query(one, called)
+        return
+    (run,) = runs
+    parts = score_folds(run, snapshot, folds, measures, subset=subset, missing=missing)
+    for number, one in enumerate(parts, start=1):
+        for row in _per_query(one, called):
+            yield {"fold": number, **row}
+
+
+def _per_query(one: Scored, called: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+    values = {name: figure.per_query.tolist() for name, figure in one.scores.items()}
+    for row, query in enumerate(one.queries.tolist()):
+        yield {
+            "query": called[query],
+            "run": one.run,
+            **{name: known(found[row]) for name, found in values.items()},
+        }
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    """Of the folds' figures; None where one has none."""
+    found = list(values)
+    return known(float(np.mean([np.nan if value is None else value for value in found])))

@@ -1,0 +1,167 @@
+"""One query of a run looked at: its best items, what was judged of each, and which queries come first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evaluation.comparison.scoring import score
+from evaluation.metrics import METRICS
+from evaluation.models import PairAnswers, QrelsRow, QrelsSnapshot, Ranking, Run
+
+#: How many items of a ranking are shown, and the measure by which queries are told apart.
+TOP = 10
+MEASURE = "nDCG@10"
+#: Ids of rows are below this; SQLite takes no larger number at all.
+_NO_ROW = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is known of a pair. `relevance` is None where the qrels do not have it.
+
+    `answers` are the grades that judges gave, as the source has them, and may be there without a row.
+    """
+
+    original: bool
+    relevance: int | None
+    judged: bool
+    answers: tuple[float, ...]
+
+    @property
+    def yes(self) -> int:
+        return sum(answer == 1 for answer in self.answers)
+
+    @property
+    def graded(self) -> bool:
+        """Whether the answers are grades, not yes and no."""
+        return any(answer not in (0, 1) for answer in self.answers)
+
+    @property
+    def mean(self) -> float:
+        return sum(self.answers) / len(self.answers)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An image or a caption as it is shown; `image` is the row of the image that it is or belongs to.
+
+    `text` is the caption's, None for an image. Nothing but what a page shows is read, so `name` is the file's
+    (with the caption's number) even where `evaluation.selectors` would say the key.
+    """
+
+    key: int
+    name: str
+    image: Any
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One place of a ranking."""
+
+    place: int
+    shown: Shown
+    score: float
+    judged: Judged
+
+
+def values_of(run: Run, snapshot: QrelsSnapshot, measure: str = MEASURE) -> dict[int, float | None]:
+    """Each query's value of a measure, by its row's id, of those that the run ranks; None where it has none.
+
+    Raises UnknownMeasure, and NotComparable.
+    """
+    name = METRICS.find(measure, family="ranking").name
+    found = score(run, snapshot, [name])
+    return {
+        query: None if not np.isfinite(value) else value
+        for query, value in zip(found.queries.tolist(), found.scores[name].per_query.tolist(), strict=True)
+    }
+
+
+def queries_of(run: Run) -> list[int]:
+    """The ids of the rows that ask, in the order of the run."""
+    column = "image_id" if run.direction == Run.ANNOTATION else "caption_id"
+    rows = Ranking.objects.filter(run=run).order_by("position").values_list(column, flat=True)
+    return [query for query in rows if query is not None]
+
+
+def most_different(ours: Mapping[int, float | None], theirs: Mapping[int, float | None]) -> list[int]:
+    """Queries that both were scored on, the widest apart first; equal ones in the order of `ours`."""
+    apart = {
+        query: abs(value - other)
+        for query, value in ours.items()
+        if value is not None and (other := theirs.get(query)) is not None
+    }
+    return sorted(apart, key=lambda query: -apart[query])
+
+
+def worst(values: Mapping[int, float | None]) -> list[int]:
+    """Queries by value, the lowest first; those without one come last."""
+    return sorted(values, key=lambda query: (values[query] is None, values[query] or 0.0))
+
+
+def shown_of(run: Run, keys: Sequence[int], *, asking: bool) -> dict[int, Shown]:
+    """What asks in a run, or what is ranked, by the ids of rows; others are left out."""
+    images, keys = run.corpus.images, [key for key in keys if key < _NO_ROW]
+    if (run.direction == Run.ANNOTATION) == asking:
+        return {row.pk: Shown(row.pk, row.filename or row.key, row) for row in images.filter(pk__in=keys)}
+    found = list(
+        images.filter(captions__pk__in=keys).values_list(
+            "pk", "captions__pk", "captions__number", "captions__external_id", "captions__text"
+        )
+    )
+    rows = {row.pk: row for row in images.filter(pk__in={image for image, *_ in found})}
+    return {
+        key: Shown(key, own or f"{rows[image].filename or rows[image].key}#{number}", rows[image], text=text)
+        for image, key, number, own, text in found
+    }
+
+
+def top_of(run: Run, asking: Shown, snapshot: QrelsSnapshot | None, *, top: int = TOP) -> list[Item] | None:
+    """The best items that the run has for a query; None where it does not rank it."""
+    by_image = run.direction == Run.ANNOTATION
+    row = Ranking.objects.filter(run=run, **{"image_id" if by_image else "caption_id": asking.key}).first()
+    if row is None:
+        return None
+    items = np.frombuffer(bytes(row.items), dtype="<i8")[:top].tolist()
+    scores = np.frombuffer(bytes(row.scores), dtype="<f4")[:top].tolist()
+    shown = shown_of(run, items, asking=False)
+    pairs = [(asking.key, item) if by_image else (item, asking.key) for item in items]
+    owners = {key: one.image.pk for key, one in (shown if by_image else {asking.key: asking}).items()}
+    known = _known(pairs, owners, snapshot)
+    return [
+        Item(place, shown[item], value, known[pair])
+        for place, (item, value, pair) in enumerate(zip(items, scores, pairs, strict=True), start=1)
+    ]
+
+
+def _known(
+    pairs: Sequence[tuple[int, int]], owners: Mapping[int, int], snapshot: QrelsSnapshot | None
+) -> dict[tuple[int, int], Judged]:
+    """What is known of pairs of (image, caption); `owners` maps captions to their images."""
+    rows: dict[tuple[int, int], tuple[int, bool]] = {}
+    answers: dict[tuple[int, int], tuple[float, ...]] = {}
+    if snapshot is not None:
+        images, captions = ({pair[side] for pair in pairs} for side in (0, 1))
+        these = {"image__in": images, "caption__in": captions}
+        for image, caption, relevance, judged in QrelsRow.objects.filter(
+            snapshot=snapshot, **these
+        ).values_list("image_id", "caption_id", "relevance", "judged"):
+            rows[image, caption] = relevance, judged
+        if snapshot.judgments_id is not None:
+            given = PairAnswers.objects.filter(judgments=snapshot.judgments_id, **these)
+            for image, caption, grades in given.values_list("image_id", "caption_id", "grades"):
+                answers[image, caption] = tuple(map(float, grades))
+    return {
+        pair: Judged(
+            owners[pair[1]] == pair[0],
+            rows[pair][0] if pair in rows else None,
+            pair in rows and rows[pair][1],
+            answers.get(pair, ()),
+        )
+        for pair in pairs
+    }

@@ -1,0 +1,337 @@
+"""Stored runs held against qrels: who asks, what takes part, and where it stands in the run's lists.
+
+The queries are those of one snapshot, or of a subset of its images. The items are those that the run ranks
+or the snapshot knows. Under a protocol only what the snapshot knows takes part; of a subset, or a fold, its
+images and all their captions do, judged or not. What else a run ranks is taken out of its lists. Queries that
+a run does not rank are left out, or count as the worst by choice (`MISSING`). Rankings are read once and a
+few at a time: what stays in memory is one number a judged pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.comparison.subsets import Subset
+from evaluation.metrics.judged import POOLED, Judged, judged
+from evaluation.metrics.ranked import Ranked, from_lists
+from evaluation.models import QrelsRow, QrelsSnapshot, Ranking, Run
+from evaluation.relevance.qrels import rule_named
+from evaluation.selectors import Names, names_of, rankings_of
+
+Integers = NDArray[np.int64]
+
+#: What asks in a direction.
+ASKS = {Run.ANNOTATION: "image", Run.SEARCH: "caption"}
+
+#: A ranking (ids of rows, scores) -> another of the same items.
+Reorder = Callable[[Integers, NDArray[np.float32]], tuple[Integers, NDArray[np.float32]]]
+#: What becomes of queries that a run does not rank: they are left out, or nothing is found for them.
+LEFT_OUT, WORST = MISSING = ("left-out", "worst")
+#: Rankings turned into places at once.
+_BLOCK = 200
+
+
+class NotComparable(ValueError):
+    """A run and qrels, or runs, that cannot be held against each other; one line with the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """What takes part: ids of rows, ascending, and the pairs that are known of them, by their places.
+
+    Of what else a run ranks nothing takes part where the pool is `closed`, and where there is `within`,
+    what is among these ids, ascending. A grade of at least `level` is relevant.
+    """
+
+    queries: Integers
+    items: Integers
+    judged: Judged
+    closed: bool
+    level: int = 1
+    within: Integers | None = None
+
+    @property
+    def size(self) -> int:
+        """How many items take part, as far as the qrels know or the images say."""
+        return len(self.items) if self.within is None or self.closed else len(self.within)
+
+    def only(self, queries: Integers) -> Pool:
+        """The same for some of the queries, by the ids of their rows."""
+        chosen = np.flatnonzero(np.isin(self.queries, queries))
+        if len(chosen) == len(self.queries):
+            return self
+        known = self.judged.select(chosen, np.arange(self.judged.items))
+        return Pool(self.queries[chosen], self.items, known, self.closed, self.level, self.within)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The items that a run ranks for any query of a pool, by the ids of their rows, ascending.
+
+    Where every ranking holds all of them (`whole`), they are what the run chose from. Else rankings were cut,
+    and what is never among the best may have been a candidate too.
+    """
+
+    items: Integers
+    whole: bool
+
+    @property
+    def told(self) -> str:
+        """How many, in words."""
+        return f"{len(self.items)}" if self.whole else f"at least {len(self.items)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A run's ranking of a pool. `missing` queries of the pool are not ranked by the run.
+
+    `kept` is how many items of a ranking take part at least, counting those rankings alone that were
+    cut when the run was imported; None where none was.
+    """
+
+    pool: Pool
+    ranked: Ranked
+    missing: int
+    kept: int | None
+    candidates: Candidates
+
+
+def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> Pool:
+    """The snapshot in the run's direction, or a subset of its images with their own captions, judged or not.
+
+    Raises NotComparable where run and snapshot do not fit, or nothing is left of them.
+    """
+    names = _names(run, snapshot)
+    rows = QrelsRow.objects.filter(snapshot=snapshot)
+    if rows.filter(image__isnull=True).exists():
+        raise NotComparable(f"qrels '{snapshot}' ask about keywords, and runs rank for images and captions")
+    if snapshot.asks not in ("", ASKS[run.direction]):
+        raise NotComparable(
+            f"qrels '{snapshot}' judge what is ranked for {snapshot.asks}s, and run {run.name!r} ranks for "
+            f"{ASKS[run.direction]}s; choose a run of the other direction, or other qrels"
+        )
+    columns = rows.values_list("image_id", "caption_id", "relevance", "judged")
+    pairs = np.array(list(columns), np.int64).reshape(-1, 4)
+    pairs[(pairs[:, 2] == 0) & (pairs[:, 3] == 0), 2] = POOLED
+    if subset is not None:
+        there = [
+            image in subset.images and names.owner[caption] in subset.images
+            for image, caption in pairs[:, :2].tolist()
+        ]
+        pairs = pairs[np.array(there, dtype=bool)]
+        if not len(pairs):
+            raise NotComparable(
+                f"qrels '{snapshot}' know no pair of {subset.called}; choose others of its images"
+            )
+    asks, ranked = (0, 1) if run.direction == Run.ANNOTATION else (1, 0)
+    queries, query = np.unique(pairs[:, asks], return_inverse=True)
+    items, item = np.unique(pairs[:, ranked], return_inverse=True)
+    original = [names.owner[caption] == image for image, caption in pairs[:, :2].tolist()]
+    known = judged(
+        query,
+        item,
+        pairs[:, 2],
+        original=original,
+        queries=len(queries),
+        items=len(items),
+        relevant_unasked=snapshot.originals,
+    )
+    level, within = rule_named(snapshot.rule).level, None
+    images = set(snapshot.images) if snapshot.subset else None
+    if subset is not None:
+        images = set(subset.images) if images is None else images & subset.images
+    if images is not None:
+        within = _items_of(images, names, run.direction)
+    return Pool(queries, items, known, bool(snapshot.pool), level, within)
+
+
+def _items_of(images: Collection[int], names: Names, direction: str) -> Integers:
+    """What is ranked of some images: themselves, or their captions; ids of rows, ascending."""
+    if direction == Run.SEARCH:
+        return np.array(sorted(images), dtype=np.int64)
+    return np.array(
+        sorted(caption for caption, owner in names.owner.items() if owner in images), dtype=np.int64
+    )
+
+
+def ranked_by_all(pool: Pool, runs: Sequence[Run], snapshot: QrelsSnapshot) -> Pool:
+    """The pool for the queries that all of the runs rank; raises NotComparable where there is none."""
+    common = pool.queries
+    for run in runs:
+        common = np.intersect1d(common, queries_of(run))
+        if not len(common):
+            others = "" if run == runs[0] else " that the runs before it rank"
+            raise NotComparable(
+                f"run {run.name!r} ranks no query of qrels '{snapshot}'{others}; choose runs and qrels of "
+                "the same images"
+            )
+    return pool.only(common)
+
+
+def queries_of(run: Run) -> Integers:
+    """The queries that a run ranks, by the ids of their rows."""
+    column = "image_id" if run.direction == Run.ANNOTATION else "caption_id"
+    rows = Ranking.objects.filter(run=run).values_list(column, flat=True)
+    return np.fromiter(rows.iterator(10_000), np.int64)
+
+
+def folds_of(whole: Pool, run: Run, snapshot: QrelsSnapshot, number: int) -> list[Pool]:
+    """The images of a pool in the order of their corpus, cut into `number` equal parts.
+
+    Raises NotComparable where they cannot be.
+    """
+    names = _names(run, snapshot)
+    asks_image = run.direction == Run.ANNOTATION
+    owners = [
+        np.array([one if is_image else names.owner[one] for one in side.tolist()], dtype=np.int64)
+        for side, is_image in ((whole.queries, asks_image), (whole.items, not asks_image))
+    ]
+    there = set(np.concatenate(owners).tolist())
+    images = [image for image in names.image_name if image in there]
+    if number < 1 or len(images) % number:
+        raise NotComparable(
+            f"{len(images)} images of qrels '{snapshot}' cannot be cut into {number} equal folds"
+        )
+    size = len(images) // number
+    found = []
+    for start in range(0, len(images), size):
+        inside = set(images[start : start + size])
+        queries, items = (np.flatnonzero(np.isin(side, list(inside))) for side in owners)
+        part = whole.judged.select(queries, items)
+        within = _items_of(inside, names, run.direction)
+        if whole.within is not None:
+            within = np.intersect1d(within, whole.within)
+        found.append(
+            Pool(whole.queries[queries], whole.items[items], part, whole.closed, whole.level, within)
+        )
+    return found
+
+
+def place(run: Run, pools: Sequence[Pool], *, reorder: Reorder | None = None) -> list[Placed]:
+    """The run's rankings of pools that share no query, read once; `reorder` may change each before."""
+    gathered = [_Gathered(pool, run.depth) for pool in pools]
+    asked = {query: own for own in gathered for query in own.pool.queries.tolist()}
+    for query, items, scores in rankings_of(run):
+        if query in asked:
+            if reorder is not None:
+                items, scores = reorder(items, scores)
+            asked[query].add(query, items, scores)
+    return [own.placed() for own in gathered]
+
+
+def candidates_apart(runs: Sequence[tuple[str, Candidates]]) -> str:
+    """In words, which runs, given by their names, chose from other items; "" where none is known to."""
+    for (first, ours), (second, theirs) in combinations(runs, 2):
+        apart = (theirs.whole and len(np.setdiff1d(ours.items, theirs.items))) or (
+            ours.whole and len(np.setdiff1d(theirs.items, ours.items))
+        )
+        if apart:
+            return (
+                f"the runs chose from different items: {first} from {ours.told}, {second} from "
+                f"{theirs.told}; figures of different pools of candidates cannot be compared"
+            )
+    return ""
+
+
+@dataclass
+class _Gathered:
+    """The rankings of one pool's queries, a block at a time."""
+
+    pool: Pool
+    depth: int
+    kept: int | None = None
+    shortest: int | None = None
+    _waiting: list[tuple[int, NDArray[np.intp], NDArray[np.float32]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        known = self.pool.judged
+        self._better = np.full(len(known.query), np.inf)
+        self._equal = np.ones(len(known.query))
+        self._depths = np.zeros(known.queries, dtype=np.intp)
+        self._ranked = np.zeros(known.queries, dtype=bool)
+        self._ids = np.append(self.pool.items, -1)  # no row has the id -1
+        self._seen = np.zeros(int(self.pool.items[-1]) + 1 if len(self.pool.items) else 0, dtype=bool)
+        # The pairs of query q are those from starts[q] to starts[q + 1].
+        self._starts = np.searchsorted(known.query, np.arange(known.queries + 1))
+
+    def add(self, query: int, items: Integers, scores: NDArray[np.float32]) -> None:
+        listed = len(items)
+        if not self.pool.closed and self.pool.within is not None:
+            inside = _among(items, self.pool.within)
+            items, scores = items[inside], scores[inside]
+        at = np.searchsorted(self.pool.items, items)
+        known = self._ids[at] == items
+        if self.pool.closed:
+            numbers, values = at[known], scores[known]
+        else:
+            # Nothing is asked about the others: any numbers will do, if each has its own.
+            numbers, values = np.where(known, at, len(self.pool.items) + np.arange(len(items))), scores
+        ids = items[known] if self.pool.closed else items
+        if len(ids) and (highest := int(ids.max())) >= len(self._seen):
+            self._seen = np.concatenate([self._seen, np.zeros(2 * highest + 1 - len(self._seen), dtype=bool)])
+        self._seen[ids] = True
+        self.shortest = len(ids) if self.shortest is None else min(len(ids), self.shortest)
+        if self.depth and listed >= self.depth:
+            self.kept = min(len(numbers), len(numbers) if self.kept is None else self.kept)
+        row = int(np.searchsorted(self.pool.queries, query))
+        self._ranked[row] = True
+        self._waiting.append((row, numbers, values))
+        if len(self._waiting) == _BLOCK:
+            self._flush()
+
+    def placed(self) -> Placed:
+        self._flush()
+        known = self.pool.judged
+        ranked = Ranked(known, self._better, self._equal, self._depths, level=self.pool.level)
+        seen = np.flatnonzero(self._seen).astype(np.int64)
+        candidates = Candidates(seen, whole=self.shortest is None or self.shortest == len(seen))
+        return Placed(self.pool, ranked, int((~self._ranked).sum()), self.kept, candidates)
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        known = self.pool.judged
+        widest = max(len(numbers) for _, numbers, _ in self._waiting)
+        lists = np.full((len(self._waiting), widest), -1, dtype=np.intp)
+        scores = np.full(lists.shape, -np.inf, dtype=np.float32)
+        for line, (_, numbers, values) in enumerate(self._waiting):
+            lists[line, : len(numbers)], scores[line, : len(values)] = numbers, values
+        rows = np.array([row for row, _, _ in self._waiting])
+        pairs = np.concatenate([np.arange(self._starts[row], self._starts[row + 1]) for row in rows])
+        block = Judged(
+            len(rows),
+            known.items + widest,
+            np.repeat(np.arange(len(rows)), np.diff(self._starts)[rows]),
+            known.item[pairs],
+            known.grade[pairs],
+            known.original[pairs],
+        )
+        found = from_lists(lists, block, scores=scores)
+        self._better[pairs], self._equal[pairs] = found.better, found.equal
+        self._depths[rows] = found.depth
+        self._waiting.clear()
+
+
+def _among(ids: Integers, ascending: Integers) -> NDArray[np.bool_]:
+    """Which ids are among others."""
+    at = np.minimum(np.searchsorted(ascending, ids), max(len(ascending) - 1, 0))
+    return ascending[at] == ids if len(ascending) else np.zeros(len(ids), dtype=bool)
+
+
+def check_fits(run: Run, snapshot: QrelsSnapshot) -> None:
+    """Raise NotComparable unless run and snapshot are of one corpus."""
+    if run.corpus_id != snapshot.corpus_id:
+        raise NotComparable(
+            f"run {run.name!r} is of corpus {run.corpus.name!r}, qrels '{snapshot}' of "
+            f"{snapshot.corpus.name!r}; choose qrels of the same corpus"
+        )
+
+
+def _names(run: Run, snapshot: QrelsSnapshot) -> Names:
+    check_fits(run, snapshot)
+    return names_of(run.corpus.name)

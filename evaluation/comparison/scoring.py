@@ -1,0 +1,296 @@
+"""Runs against qrels: figures with what was judged beside them, and systems compared.
+
+All runs of a comparison are scored on the queries of one snapshot that all of them rank (`ranked_runs` says
+what takes part); by choice on all queries, and then what a run does not rank has an empty list, and scores
+as if nothing was found. An image and its own caption, where the snapshot has the pair, are originals; one
+that nobody judged is known to be relevant, and counts as judged.
+
+Tests. Each run is compared with the first on each measure: R@k and S@k by McNemar's exact test, median
+ranks and means by Fisher's randomisation; values of p are adjusted by Holm over the whole table.
+Source: Hodosh et al. 2013, section 4.3 (measures, tests, marks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.comparison.ranked_runs import (
+    LEFT_OUT,
+    Candidates,
+    Integers,
+    NotComparable,
+    Placed,
+    Pool,
+    Reorder,
+    candidates_apart,
+    check_fits,
+    folds_of,
+    place,
+    pool_of,
+    queries_of,
+    ranked_by_all,
+)
+from evaluation.comparison.subsets import Subset
+from evaluation.metrics import METRICS
+from evaluation.metrics.scoring import Score, evaluate
+from evaluation.models import QrelsSnapshot, Run
+from evaluation.significance.mcnemar import mcnemar
+from evaluation.significance.randomisation import ROUNDS, of_means, of_median
+from evaluation.significance.tables import holm, mark
+
+MEASURES = (
+    *("R@1", "R@5", "R@10", "median rank", "S@1", "S@5", "S@10"),
+    *("R-precision", "MAP", "nDCG@10", "bpref", "infAP"),
+)
+#: What is asked under a protocol, where nobody judged.
+OF_ORIGINALS = ("R@1", "R@5", "R@10", "median rank")
+#: How deep judged@k looks beside a measure without a cut-off.
+JUDGED_AT = 10
+#: Measures that are 0 or 1 for each query.
+_FOUND_OR_NOT = ("R@k", "S@k")
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A run's figures on `queries`, the ids of their rows; `scores` is by measure.
+
+    The qrels ask about `asked` queries, and `missing` of those are not ranked by the run. `items` items take
+    part, and `candidates` are those that the run ranks. `judged` maps each measure to (k, the mean share of
+    the top k that somebody judged).
+    """
+
+    run: str
+    queries: Integers
+    asked: int
+    missing: int
+    items: int
+    candidates: Candidates
+    scores: Mapping[str, Score]
+    judged: Mapping[str, tuple[int, float]]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader must know beside the figures, a sentence each."""
+        said = []
+        if self.missing:
+            how = "count as the worst" if len(self.queries) == self.asked else "are left out"
+            said.append(f"{self.run} does not rank {self.missing} of the {self.asked} queries; they {how}.")
+        if self.candidates.whole and len(self.candidates.items) < self.items:
+            said.append(
+                f"{self.run} chose from {len(self.candidates.items)} of the {self.items} items that take "
+                "part."
+            )
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """A run against the first, on one measure; p is None where `reason` says why.
+
+    `difference` is the run's figure less the first's, and `adjusted` is Holm's.
+    """
+
+    run: str
+    measure: str
+    difference: float
+    test: str
+    p: float | None
+    adjusted: float | None
+    mark: str
+    reason: str = ""
+
+
+def score(
+    run: Run,
+    snapshot: QrelsSnapshot,
+    measures: Sequence[str] = (),
+    *,
+    subset: Subset | None = None,
+    missing: str = LEFT_OUT,
+) -> Scored:
+    """Figures of `run` under `snapshot`, or under its part of `subset`; raises UnknownMeasure, NotComparable.
+
+    Where no measures are named: OF_ORIGINALS under a protocol, else MEASURES. `missing`: as `MISSING`.
+    """
+    (found,) = score_all([run], snapshot, measures, subset=subset, missing=missing)
+    return found
+
+
+def score_folds(
+    run: Run,
+    snapshot: QrelsSnapshot,
+    number: int,
+    measures: Sequence[str] = (),
+    *,
+    subset: Subset | None = None,
+    missing: str = LEFT_OUT,
+) -> list[Scored]:
+    """Figures of each of `number` equal parts of the snapshot's images, in corpus order.
+
+    A fold's images are ranked among each other, with their captions: COCO's 5,000 images in five folds
+    are "1k". Raises as `score` does.
+    """
+    whole = pool_of(run, snapshot, subset)
+    folds = folds_of(whole, run, snapshot, number)
+    asked = [taking_part(fold, [run], snapshot, missing) for fold in folds]
+    return [
+        score_placed(run, snapshot, placed, fold, measures)
+        for fold, placed in zip(folds, place(run, asked), strict=True)
+    ]
+
+
+def taking_part(whole: Pool, runs: Sequence[Run], snapshot: QrelsSnapshot, missing: str = LEFT_OUT) -> Pool:
+    """The queries of a pool on which runs are scored: those that all of them rank, or all."""
+    return ranked_by_all(whole, runs, snapshot) if missing == LEFT_OUT else whole
+
+
+def _score(
+    run: Run, snapshot: QrelsSnapshot, whole: Pool, asked: Pool, measures: Sequence[str] = ()
+) -> Scored:
+    (placed,) = place(run, [asked])
+    return score_placed(run, snapshot, placed, whole, measures)
+
+
+def score_placed(
+    run: Run, snapshot: QrelsSnapshot, placed: Placed, whole: Pool, measures: Sequence[str] = ()
+) -> Scored:
+    """Figures of a run that was placed in a pool of `snapshot`, or in its part of `whole`; as `score`."""
+    measures = measures or (OF_ORIGINALS if snapshot.pool else MEASURES)
+    asked = [METRICS.find(name, family="ranking") for name in measures]
+    cuts = {one.name: one.k or JUDGED_AT for one in asked}
+    deepest = max(asked, key=lambda one: one.k or 0)
+    if placed.kept is not None and placed.kept < (deepest.k or 0):
+        raise NotComparable(
+            f"run {run.name!r} keeps the best {run.depth} items of a ranking, for a query {placed.kept} of "
+            f"which take part; {deepest.name} needs {deepest.k}: import the run again with --depth 0"
+        )
+    try:
+        wanted = [one.name for one in asked] + [f"judged@{k}" for k in cuts.values()]
+        found = evaluate(placed.ranked, dict.fromkeys(wanted))
+    except ValueError as error:
+        raise NotComparable(f"run {run.name!r} under qrels '{snapshot}': {error}") from error
+    left_out = len(placed.pool.queries) < len(whole.queries)
+    return Scored(
+        run=run.name,
+        queries=placed.pool.queries,
+        asked=len(whole.queries),
+        missing=len(np.setdiff1d(whole.queries, queries_of(run))) if left_out else placed.missing,
+        items=whole.size,
+        candidates=placed.candidates,
+        scores={one.name: found[one.name] for one in asked},
+        judged={name: (k, found[f"judged@{k}"].value) for name, k in cuts.items()},
+    )
+
+
+def compare(
+    runs: Sequence[Run],
+    snapshot: QrelsSnapshot,
+    measures: Sequence[str] = (),
+    *,
+    subset: Subset | None = None,
+    missing: str = LEFT_OUT,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+) -> tuple[list[Scored], list[Against]]:
+    """All runs' figures on the same queries, and each later run against the first; raises as `score` does."""
+    if len({run.pk for run in runs}) != len(runs) or len(runs) < 2:
+        raise NotComparable("name two runs or more, each once; the others are compared with the first")
+    scored = score_all(runs, snapshot, measures, subset=subset, missing=missing)
+    names = list(scored[0].scores)
+    return scored, adjusted_by_holm(
+        [against(name, scored[0], other, rounds=rounds, seed=seed) for name in names for other in scored[1:]]
+    )
+
+
+def score_all(
+    runs: Sequence[Run],
+    snapshot: QrelsSnapshot,
+    measures: Sequence[str] = (),
+    *,
+    subset: Subset | None = None,
+    missing: str = LEFT_OUT,
+) -> list[Scored]:
+    """Figures of runs of one direction, on the same queries; raises as `score` does."""
+    turned = next((run for run in runs if run.direction != runs[0].direction), None)
+    if turned is not None:
+        raise NotComparable(
+            f"run {turned.name!r} is of the direction {turned.direction}, {runs[0].name!r} of "
+            f"{runs[0].direction}; compare one direction at a time"
+        )
+    whole = pool_of(runs[0], snapshot, subset)
+    for run in runs[1:]:
+        check_fits(run, snapshot)
+    asked = taking_part(whole, runs, snapshot, missing)
+    return [_score(run, snapshot, whole, asked, measures) for run in runs]
+
+
+def differing_by_ties(
+    run: Run, snapshot: QrelsSnapshot, reorder: Reorder, measures: Sequence[str] = MEASURES
+) -> int:
+    """How many of the run's queries have another figure where `reorder` puts its tied items in an order.
+
+    On any of the measures; raises as `score` does.
+    """
+    whole = pool_of(run, snapshot)
+    asked = taking_part(whole, [run], snapshot)
+    ours = _score(run, snapshot, whole, asked, measures)
+    (placed,) = place(run, [asked], reorder=reorder)
+    theirs = score_placed(run, snapshot, placed, whole, measures)
+    pairs = ((one.per_query, theirs.scores[name].per_query) for name, one in ours.scores.items())
+    equal = [np.isclose(own, other, rtol=0, atol=1e-9, equal_nan=True) for own, other in pairs]
+    return int((~np.logical_and.reduce(equal)).sum())
+
+
+def remarks_on(scored: Sequence[Scored]) -> list[str]:
+    """What a reader of these runs' figures must know: queries that are missing, candidates that differ."""
+    said = [remark for one in scored for remark in one.remarks]
+    if len(scored) > 1 and len(scored[0].queries) < scored[0].asked:
+        said.append(
+            f"Figures and tests are of the {len(scored[0].queries)} of {scored[0].asked} queries that all "
+            "runs rank."
+        )
+    if apart := candidates_apart([(one.run, one.candidates) for one in scored]):
+        said.append(f"{apart[0].upper()}{apart[1:]}.")
+    return said
+
+
+def adjusted_by_holm(tests: Sequence[Against]) -> list[Against]:
+    """The tests of one table, with Holm's values of p over all of them, and their marks."""
+    adjusted = holm([np.nan if one.p is None else one.p for one in tests])
+    return [
+        Against(
+            one.run,
+            one.measure,
+            one.difference,
+            one.test,
+            one.p,
+            None if one.p is None else float(p),
+            mark(float(p)),
+            one.reason,
+        )
+        for one, p in zip(tests, adjusted, strict=True)
+    ]
+
+
+def against(name: str, base: Scored, other: Scored, *, rounds: int = ROUNDS, seed: int = 0) -> Against:
+    """`other` against `base` on one measure that both were scored on; p is not adjusted yet."""
+    measure = METRICS.find(name).measure
+    ours, theirs = other.scores[name].per_query, base.scores[name].per_query
+    with np.errstate(invalid="ignore"):
+        difference = float(other.scores[name].value - base.scores[name].value)
+    p, reason = None, ""
+    if np.isnan(theirs).all():
+        test, reason = "none", "no query has a value"
+    elif measure.name in _FOUND_OR_NOT:
+        test, p = "McNemar", mcnemar(ours, theirs).p
+    elif measure.summary == "median":
+        test, p = "randomisation of medians", of_median(ours, theirs, rounds=rounds, seed=seed).p
+    elif np.isinf(ours).any() or np.isinf(theirs).any():
+        test, reason = "none", "not all originals were retrieved, so there is no mean rank; use the median"
+    else:
+        table = of_means(np.stack([ours, theirs]), rounds=rounds, seed=seed)
+        test, p = "randomisation of means", float(table.p[0, 1])
+    return Against(other.run, name, difference, test, p, None, "", reason)

@@ -1,0 +1,40 @@
+"""Ranking a split, or all images, by a stored system."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from annotation.common.registry import UnknownName
+from annotation.jobs import Progress, job_kind
+from evaluation.jobs.progress import Phases
+from evaluation.services.runs import ranking
+from evaluation.services.runs.files import DEPTH
+
+
+@job_kind("rank", title=gettext_lazy("Ranking by a system"), refusals=(UnknownName, OSError, ValueError))
+def rank(
+    progress: Progress,
+    *,
+    system: str,
+    split: str = "",
+    corpus: str = "",
+    name: str = "",
+    protocol: str = ranking.ONE_CAPTION,
+    depth: int = DEPTH,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Make the runs of both directions; a run that stands already stays. The result lists `Ranked`."""
+    ranked = ranking.rank(
+        system=system,
+        split=split,
+        corpus=corpus,
+        run=name,
+        protocol=protocol,
+        depth=depth,
+        seed=seed,
+        progress=Phases(progress),
+    )
+    return {"runs": [asdict(one) for one in ranked]}

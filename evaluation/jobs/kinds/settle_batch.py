@@ -1,0 +1,38 @@
+"""A batch's answers collected and frozen in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from annotation.common.locks import Busy
+from annotation.common.registry import UnknownName
+from annotation.jobs import Progress, job_kind
+from evaluation.jobs.progress import told_by
+from evaluation.services.batches.closing import settle
+from evaluation.services.batches.stored_answers import BatchRefused
+from evaluation.services.common import ImportRefused
+
+REFUSALS = (UnknownName, BatchRefused, ImportRefused, Busy)
+
+
+@job_kind("settle_batch", title=gettext_lazy("Collecting and freezing"), refusals=REFUSALS)
+def settle_batch(
+    progress: Progress,
+    *,
+    batch: str,
+    qrels: str,
+    rule: str | None = None,
+    originals: bool = True,
+    count: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Collect, then freeze; the result is `settling.Settled`. Neither does anything twice.
+
+    `count`: as for the job that collects.
+    """
+    return asdict(
+        settle(batch, qrels=qrels, rule=rule, originals=originals, count=count, tell=told_by(progress))
+    )

@@ -1,0 +1,23 @@
+"""Having the pages asked again of judges who do not count."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from annotation.jobs import Progress, job_kind
+from annotation.moderation.discarding import CannotDo
+from evaluation.jobs.progress import told_by
+from evaluation.services.batches.reassignment import top_up
+from evaluation.services.batches.stored_answers import BatchRefused
+
+
+@job_kind("top_up_batch", title=gettext_lazy("Asking again"), refusals=(BatchRefused, CannotDo))
+def top_up_batch(progress: Progress, *, batch: str) -> dict[str, Any]:
+    """Discard the judges whose answers do not count; the result is `topping_up.TopUp`.
+
+    Images that are done are not touched again, so a second run does what the first left.
+    """
+    return asdict(top_up(batch, actor=progress.actor, tell=told_by(progress)))

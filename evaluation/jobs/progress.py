@@ -1,0 +1,50 @@
+"""Progress of phases as a job's: the phase is named, the share never falls, and a cancelled job ends."""
+
+from __future__ import annotations
+
+from annotation.jobs import Progress
+from evaluation.services.phases import Tell
+from evaluation.services.systems.registry import Wanted
+
+#: Phase -> the share of the whole after it, in order; what is not listed names itself and moves nothing.
+SHARES = {
+    "reading the background text": 0.05,
+    "reading captions": 0.1,
+    "sampling pictures": 0.15,
+    "clustering colour": 0.18,
+    "clustering texture": 0.22,
+    "clustering sift": 0.25,
+    "describing pictures": 0.5,
+    "text kernel": 0.6,
+    "image kernel": 0.7,
+    "decomposing kernels": 0.8,
+    "trying regularisers": 0.95,
+    "storing": 1.0,
+}
+
+
+def wanted_by(progress: Progress) -> Wanted:
+    """The job itself, and who asked for it."""
+    return Wanted(progress.job_id, progress.actor.pk if progress.actor is not None else None)
+
+
+class Phases:
+    """A function that phases call, and that tells a job. Raises what `Progress.advance` raises."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def __call__(self, phase: str, done: int, of: int) -> None:
+        """Told by a phase how far it is."""
+        share = None
+        if phase in SHARES:
+            ends = list(SHARES.values())
+            place = list(SHARES).index(phase)
+            start = ends[place - 1] if place else 0.0
+            share = max(self.progress.share, start + (ends[place] - start) * min(1.0, done / max(1, of)))
+        self.progress.advance(share, phase=phase)
+
+
+def told_by(progress: Progress) -> Tell:
+    """What services of batches tell, told to a job: the phase, and a share that never falls."""
+    return lambda phase, share: progress.advance(max(progress.share, share), phase=phase)

@@ -1,0 +1,239 @@
+"""The figures of systems in one direction: intervals, what is emphasised, curves, ranks.
+
+Figures are those of `evaluation.comparison.scoring`, and tests those of its `compare`. Intervals of shares of
+hits are Wilson's, others of a bootstrap that draws images. Emphasised is the best figure of a measure, and,
+less, each that the paired bootstrap does not tell from it: the interval of their difference holds 0, not
+adjusted for how many are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.agreement.estimates import Bootstrap
+from evaluation.formats.figure_tables import Weight, known
+from evaluation.metrics.scoring import Score
+from evaluation.metrics.table import METRICS
+from evaluation.significance.resampling import Interval, Statistic, bootstrap_difference, figure_interval
+
+ANNOTATION, SEARCH = "annotation", "search"
+#: Upper ends of the bins of ranks; beyond the last is a bin of its own, and what was not retrieved.
+BINS = (1, 5, 10, 20, 50, 100, 500)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A system's figure on one measure; None where it does not exist.
+
+    `low` and `high` bound its interval, which is of the kind `interval` ("bootstrap", "Wilson") and rests on
+    so many `images`; `remark` says what is to be known of it. `at_best` counts unjudged items within the cut
+    as relevant (no upper bound: see `tables.bounds`); `judged` is the share of the top `judged_at` that
+    somebody judged. `queries` have a value.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    at_best: float | None
+    queries: int
+    judged_at: int
+    judged: float | None
+    mark: str = ""
+    weight: Weight = ""
+    interval: str = ""
+    images: int = 0
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemFigures:
+    """A run and its figures by measure; `missing` queries it does not rank, and it ranks `candidates` items.
+
+    `curves` maps "R" and "S" to the shares at k = 1, 2, ...; `ranks` counts queries by the bin of their
+    best original's rank: `BINS`, those beyond, those not retrieved.
+    """
+
+    run: str
+    system: str
+    label: str
+    missing: int
+    candidates: int
+    figures: Mapping[str, Figure]
+    curves: Mapping[str, Sequence[float]]
+    ranks: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A system against the baseline on one measure, as `evaluation.comparison.scoring.Against`."""
+
+    run: str
+    label: str
+    measure: str
+    difference: float | None
+    test: str
+    p: float | None
+    adjusted: float | None
+    mark: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """One direction's table, systems in the order named; `baseline` is a label, "" where there is none.
+
+    The qrels ask about `asked` queries, and figures are of `queries`. `remarks` say what was not ranked.
+    """
+
+    direction: str
+    queries: int
+    asked: int
+    remarks: Sequence[str]
+    baseline: str
+    measures: Sequence[str]
+    systems: Sequence[SystemFigures]
+    tests: Sequence[Test]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured of a run: its scores by measure, those of its curves, and what was judged."""
+
+    run: str
+    system: str
+    missing: int
+    candidates: int
+    scores: Mapping[str, Score]
+    curves: Mapping[str, Sequence[float]]
+    judged: Mapping[str, tuple[int, float]]
+    first_ranks: Sequence[float]
+
+
+def labels_of(runs: Sequence[tuple[str, str]]) -> list[str]:
+    """What to call runs, given as (run, system): the system, where no other run of them has it."""
+    systems = [system for _, system in runs]
+    taken = {name for name, _ in runs}
+    return [
+        system if system and systems.count(system) == 1 and (system == name or system not in taken) else name
+        for name, system in runs
+    ]
+
+
+def direction_of(
+    direction: str,
+    measured: Sequence[Measured],
+    tests: Sequence[Test],
+    *,
+    queries: int,
+    asked: int,
+    remarks: Sequence[str],
+    baseline: str,
+    draws: Bootstrap,
+    told: Callable[[str], None],
+) -> Direction:
+    """Put a direction together; `draws.clusters` names each query's image, `baseline` a label.
+
+    `told` is handed each measure and each run before its intervals are drawn, which takes its time.
+    """
+    labels = labels_of([(one.run, one.system) for one in measured])
+    measures = list(measured[0].scores)
+    marks = {(test.run, test.measure): test.mark for test in tests}
+    weights = {}
+    for name in measures:
+        told(name)
+        weights[name] = weights_of([one.scores[name] for one in measured], draws)
+    systems = []
+    for number, (one, label) in enumerate(zip(measured, labels, strict=True)):
+        told(one.run)
+        figures = {
+            name: _figure(
+                one.scores[name],
+                one.judged[name],
+                draws,
+                marks.get((one.run, name), ""),
+                weights[name][number],
+            )
+            for name in measures
+        }
+        systems.append(
+            SystemFigures(
+                one.run,
+                one.system,
+                label,
+                one.missing,
+                one.candidates,
+                figures,
+                one.curves,
+                binned(one.first_ranks),
+            )
+        )
+    return Direction(direction, queries, asked, remarks, baseline, measures, systems, tests)
+
+
+def weights_of(scores: Sequence[Score], draws: Bootstrap) -> list[Weight]:
+    """Which systems have the best figure of a measure, and which are not told from it.
+
+    Where all figures are equal, or there is one alone, nothing is emphasised.
+    """
+    measure = METRICS.find(scores[0].measure).measure
+    values = np.array([one.value for one in scores])
+    weights: list[Weight] = [""] * len(scores)
+    there = np.flatnonzero(~np.isnan(values))
+    if len(there) < 2 or (values[there] == values[there[0]]).all():
+        return weights
+    best = values[there].max() if measure.higher_is_better else values[there].min()
+    first = int(there[values[there] == best][0])
+    for one in there.tolist():
+        if values[one] == best:
+            weights[one] = "best"
+        elif _not_told_apart(scores[first], scores[one], draws):
+            weights[one] = "near"
+    return weights
+
+
+def binned(ranks: Sequence[float]) -> list[int]:
+    """How many ranks lie in each bin; a query without an original (NaN) in none."""
+    values = np.asarray(ranks, dtype=np.float64)
+    values = values[~np.isnan(values)]
+    places = np.where(np.isinf(values), len(BINS) + 1, np.searchsorted(BINS, values))
+    return [int(number) for number in np.bincount(places, minlength=len(BINS) + 2)]
+
+
+def _figure(score: Score, judged: tuple[int, float], draws: Bootstrap, mark: str, weight: Weight) -> Figure:
+    measure = METRICS.find(score.measure).measure
+    found: Interval | None = None
+    try:
+        found = figure_interval(
+            score.per_query, draws, statistic=_statistic(score), share=measure.unit == "share"
+        )
+    except ValueError:  # no query has a value, or the mean is not finite: there is no interval
+        pass
+    return Figure(
+        value=known(score.value),
+        low=known(found.low) if found else None,
+        high=known(found.high) if found else None,
+        at_best=known(score.optimistic),
+        queries=score.queries,
+        judged_at=judged[0],
+        judged=known(judged[1]),
+        mark=mark,
+        weight=weight,
+        interval=found.kind if found else "",
+        images=found.clusters if found else 0,
+        remark=found.remark if found else "",
+    )
+
+
+def _not_told_apart(best: Score, other: Score, draws: Bootstrap) -> bool:
+    try:
+        apart = bootstrap_difference(best.per_query, other.per_query, draws, statistic=_statistic(best))
+    except ValueError:  # a mean that is not finite
+        return False
+    return apart.low <= 0 <= apart.high
+
+
+def _statistic(score: Score) -> Statistic:
+    return "median" if METRICS.find(score.measure).measure.summary == "median" else "mean"

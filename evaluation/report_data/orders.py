@@ -1,0 +1,73 @@
+"""Do originals rank systems as judgments do? Rank correlations, as in Table 7 of Hodosh et al. 2013.
+
+R@k is held against S@k of the same k, and all that asks for originals against R-precision (or nDCG). A
+median rank falls as systems improve, so its correlations are negative where the rankings agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from evaluation.report_data.directions import Direction
+from evaluation.significance.tables import kendall, spearman
+
+#: Which of a report's measures stand for the originals and for the judgments, the first that is there.
+BY_ORIGINALS = ("R@10", "R@5", "R@1", "median rank")
+BY_JUDGMENTS = ("R-precision", "nDCG@10", "nDCG", "S@10", "MAP")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Two measures' rankings of `systems` systems; rho and tau-b are None where `reason` says why."""
+
+    direction: str
+    originals: str
+    judged: str
+    systems: int
+    rho: float | None
+    tau: float | None
+    reason: str
+
+
+def orders_of(directions: Sequence[Direction]) -> list[Order]:
+    """Every two measures that a report can hold against each other."""
+    return [
+        _order(one, originals, judged)
+        for one in directions
+        for originals, judged in _held_together(list(one.measures))
+        if len(one.systems) > 1
+    ]
+
+
+def first_of(names: Sequence[str], measures: Sequence[str]) -> str:
+    """The first of `names` among the measures, or ""."""
+    return next((name for name in names if name in measures), "")
+
+
+def _held_together(measures: list[str]) -> Iterator[tuple[str, str]]:
+    by_judgments = first_of(BY_JUDGMENTS, measures)
+    for name in measures:
+        if name.startswith("R@") and (same := f"S@{name[2:]}") in measures:
+            yield name, same
+    for name in measures:
+        if by_judgments and (name.startswith("R@") or name in ("median rank", "mean rank")):
+            if (name, by_judgments) != (f"R@{by_judgments[2:]}", by_judgments):
+                yield name, by_judgments
+
+
+def _order(direction: Direction, originals: str, judged: str) -> Order:
+    pairs = [
+        (first, second)
+        for one in direction.systems
+        if (first := one.figures[originals].value) is not None
+        and (second := one.figures[judged].value) is not None
+    ]
+    if len(pairs) < 2:
+        reason = f"{len(pairs)} of {len(direction.systems)} systems have both figures; two are needed"
+        return Order(direction.direction, originals, judged, len(pairs), None, None, reason)
+    by_originals, by_judgments = ([pair[side] for pair in pairs] for side in (0, 1))
+    rho, tau = spearman(by_originals, by_judgments), kendall(by_originals, by_judgments)
+    return Order(
+        direction.direction, originals, judged, len(pairs), rho.value, tau.value, rho.reason or tau.reason
+    )

@@ -1,0 +1,301 @@
+"""The tables of a report, of what was computed: as in the papers where papers have them.
+
+Shares are in per cent in tables for reading; `tidy` holds every figure unrounded, a line each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evaluation.agreement.estimates import ALIKE, BOOTSTRAP, FEW, Estimate, few
+from evaluation.agreement.shares import WILSON
+from evaluation.formats.figure_tables import Cell, Marked, Table
+from evaluation.metrics.table import METRICS
+from evaluation.report_data.directions import Direction, Figure
+from evaluation.report_data.judging import Judging
+from evaluation.report_data.orders import Order
+
+#: What marks and emphasis mean, below every table that has them.
+MARKS = "* p <= 0.1, ** p <= 0.05, *** p <= 0.01 against {baseline}, adjusted by Holm for {tests} tests."
+EMPHASIS = "Bold: the best; underlined: not told from it by the paired bootstrap ({level:.0%}, unadjusted)."
+#: What figures at best are; no upper bound.
+AT_BEST = (
+    "At best: unjudged items within the cut counted as relevant, none beyond it; R of R-precision, and which "
+    "queries have a relevant item, as judged. Shares in per cent."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Titled:
+    """A table with its file's name, its title, what is to be known about it; `raw` is its CSV, if another."""
+
+    key: str
+    title: str
+    note: str
+    table: Table
+    raw: Table | None = None
+
+
+def figures(direction: Direction, *, judged: bool, level: float) -> Titled:
+    """Systems by measures, marked against the baseline, as Tables 3 and 4 of Hodosh et al. 2013."""
+    deepest = max(
+        (one.judged_at for system in direction.systems for one in system.figures.values()), default=0
+    )
+    head = ["system", *direction.measures, *([f"judged@{deepest}"] if judged else [])]
+    rows: list[list[Cell]] = []
+    for system in direction.systems:
+        found = [system.figures[name] for name in direction.measures]
+        rows.append(
+            [
+                system.label,
+                *(
+                    Marked(_shown(name, one.value), one.mark, one.weight)
+                    for name, one in zip(direction.measures, found, strict=True)
+                ),
+                *(
+                    [_percent(next(one.judged for one in found if one.judged_at == deepest))]
+                    if judged
+                    else []
+                ),
+            ]
+        )
+    tests = sum(test.p is not None for test in direction.tests)
+    note = ["Shares in per cent; ranks are ranks."]
+    if judged:
+        note.append("Unjudged items count as not relevant.")
+    if any(one.weight for system in direction.systems for one in system.figures.values()):
+        note.append(EMPHASIS.format(level=level))
+    if tests:
+        note.append(MARKS.format(baseline=direction.baseline, tests=tests))
+    note += direction.remarks
+    return Titled(
+        key=f"figures-{direction.direction}",
+        title=f"Figures, {direction.direction}: {direction.queries:,} queries",
+        note=" ".join(note),
+        table=Table(head, rows, places=dict.fromkeys(head, 1)),
+        raw=tidy(direction),
+    )
+
+
+def intervals(direction: Direction, *, level: float, resamples: int) -> Titled:
+    """The same figures with their intervals."""
+    rows: list[list[Cell]] = [
+        [system.label, *(_interval(name, system.figures[name]) for name in direction.measures)]
+        for system in direction.systems
+    ]
+    return Titled(
+        key=f"intervals-{direction.direction}",
+        title=f"Intervals, {direction.direction}",
+        note=" ".join([_kinds(direction, level, resamples), "Shares in per cent.", *few_images(direction)]),
+        table=Table(["system", *direction.measures], rows),
+    )
+
+
+def few_images(direction: Direction) -> list[str]:
+    """What is to be said of intervals of few images; nothing where there is none."""
+    if not any(one.remark for system in direction.systems for one in system.figures.values()):
+        return []
+    said = f"In round brackets: the images, where a bootstrap draws fewer than {FEW} and may be too narrow"
+    return [f"{said}; all alike, where every resample gave the same."]
+
+
+def _kinds(direction: Direction, level: float, resamples: int) -> str:
+    """Which measures have which kind of interval."""
+    drawn = {
+        kind: [
+            name
+            for name in direction.measures
+            if any(system.figures[name].interval == kind for system in direction.systems)
+        ]
+        for kind in (WILSON, BOOTSTRAP)
+    }
+    said = []
+    if drawn[WILSON]:
+        said.append(f"{level:.0%} by Wilson, of as many queries as those of an image are worth: ")
+        said[-1] += f"{', '.join(drawn[WILSON])}."
+    if drawn[BOOTSTRAP]:
+        said.append(f"{level:.0%} of {resamples:,} bootstrap resamples of the images: ")
+        said[-1] += f"{', '.join(drawn[BOOTSTRAP])}."
+    return " ".join(said)
+
+
+def bounds(direction: Direction) -> Titled | None:
+    """Figures with unjudged items within the cut counted as relevant; None where that says nothing.
+
+    No upper bound: the cut of R-precision stays where what is judged puts it, recall knows of nothing
+    beyond the cut, and queries without a relevant item are left out as before.
+    """
+    measures = [
+        name
+        for name in direction.measures
+        if any(
+            one.at_best is not None and one.value is not None and one.at_best > one.value
+            for one in (system.figures[name] for system in direction.systems)
+        )
+    ]
+    if not measures:
+        return None
+    head = ["system", *(word for name in measures for word in (name, f"{name} at best"))]
+    rows: list[list[Cell]] = []
+    for system in direction.systems:
+        row: list[Cell] = [system.label]
+        for name in measures:
+            one = system.figures[name]
+            row += [_shown(name, one.value), _shown(name, one.at_best)]
+        rows.append(row)
+    return Titled(
+        key=f"bounds-{direction.direction}",
+        title=f"If unjudged items within the cut were relevant, {direction.direction}",
+        note=AT_BEST,
+        table=Table(head, rows, places=dict.fromkeys(head, 1)),
+    )
+
+
+def tests(direction: Direction) -> Titled | None:
+    """Every pair that was tested."""
+    if not direction.tests:
+        return None
+    head = ["system", "against", "measure", "difference", "test", "p", "adjusted p", "mark", "remark"]
+    rows: list[list[Cell]] = [
+        [
+            *(one.label, direction.baseline, one.measure, _shown(one.measure, one.difference), one.test),
+            *(_p(one.p), _p(one.adjusted), one.mark, one.reason),
+        ]
+        for one in direction.tests
+    ]
+    raw: list[list[Cell]] = [
+        [
+            *(one.label, direction.baseline, one.measure, one.difference, one.test),
+            *(one.p, one.adjusted, one.mark, one.reason),
+        ]
+        for one in direction.tests
+    ]
+    return Titled(
+        key=f"tests-{direction.direction}",
+        title=f"Tests, {direction.direction}",
+        note="Differences of shares are percentage points. Adjusted by Holm over this table.",
+        table=_without_empty(Table(head, rows, places={"difference": 1})),
+        raw=Table(head, raw),
+    )
+
+
+def tidy(direction: Direction) -> Table:
+    """Every figure of a direction, a line each, unrounded; shares from 0 to 1."""
+    head = ["direction", "run", "system", "measure", "value", "low", "high", "at best", "queries"]
+    head += ["judged at", "judged", "missing", "candidates", "mark", "emphasis"]
+    head += ["interval", "images", "remark"]
+    rows: list[list[Cell]] = [
+        [
+            *(direction.direction, system.run, system.system, name),
+            *(one.value, one.low, one.high, one.at_best, one.queries, one.judged_at, one.judged),
+            *(system.missing, system.candidates, one.mark, one.weight),
+            *(one.interval, one.images, one.remark),
+        ]
+        for system in direction.systems
+        for name, one in system.figures.items()
+    ]
+    return Table(head, rows)
+
+
+def orders(found: Sequence[Order]) -> Titled | None:
+    """Rank correlations, as Table 7 of Hodosh et al. 2013."""
+    if not found:
+        return None
+    head = [
+        "direction",
+        "by originals",
+        "by judgments",
+        "systems",
+        "Spearman's rho",
+        "Kendall's tau",
+        "remark",
+    ]
+    rows: list[list[Cell]] = [
+        [one.direction, one.originals, one.judged, one.systems, one.rho, one.tau, one.reason] for one in found
+    ]
+    return Titled(
+        key="orders",
+        title="Do originals rank systems as judgments do?",
+        note="tau is tau-b. A median rank falls as systems improve: it agrees where these are negative.",
+        table=_without_empty(Table(head, rows, places={"Spearman's rho": 2, "Kendall's tau": 2})),
+        raw=Table(head, rows),
+    )
+
+
+def coefficients(judging: Judging, *, level: float) -> Titled:
+    """Agreement of those who judged."""
+    head = ["coefficient", "value", "low", "high", "pairs", "remark"]
+    rows: list[list[Cell]] = [
+        [name, one.value, one.low, one.high, one.items, one.reason]
+        for name, one in judging.coefficients.items()
+    ]
+    return Titled(
+        key="coefficients",
+        title="Agreement of the judges",
+        note=f"Low and high: {level:.0%} of bootstrap resamples of the images. Remarks are on the interval.",
+        table=_without_empty(Table(head, rows)),
+        raw=Table(head, rows),
+    )
+
+
+def facts(key: str, title: str, note: str, rows: Sequence[tuple[str, Cell]]) -> Titled:
+    """What has a name and a value each."""
+    return Titled(key, title, note, Table(["", "value"], [list(row) for row in rows]))
+
+
+def figure_text(name: str, one: Figure) -> str:
+    """A figure with its interval, for a sentence; a share in per cent."""
+    sign = "" if METRICS.find(name).measure.unit == "rank" else " %"
+    value, low, high = (_shown(name, number) for number in (one.value, one.low, one.high))
+    if value is None or low is None or high is None:
+        return f"{value:.1f}{sign}" if value is not None else "no value"
+    return f"{value:.1f}{sign} ({low:.1f} to {high:.1f}{f'; {one.remark}' if one.remark else ''})"
+
+
+def interval_text(one: Estimate) -> str:
+    """A figure with its interval, for a sentence."""
+    if one.value is None:
+        return f"undefined ({one.reason})"
+    if one.low is None or one.high is None:
+        return f"{one.value:.2f}"
+    return f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]" + (f" ({one.reason})" if one.reason else "")
+
+
+def _without_empty(table: Table) -> Table:
+    """Without columns that say nothing in any row."""
+    kept = [place for place in range(len(table.head)) if any(row[place] != "" for row in table.rows)]
+    return Table(
+        [table.head[place] for place in kept],
+        [[row[place] for place in kept] for row in table.rows],
+        table.places,
+    )
+
+
+def _interval(name: str, one: Figure) -> str:
+    value, low, high = (_shown(name, number) for number in (one.value, one.low, one.high))
+    if value is None:
+        return "-"
+    if low is None or high is None:
+        return f"{value:.1f}"
+    return bracketed(value, low, high, images=one.images, remark=one.remark)
+
+
+def bracketed(value: float, low: float, high: float, *, images: int, remark: str) -> str:
+    """A figure with its interval in a cell, and what a remark says of it in short."""
+    short = [f"{images} image{'' if images == 1 else 's'}"] if images < FEW and few(images) in remark else []
+    short += ["all alike"] if ALIKE in remark else []
+    return f"{value:.1f} [{low:.1f}, {high:.1f}]" + (f" ({', '.join(short)})" if short else "")
+
+
+def _shown(name: str, value: float | None) -> float | None:
+    """A figure as tables for reading have it: shares in per cent."""
+    return _percent(value) if METRICS.find(name).measure.unit != "rank" else value
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _p(value: float | None) -> Cell:
+    return None if value is None else ("< 0.0001" if value < 0.0001 else f"{value:.4f}")

@@ -1,0 +1,45 @@
+"""A batch's answers collected and frozen in one go. Each of the two may be repeated, and so may both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evaluation.services.batches.collecting import Collected, batch_named, collect
+from evaluation.services.judgments.freezing import QrelsReport, freeze_qrels
+from evaluation.services.judgments.relevance import Relevance
+from evaluation.services.phases import Tell, part, silent
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What was collected, and the qrels frozen from it."""
+
+    collected: Collected
+    frozen: QrelsReport
+
+
+def settle(
+    name: str,
+    *,
+    qrels: str,
+    rule: str | None = None,
+    originals: bool = True,
+    count: Sequence[str] | None = None,
+    tell: Tell = silent,
+) -> Settled:
+    """Collect the batch `name` and freeze that as the next version of `qrels`; raises as the two do.
+
+    `count`: as for `collect`.
+    """
+    corpus = batch_named(name).corpus.name
+    collected = collect(name, count=count, tell=part(tell, 0.0, 0.6))
+    frozen = freeze_qrels(
+        name=qrels,
+        corpus=corpus,
+        judgments=collected.judgments,
+        relevance=Relevance(rule),
+        originals=originals,
+        tell=part(tell, 0.6, 1.0),
+    )
+    return Settled(collected, frozen)

@@ -1,0 +1,196 @@
+"""From a batch's campaign to judgments that can be frozen.
+
+`collect` keeps all answers that count, of the batch, of those before it and of the judgments it
+reused, as one set of judgments, so that its qrels know all that is known. Collected again, only
+what changed makes a new set: NAME, then NAME-2; earlier ones stay, since qrels may be made of them.
+
+Left out: withdrawn answers, reports, known items, and all answers of judges below the bar (the 70 %
+rule; see `annotation.selectors.pair_judgments`). Such judges are named: discarding them has the
+pages asked again (`topping_up`), which is how pairs come to their number of judges.
+
+Left out too: what judges answered before they were reinstated, where the rules had suspended them. They
+are named with how much that is, and it counts for those who are asked for by name. Whom that is stands with
+the set; collected again without a word the same ones count, so that nothing changes unasked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.paging import WANTED
+from annotation.selectors.pair_judgments import Judge, asked_pairs, judges
+from evaluation.formats.base import JudgedPair
+from evaluation.models import Batch, JudgmentSet
+from evaluation.relevance.scales import ONE_TO_FOUR, VOTES
+from evaluation.selectors import names_of
+from evaluation.services.batches.stored_answers import Answers, BatchRefused, counted_by_name, earlier, stored
+from evaluation.services.common import alone
+from evaluation.services.judgments.importing import JudgmentsReport, digest_of, store_judgments
+from evaluation.services.phases import Tell, over, part, silent
+
+#: What a batch's answers are, by what its campaign asks.
+SCALES = {"relevance": VOTES, "graded": ONE_TO_FOUR}
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """The judgments collected. `new` pairs were not in the set before; `unused` judges do not count, and why.
+
+    `before` maps judges who were reinstated to how many of their answers from before that stay out, `counted`
+    those asked for by name to how many of these count. `short` of the wanted pairs have fewer answers than
+    wanted, counting those alone that count.
+    """
+
+    batch: str
+    judgments: str
+    unchanged: bool
+    pairs: int
+    answers: int
+    new: int
+    unused: dict[str, str]
+    before: dict[str, int]
+    counted: dict[str, int]
+    short: int
+    digest: str
+
+
+def batch_named(name: str) -> Batch:
+    """The batch of that name; raises BatchRefused listing what exists."""
+    found = Batch.objects.select_related("campaign__corpus", "corpus", "judgments").filter(name=name).first()
+    if found is None:
+        known = ", ".join(Batch.objects.values_list("name", flat=True)) or "none"
+        raise BatchRefused(f"unknown batch {name!r}; known: {known}")
+    return found
+
+
+def collect(name: str, *, count: Sequence[str] | None = None, tell: Tell = silent) -> Collected:
+    """Keep what was answered so far as judgments.
+
+    `count` names the judges whose answers from before they were reinstated count, and no others; None: those
+    of the batch's newest judgments. Raises BatchRefused where nobody answered, and for a judge who has no
+    such answers; and Busy. What `tell` raises stops it, and then nothing is kept.
+    """
+    batch = batch_named(name)
+    with alone(f"batch.{name}", "batch", name):
+        batch.refresh_from_db()
+        tell("reading answers", 0.0)
+        if count is not None:
+            _check_reinstated(batch, count)
+        answers, who = answers_of(batch, count=count)
+        pairs = list(answers.judged_pairs(names_of(batch.corpus.name)))
+        if not pairs:
+            raise BatchRefused(f"nobody who counts has judged a pair of batch {name!r} yet; collect it later")
+        before = batch.judgments
+        made = _kept(batch, pairs, counted_in(who), part(tell, 0.4, 1.0))
+        if before is None or made.judgments != before.name:
+            row = JudgmentSet.objects.get(corpus=batch.corpus, name=made.judgments)
+            Batch.objects.filter(pk=batch.pk).update(judgments=row)
+    had = before.pair_count if before is not None else 0
+    return Collected(
+        batch=name,
+        judgments=made.judgments,
+        unchanged=made.unchanged,
+        pairs=made.pairs,
+        answers=made.answers,
+        new=max(0, made.pairs - had),
+        unused={judge: one.unused for judge, one in who[name].items() if one.unused and one.answers},
+        before=staying_out(who[name]),
+        counted={judge: one.before for judge, one in who[name].items() if one.counted},
+        short=short_of(batch, answers, asked_of(batch)),
+        digest=made.digest,
+    )
+
+
+def judges_of(batch: Batch) -> dict[str, Judge]:
+    """Everybody who has a standing in the batch's campaign, by pseudonym."""
+    trust = settings_of(batch.campaign.settings).trust
+    return judges(batch.campaign, trust, counted=counted_by_name(batch))
+
+
+def staying_out(people: Mapping[str, Judge]) -> dict[str, int]:
+    """Judges who count -> how many of their answers do not, as they came before they were reinstated."""
+    return {judge: one.left_out for judge, one in people.items() if not one.unused and one.left_out}
+
+
+def counted_in(who: Mapping[str, Mapping[str, Judge]]) -> dict[str, list[str]]:
+    """By batch, whose answers from before they were reinstated count; only batches where anybody's do."""
+    found = {batch: [judge for judge, one in people.items() if one.counted] for batch, people in who.items()}
+    return {batch: names for batch, names in found.items() if names}
+
+
+def _check_reinstated(batch: Batch, count: Sequence[str]) -> None:
+    """Raise BatchRefused for whoever has no answers from before they were reinstated."""
+    there = {judge for judge, one in judges_of(batch).items() if one.before and not one.unused}
+    for judge in count:
+        if judge not in there:
+            raise BatchRefused(
+                f"judge {judge!r} of batch {batch.name!r} has no answers from before the rules suspended and "
+                f"somebody reinstated them; those who have: {', '.join(sorted(there)) or 'nobody'}"
+            )
+
+
+def answers_of(
+    batch: Batch, *, count: Sequence[str] | None = None
+) -> tuple[Answers, dict[str, dict[str, Judge]]]:
+    """All answers that the batch's judgments hold, and the judges of each batch they are from.
+
+    `count`: as for `collect`.
+    """
+    return stored(
+        corpus=batch.corpus.name,
+        tasks=batch.campaign.tasks,
+        reuse=batch.reused,
+        batches=earlier(batch.corpus.name, batch.campaign.tasks, until=batch),
+        counted=None if count is None else {batch.name: count},
+    )
+
+
+def is_collected(batch: Batch, answers: Answers, who: Mapping[str, Mapping[str, Judge]]) -> bool:
+    """Whether the batch's newest judgments hold just these answers: collecting now would change nothing."""
+    newest = batch.judgments
+    if newest is None or newest.answer_count != sum(map(len, answers.of.values())):
+        return False
+    corpus = batch.corpus.name
+    pairs = answers.judged_pairs(names_of(corpus))
+    return newest.counted == counted_in(who) and newest.digest == digest_of(
+        corpus=corpus, pairs=pairs, source=newest.source, scale=SCALES[batch.campaign.tasks]
+    )
+
+
+def _kept(
+    batch: Batch, pairs: list[JudgedPair], counted: dict[str, list[str]], tell: Tell
+) -> JudgmentsReport:
+    """The set that holds `pairs`, with who is `counted`: the batch's newest where it does, else the next."""
+    corpus, source = batch.corpus.name, f"batch {batch.name}"
+    tell("keeping judgments", 0.0)
+    scale = SCALES[batch.campaign.tasks]
+    digest = digest_of(corpus=corpus, pairs=pairs, source=source, scale=scale)
+    name = batch.judgments.name if batch.judgments is not None else batch.name
+    published = JudgmentSet.objects.filter(corpus=batch.corpus, published=True)
+    sets = {called: same for called, *same in published.values_list("name", "digest", "counted")}
+    number = 1
+    while name in sets and sets[name] != [digest, counted]:
+        number += 1
+        name = f"{batch.name}-{number}"
+    told = over(pairs, total=len(pairs), tell=part(tell, 0.2, 1.0), phase="keeping judgments")
+    return store_judgments(
+        corpus=corpus,
+        pairs=told,
+        name=name,
+        format=f"batch-{batch.campaign.tasks}",
+        source=source,
+        counted=counted,
+        scale=scale,
+    )
+
+
+def asked_of(batch: Batch) -> set[tuple[int, int]]:
+    """The pairs that a batch asks about, in all its waves so far: ids of image and caption."""
+    return {(image, caption) for image, caption, role in asked_pairs(batch.campaign) if role == WANTED}
+
+
+def short_of(batch: Batch, answers: Answers, asked: Collection[tuple[int, int]]) -> int:
+    """How many of the pairs `asked` have fewer answers than the batch wants; answers of any batch count."""
+    return sum(len(answers.of.get(pair, ())) < batch.judges for pair in asked)

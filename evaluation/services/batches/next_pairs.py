@@ -1,0 +1,73 @@
+"""Which pairs of a pool can be asked about, which are known, and which of them to ask next."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evaluation.formats.base import JudgedPair
+from evaluation.pooling.active import Wave, next_wave, stop_for
+from evaluation.pooling.pools import Integers, Pool
+from evaluation.relevance.grades import MEAN_GRADE
+from evaluation.relevance.qrels import MAJORITY, AnyRule
+from evaluation.services.batches.pooled_runs import Pooled
+from evaluation.services.batches.stored_answers import Answers, BatchRefused
+
+#: What counts as relevant where a batch is looked at; qrels may be frozen under another rule.
+USUAL: dict[str, AnyRule] = {"relevance": MAJORITY, "graded": MEAN_GRADE}
+#: The share of the pairs that can be asked which a wave asks at most. Decided.
+SHARE = 0.05
+#: Of the order in which waves ask.
+SEED = 1
+
+
+def divided(found: Pooled, pairs: Integers, threshold: float | None) -> tuple[Integers, Integers]:
+    """The pairs that the filter leaves, and those that it takes out; None leaves all."""
+    if threshold is None:
+        return pairs, pairs[:0]
+    likely = found.likely(pairs, threshold)
+    return pairs[likely], pairs[~likely]
+
+
+def known(found: Pooled, answers: Answers, judges: int) -> tuple[Integers, Integers]:
+    """The pairs with enough answers, and those with any; both sorted."""
+    images, captions, counts, _ = answers.arrays()
+    pairs, ours = found.numbers(images, captions)
+    return np.sort(pairs[counts[ours] >= judges]), np.sort(pairs)
+
+
+def wave_of(
+    found: Pooled,
+    whole: Pool,
+    candidates: Integers,
+    *,
+    asked: Integers,
+    answers: Answers,
+    tasks: str,
+    strategy: str,
+    share: float,
+    askable: int,
+) -> Wave:
+    """What to ask next of `candidates`, where `asked` were asked or are known; both are sorted.
+
+    At most a `share` is asked of the `askable` pairs that could be asked when the batch was opened.
+
+    Raises UnknownName for a strategy nobody knows, BatchRefused for a share that is none, BadPool.
+    """
+    if not 0 < share <= 1:
+        raise BatchRefused(f"waves of {share:g} of the pairs: expected a share over 0 and at most 1")
+    images, captions, _, values = answers.arrays()
+    pairs, ours = found.numbers(images, captions)
+    rule = USUAL[tasks]
+    given = (tuple(values[place]) for place in np.flatnonzero(ours))
+    held = np.array([rule.holds(JudgedPair("", "", one)) for one in given], dtype=bool)
+    return next_wave(
+        found.shortlists,
+        whole,
+        candidates,
+        asked=asked,
+        relevant=np.sort(pairs[held]),
+        strategy=strategy,
+        stop=stop_for(share),
+        most=max(1, round(share * askable)),
+        seed=SEED,
+    )

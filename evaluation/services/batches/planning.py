@@ -1,0 +1,302 @@
+"""What a batch would ask about, and cost: its runs pooled, and what needs no judge left out.
+
+A pair is asked about that is no original, that the filter leaves, and that has fewer answers in store than
+wanted. One with some answers, but too few, is asked about anew by as many judges as any other, since a page
+has one number of judges; all its answers count. With a strategy a first wave of these pairs is planned.
+
+Source: Hodosh et al. 2013, section 4.3.2.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from annotation.campaigns import OF_PAIRS, count_pairs
+from annotation.protocol.campaign_settings import CampaignSettings, settings_of
+from annotation.protocol.paging import Filling
+from annotation.selectors.campaign import money
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.pair_judgments import seconds_an_answer
+from evaluation.models import Batch, Run
+from evaluation.pooling.omissions import unjudged
+from evaluation.pooling.pools import Integers, among, pool
+from evaluation.pooling.pricing import Price, price
+from evaluation.pooling.unlikely import THRESHOLD
+from evaluation.selectors import run_named
+from evaluation.services.batches.next_pairs import SHARE, divided, known, wave_of
+from evaluation.services.batches.pooled_runs import Pooled, pooled
+from evaluation.services.batches.stored_answers import BatchRefused, earlier, reusable, stored
+from evaluation.services.phases import Tell, part, silent
+
+#: Raised where what a batch's digest covers changes.
+DEFINITION = 1
+#: As in the paper.
+DEPTH = 10
+#: How long an answer is taken to last where no batch of the corpus was answered yet. Decided.
+SECONDS = {"relevance": 90.0, "graded": 10.0}
+
+
+@dataclass(frozen=True, slots=True)
+class RunPart:
+    """What a run has to do with a batch: its `pairs`, those `alone` its, and those nobody judged yet."""
+
+    run: str
+    system: str
+    direction: str
+    digest: str
+    pairs: int
+    alone: int
+    unjudged: int
+    unjudged_share: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A batch before it is launched. `asked` and `fillers` are pairs of `pooled`'s space.
+
+    Of the `fillers`, which pages may be filled up with, `filling` says how many are, and what is missing:
+    it is counted on the pages that the batch will open.
+
+    Of the `pooled_pairs`, `originals` need no judge, `filtered` are unlikely, `known` have enough answers
+    (`begun`: some, but too few), and the rest is `asked`. `seconds` an answer takes, as measured or
+    assumed (`measured` is the batch it was measured on, else ""). Of the pairs that it `may_ask` all are
+    `asked`; with a `strategy` a first wave of them, a `share` at most, and the price is that wave's.
+    """
+
+    corpus: str
+    tasks: str
+    runs: tuple[RunPart, ...]
+    depth: int
+    threshold: float | None
+    settings: CampaignSettings
+    reused: tuple[str, ...]
+    digest: str
+    pooled: Pooled
+    asked: Integers
+    fillers: Integers
+    pooled_pairs: int
+    originals: int
+    filtered: int
+    known: int
+    begun: int
+    price: Price
+    filling: Filling
+    seconds: float
+    measured: str
+    may_ask: Integers
+    strategy: str = ""
+    share: float = SHARE
+
+    @property
+    def askable(self) -> int:
+        return len(self.may_ask)
+
+    @property
+    def judges(self) -> int:
+        return _judges(self.settings, self.tasks)
+
+    def numbers(self) -> dict[str, Any]:
+        """What it comes to, as plain data."""
+        return {
+            "pooled": self.pooled_pairs,
+            "originals": self.originals,
+            "filtered": self.filtered,
+            "known": self.known,
+            "begun": self.begun,
+            "asked": len(self.asked),
+            "task_count": self.price.tasks,
+            **numbers_of(self.filling),
+            "answers": self.price.answers,
+            "judgments": self.price.judgments,
+            "seconds_an_answer": self.seconds,
+            "measured_on": self.measured,
+            "hours": self.price.seconds / 3600,
+            "amount": self.price.amount,
+            "price": money(self.price.amount, self.settings.pay.currency),
+            "askable": self.askable,
+            "runs": [asdict(part) for part in self.runs],
+        }
+
+
+def plan(
+    *,
+    corpus: str,
+    runs: Sequence[str],
+    tasks: str = "relevance",
+    depth: int = DEPTH,
+    threshold: float | None = THRESHOLD,
+    judges: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    reuse: Sequence[str] | None = None,
+    seconds: float | None = None,
+    strategy: str = "",
+    share: float = SHARE,
+    tell: Tell = silent,
+) -> Plan:
+    """What a batch of the top `depth` of `runs` would ask, and cost; nothing is written.
+
+    `threshold`: of BLEU_pre; None leaves all pairs in. `judges` a pair (default: as the campaign's
+    `settings` say). `reuse` names judgments from files (default: those certain to be on the scale of
+    `tasks`); batches of the corpus are always reused. `seconds` an answer (default: as in the last batch
+    that was answered). With a `strategy` of `pooling.active` it asks in waves, each of at most a `share`
+    of the pairs that can be asked, until the order of the systems is stable. `tell` is told how far it is.
+    Raises UnknownName, BadPool, CampaignError, BatchRefused.
+    """
+    if tasks not in OF_PAIRS:
+        raise BatchRefused(f"tasks {tasks!r}: expected one of {', '.join(OF_PAIRS)}")
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise BatchRefused(f"threshold {threshold}: expected a share of words, 0 to 1, or none")
+    target, kind = corpus_named(corpus), OF_PAIRS[tasks]
+    wanted = {**(settings or {})}
+    answered = wanted.get("answers", {})
+    if judges is not None and isinstance(answered, Mapping):  # else it is refused as a setting
+        wanted["answers"] = {**answered, kind: judges}
+    frozen = settings_of(wanted)
+    chosen = [run_named(name) for name in runs]
+    found = pooled(corpus, chosen, width=max(1, depth), tell=part(tell, 0.0, 0.6))
+    whole = pool(found.shortlists, found.space, depth=depth)
+    tell("reading answers", 0.6)
+    before = earlier(corpus, tasks)
+    names = tuple(reusable(corpus, tasks) if reuse is None else reuse)
+    answers, _ = stored(corpus=corpus, tasks=tasks, reuse=names, batches=before)
+    enough, some = known(found, answers, _judges(frozen, tasks))
+
+    tell("leaving unlikely pairs out", 0.8)
+    candidates = whole.to_judge
+    likely, unlikely = divided(found, candidates, threshold)
+    asked = may_ask = likely[~among(likely, enough)]
+    fillers = np.setdiff1d(unlikely, some)
+    if strategy:
+        asked = wave_of(
+            found,
+            whole,
+            likely,
+            asked=np.intersect1d(likely, enough),
+            answers=answers,
+            tasks=tasks,
+            strategy=strategy,
+            share=share,
+            askable=len(may_ask),
+        ).pairs
+    seconds, measured = _seconds(before, tasks) if seconds is None else (seconds, "")
+    if seconds <= 0:
+        raise BatchRefused(f"{seconds} seconds an answer: expected more than 0")
+    tell("laying out pages", 0.9)
+    counted = count_pairs(
+        tasks=tasks, pairs=found.called(asked), fillers=found.by_image(fillers), settings=frozen
+    )
+    return Plan(
+        corpus=corpus,
+        tasks=tasks,
+        runs=tuple(
+            RunPart(
+                run.name,
+                run.system,
+                run.direction,
+                run.digest,
+                len(whole.of_run[run.name]),
+                len(whole.pairs) - len(whole.without([run.name])),
+                *_unjudged(found, number, some, depth),
+            )
+            for number, run in enumerate(chosen)
+        ),
+        depth=depth,
+        threshold=threshold,
+        settings=frozen,
+        reused=names,
+        digest=_digest(
+            target.digest,
+            chosen,
+            tasks,
+            depth,
+            threshold,
+            frozen,
+            names,
+            [strategy, share] if strategy else [],
+        ),
+        pooled=found,
+        asked=asked,
+        fillers=fillers,
+        pooled_pairs=len(whole.pairs),
+        originals=len(whole.pairs) - len(candidates),
+        filtered=len(unlikely),
+        known=len(likely) - len(may_ask),
+        begun=int(among(asked, some).sum()),
+        price=price_of(len(asked), counted.tasks, tasks, frozen, seconds),
+        filling=counted.filling,
+        seconds=seconds,
+        measured=measured,
+        strategy=strategy,
+        share=share,
+        may_ask=may_ask,
+    )
+
+
+def _judges(settings: CampaignSettings, tasks: str) -> int:
+    return settings.answers.wanted(OF_PAIRS[tasks])
+
+
+def _unjudged(found: Pooled, number: int, known: Integers, depth: int) -> tuple[int, float]:
+    one = unjudged(found.shortlists[number], found.space, known, depth=depth)
+    return one.unjudged, one.share
+
+
+def _seconds(before: Sequence[Batch], tasks: str) -> tuple[float, str]:
+    """How long an answer takes, and the batch that says so: the newest that was answered."""
+    for batch in reversed(before):
+        seconds = seconds_an_answer(batch.campaign)
+        if seconds is not None:
+            return seconds, batch.name
+    return SECONDS[tasks], ""
+
+
+def price_of(pairs: int, number: int, tasks: str, settings: CampaignSettings, seconds: float) -> Price:
+    """What asking `pairs` on so many pages, or as graded pairs, comes to at `seconds` an answer."""
+    return price(
+        pairs=pairs,
+        tasks=number,
+        judges=_judges(settings, tasks),
+        seconds=seconds,
+        pay=lambda lasted: settings.pay.amount(OF_PAIRS[tasks], lasted),
+    )
+
+
+def numbers_of(filling: Filling) -> dict[str, int]:
+    """How full pages are, as a batch's numbers have it."""
+    return {
+        "fillers": filling.fillers,
+        "missing": filling.missing,
+        "blocks": filling.blocks,
+        "short_blocks": filling.short_blocks,
+    }
+
+
+def _digest(
+    corpus: str,
+    runs: Sequence[Run],
+    tasks: str,
+    depth: int,
+    threshold: float | None,
+    settings: CampaignSettings,
+    reused: Sequence[str],
+    waves: Sequence[object],
+) -> str:
+    """SHA-256 over what a batch is made from, in hexadecimal."""
+    made_from = {
+        "definition": DEFINITION,
+        "corpus": corpus,
+        "runs": [[run.name, run.direction, run.digest] for run in runs],
+        "tasks": tasks,
+        "depth": depth,
+        "threshold": threshold,
+        "settings": settings.as_dict(),
+        "reused": list(reused),
+        **({"waves": list(waves)} if waves else {}),
+    }
+    return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()

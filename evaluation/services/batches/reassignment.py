@@ -1,0 +1,89 @@
+"""Judges whose answers do not count, and having their pages asked again: what it costs, and doing it.
+
+A judge below the bar or suspended leaves pairs short of their number of answers. Discarding the judge
+withdraws what they answered, which opens its places for others; nobody is asked a page twice. What is
+asked again costs as much as it did. Doing it again finds nobody left, so a job that died goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from annotation.campaigns import OF_PAIRS
+from annotation.moderation import discarding
+from annotation.protocol.campaign_settings import settings_of
+from annotation.selectors.campaign import money
+from annotation.selectors.pair_judgments import Judge, seconds_an_answer
+from evaluation.models import Batch
+from evaluation.services.batches.collecting import batch_named, judges_of
+from evaluation.services.batches.planning import SECONDS
+from evaluation.services.batches.stored_answers import BatchRefused
+from evaluation.services.phases import Tell, silent
+
+#: The state of a campaign that asks nobody any more.
+CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class TopUp:
+    """Judges to be discarded, and what asking their `answers` (to pages, or graded pairs) again comes to.
+
+    `judges` maps each to why they do not count; `amount` is in millionths of the campaign's currency.
+    """
+
+    batch: str
+    judges: dict[str, str]
+    answers: int
+    seconds: float
+    amount: int
+    price: str
+    done: bool = False
+
+
+def wanted(batch: Batch, judges: dict[str, Judge] | None = None) -> TopUp:
+    """What topping up would come to; nothing is written."""
+    found = judges_of(batch) if judges is None else judges
+    unused = {name: one for name, one in found.items() if one.unused and one.answers}
+    answers = sum(one.answers for one in unused.values())
+    campaign = batch.campaign
+    pay = settings_of(campaign.settings).pay
+    each = seconds_an_answer(campaign) or SECONDS[campaign.tasks]
+    amount = answers * pay.amount(OF_PAIRS[campaign.tasks], each)
+    return TopUp(
+        batch=batch.name,
+        judges={name: one.unused for name, one in unused.items()},
+        answers=answers,
+        seconds=answers * each,
+        amount=amount,
+        price=money(amount, pay.currency),
+    )
+
+
+def top_up(name: str, *, actor: Any = None, tell: Tell = silent) -> TopUp:
+    """Discard the judges of a batch whose answers do not count, so that others are asked; what it came to.
+
+    `actor` is the account that asks. What `tell` raises stops it between two images, and the next call does
+    what is left. Raises BatchRefused for an unknown batch, and for one whose campaign is closed, as nobody
+    can be asked again.
+    """
+    batch = batch_named(name)
+    found = wanted(batch)
+    if found.judges and batch.campaign.state == CLOSED:
+        raise BatchRefused(
+            f"the campaign of batch {name!r} is closed: nobody can be asked again; collecting leaves those "
+            "judges out as it is"
+        )
+    for number, (judge, why) in enumerate(found.judges.items()):
+
+        def step(done: int, total: int, number: int = number) -> None:
+            tell("asking pages again", (number + done / max(1, total)) / len(found.judges))
+
+        discarding.discard(
+            campaign=batch.campaign,
+            worker=discarding.worker_named(judge, batch.campaign),
+            reason=why,
+            actor=actor,
+            progress=step,
+        )
+    return replace(found, done=bool(found.judges))

@@ -1,0 +1,171 @@
+"""Asking in waves: what the answers so far say to ask next, until the order of the systems is stable.
+
+A batch with a strategy of `pooling.active` asks a share of its pairs at a time. When a wave is answered,
+`advance` pools its runs anew and asks the next pairs in the same campaign, of the same people; or it ends
+the batch, and what was never asked stays unjudged: infAP, bpref and judged@k tell so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from annotation import campaigns
+from annotation.common import database
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.paging import WANTED
+from annotation.selectors.campaign import money, tasks
+from annotation.selectors.pair_judgments import asked_pairs, page_filling
+from evaluation.models import Batch, BatchRun
+from evaluation.pooling.active import Wave
+from evaluation.pooling.pools import Integers, pool
+from evaluation.services.batches.collecting import answers_of, batch_named
+from evaluation.services.batches.next_pairs import divided, known, wave_of
+from evaluation.services.batches.planning import numbers_of, price_of
+from evaluation.services.batches.pooled_runs import Pooled, pooled
+from evaluation.services.batches.reassignment import wanted
+from evaluation.services.batches.stored_answers import BatchRefused
+from evaluation.services.common import alone
+from evaluation.services.phases import Tell, part, silent
+
+#: Why there are no more waves: the order of the systems is stable, or everything was asked.
+STABLE, EXHAUSTED = "stable", "exhausted"
+
+
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """How far a batch is with its waves. `ended` says why there are no more, "" where one was asked.
+
+    `asked` of `askable` pairs were asked by `waves` waves in all, `pairs` of them now; `tau` is the smallest
+    Kendall's tau with the last rankings, None before there are enough of them.
+    """
+
+    batch: str
+    waves: int
+    pairs: int
+    asked: int
+    askable: int
+    tau: float | None
+    ended: str
+
+
+def advance(name: str, *, wave: int | None = None, actor: Any = None, tell: Tell = silent) -> Advanced:
+    """Ask the next wave of the batch `name`, or end it, once all that was asked is answered.
+
+    With the number of a `wave` nothing is done where that one, or a later one, was asked. Both or
+    nothing: the wave's questions, and that they were asked. Raises BatchRefused for a batch that asks
+    everything at once, and for one whose answers are to come, or whose judges are to be discarded first;
+    and Busy.
+    """
+    with alone(f"batch.{name}", "batch", name):
+        batch = batch_named(name)
+        if not batch.strategy:
+            raise BatchRefused(f"batch {name!r} asks all its pairs at once; there is no next wave")
+        if batch.waves["ended"] or (wave is not None and len(batch.waves["asked"]) >= wave):
+            return told(batch)
+        _check_answered(batch)
+        runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
+        found = pooled(batch.corpus.name, runs, width=batch.depth, tell=part(tell, 0.0, 0.5))
+        whole = pool(found.shortlists, found.space, depth=batch.depth)
+        tell("reading answers", 0.5)
+        answers, _ = answers_of(batch)
+        enough, some = known(found, answers, batch.judges)
+        wanted_before, shown = asked_by(found, batch)
+        tell("leaving unlikely pairs out", 0.7)
+        candidates, unlikely = divided(found, whole.to_judge, batch.threshold)
+        chosen = wave_of(
+            found,
+            whole,
+            candidates,
+            asked=np.union1d(wanted_before, enough),
+            answers=answers,
+            tasks=batch.campaign.tasks,
+            strategy=batch.strategy,
+            share=batch.waves["share"],
+            askable=batch.numbers["askable"],
+        )
+        tell("opening its questions", 0.8)
+        return _written(batch, found, chosen, np.setdiff1d(unlikely, np.union1d(shown, some)), actor)
+
+
+def _check_answered(batch: Batch) -> None:
+    """Raise BatchRefused unless the answers that tell the next wave are there."""
+    again = wanted(batch)
+    if again.judges:
+        raise BatchRefused(
+            f"{len(again.judges)} judges of batch {batch.name!r} do not count; have their pages asked again "
+            f"first: top_up {batch.name}"
+        )
+    left = sum(one.wanting + one.in_hand for one in tasks(batch.campaign, fresh=True).values())
+    if left:
+        raise BatchRefused(
+            f"{left} answers of batch {batch.name!r} are to come, and tell what to ask next; wait for them"
+        )
+
+
+def asked_by(found: Pooled, batch: Batch) -> tuple[Integers, Integers]:
+    """The pairs that the batch asked for so far, and all that it showed; both sorted."""
+    rows = list(asked_pairs(batch.campaign))
+    ids = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
+    pairs, ours = found.numbers(ids[:, 0], ids[:, 1])
+    for_it = np.array([role == WANTED for *_, role in rows], dtype=bool)[ours]
+    return np.unique(pairs[for_it]), np.unique(pairs)
+
+
+def _written(batch: Batch, found: Pooled, wave: Wave, unlikely: Integers, actor: Any) -> Advanced:
+    """Open the wave's questions, or write why there is none."""
+    waves: dict[str, Any] = {**batch.waves, "tau": None if isnan(wave.tau) else wave.tau}
+    numbers = dict(batch.numbers)
+    pairs = found.called(wave.pairs)
+    fillers = found.by_image(unlikely) if pairs else {}
+    with database.writing():
+        if Batch.objects.select_for_update().get(pk=batch.pk).waves != batch.waves:
+            raise BatchRefused(f"batch {batch.name!r} was advanced meanwhile; look again")
+        if pairs:
+            opened = campaigns.open_pairs(
+                campaign=batch.campaign,
+                pairs=pairs,
+                fillers=fillers,
+                wave=len(waves["asked"]) + 1,
+                actor=actor,
+            )
+            waves["asked"] = [*waves["asked"], opened.pairs]
+            numbers["asked"] += opened.pairs
+            numbers["task_count"] += opened.tasks
+            numbers |= numbers_of(page_filling(batch.campaign))
+            numbers |= _paid(batch, opened)
+        else:
+            waves["ended"] = STABLE if wave.stable else EXHAUSTED
+        Batch.objects.filter(pk=batch.pk).update(waves=waves, numbers=numbers)
+    batch.waves, batch.numbers = waves, numbers
+    return told(batch, len(wave.pairs))
+
+
+def _paid(batch: Batch, opened: campaigns.OpenedPairs) -> dict[str, Any]:
+    """What the batch was to cost so far and what the pairs just `opened` cost, added up."""
+    settings, numbers = settings_of(batch.campaign.settings), batch.numbers
+    more = price_of(opened.pairs, opened.tasks, batch.campaign.tasks, settings, numbers["seconds_an_answer"])
+    amount = numbers["amount"] + more.amount
+    return {
+        "answers": numbers["answers"] + more.answers,
+        "judgments": numbers["judgments"] + more.judgments,
+        "hours": numbers["hours"] + more.seconds / 3600,
+        "amount": amount,
+        "price": money(amount, settings.pay.currency),
+    }
+
+
+def told(batch: Batch, pairs: int = 0) -> Advanced:
+    """How far a batch is with its waves, of which `pairs` are asked now."""
+    return Advanced(
+        batch=batch.name,
+        waves=len(batch.waves["asked"]),
+        pairs=pairs,
+        asked=batch.numbers["asked"],
+        askable=batch.numbers["askable"],
+        tau=batch.waves["tau"],
+        ended=batch.waves["ended"],
+    )

@@ -1,0 +1,221 @@
+"""How a batch stands: what is judged, by whom, at what price, and how far it is to be trusted.
+
+Reading all answers and all rankings takes seconds at the size of the paper: `state` is for commands,
+and `kept_state` for pages, which may miss answers of the last minute, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.paging import Filling
+from annotation.selectors.campaign import costs, money, pace, tasks
+from annotation.selectors.campaign.forecast import forecast
+from annotation.selectors.campaign.kept import kept
+from annotation.selectors.pair_judgments import Judge, page_filling
+from evaluation.agreement.coefficients import as_ratings, krippendorff
+from evaluation.agreement.estimates import Estimate
+from evaluation.formats.base import JudgedPair
+from evaluation.models import Batch, BatchRun
+from evaluation.pooling.omissions import LeftOut, leave_out
+from evaluation.pooling.pools import Integers, among, pool
+from evaluation.pooling.unlikely import FilterLoss, filter_loss
+from evaluation.relevance.qrels import AnyRule
+from evaluation.services.batches.collecting import answers_of, asked_of, batch_named, is_collected, short_of
+from evaluation.services.batches.next_pairs import USUAL, divided, known
+from evaluation.services.batches.pooled_runs import Pooled, pooled
+from evaluation.services.batches.reassignment import TopUp, wanted
+from evaluation.services.batches.rounds import asked_by, told
+from evaluation.services.batches.stamps import stamp
+from evaluation.services.batches.stored_answers import Answers
+
+#: The level at which Krippendorff's alpha takes the answers.
+LEVELS = {"relevance": "nominal", "graded": "interval"}
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """How a batch stands.
+
+    `open` tasks want `wanting` answers, which cost what is `to_come` ("": too early to tell) and end
+    `ends_at`, at the pace of the last day; a closed campaign wants none. Of the pairs asked `judged` have as
+    many answers as wanted and `short` have fewer; of those that were judged before and not asked, `reused`
+    still have as many and `lacking` have fewer. `stored` are the answers about pairs that its judgments would
+    hold, and where it is `collected` its newest judgments hold just these. `people` is everybody who judged,
+    `unused` who of them does not count, and `top_up` what asking again would cost. `filling` is how full
+    the pages are (nothing of graded pairs). `agreement` is
+    Krippendorff's alpha over the pairs asked. `loss` is what the filter loses (None: no filler was judged),
+    `left_out` what runs lose that are left out (None where not asked for, or too early). `waves` is
+    `waves.Advanced` as plain data where the batch asks in waves.
+    """
+
+    batch: str
+    corpus: str
+    tasks: str
+    runs: tuple[str, ...]
+    depth: int
+    threshold: float | None
+    judges: int
+    state: str
+    judgments: str
+    numbers: Mapping[str, Any]
+    open: int
+    wanting: int
+    judged: int
+    short: int
+    reused: int
+    lacking: int
+    answers: int
+    stored: int
+    collected: bool
+    earned: str
+    to_come: str
+    ends_at: datetime | None
+    people: Mapping[str, Judge]
+    unused: Mapping[str, str]
+    top_up: TopUp
+    filling: Filling
+    agreement: Estimate
+    loss: FilterLoss | None
+    left_out: list[LeftOut] | None
+    waves: Mapping[str, Any] | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is asked any more, and every pair has its answers."""
+        return not self.wanting and not self.short and not self.lacking
+
+
+def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -> BatchState:
+    """How a batch stands; with `omissions` also what each run loses that is left out of its pool."""
+    batch = batch_named(name)
+    campaign = batch.campaign
+    answers, who = answers_of(batch)
+    people = who[name]
+    open_tasks = tasks(campaign, fresh=True)
+    pay = settings_of(campaign.settings).pay
+    cost = costs(campaign, pay)
+    coming = forecast(campaign, pay, fresh=True)
+    wanting = coming.answers or 0
+    runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
+    found = pooled(batch.corpus.name, runs)
+    judged, relevant, some_yes = _judged(found, answers, USUAL[campaign.tasks])
+    asked = asked_of(batch)
+    short = short_of(batch, answers, asked)
+    reused, lacking = _reused(batch, found, answers)
+    return BatchState(
+        batch=name,
+        corpus=batch.corpus.name,
+        tasks=campaign.tasks,
+        runs=tuple(run.name for run in runs),
+        depth=batch.depth,
+        threshold=batch.threshold,
+        judges=batch.judges,
+        state=campaign.state,
+        judgments=batch.judgments.name if batch.judgments is not None else "",
+        numbers=batch.numbers,
+        open=sum(one.open for one in open_tasks.values()),
+        wanting=wanting,
+        judged=batch.numbers["asked"] - short,
+        short=short,
+        reused=reused,
+        lacking=lacking,
+        answers=cost.answers,
+        stored=sum(map(len, answers.of.values())),
+        collected=is_collected(batch, answers, who),
+        earned=money(cost.earned, pay.currency),
+        to_come=money(coming.pay, pay.currency) if coming.pay is not None else "",
+        ends_at=pace(campaign, fresh=True).ends_at if wanting else None,
+        people=people,
+        unused={judge: one.unused for judge, one in people.items() if one.unused and one.answers},
+        top_up=wanted(batch, people),
+        filling=page_filling(campaign),
+        agreement=_agreement(answers, asked, LEVELS[campaign.tasks]),
+        loss=_loss(batch, found, answers, judged, relevant, some_yes),
+        left_out=leave_out(
+            found.shortlists,
+            pool(found.shortlists, found.space, depth=batch.depth),
+            judged,
+            relevant,
+            measure=measure,
+        )
+        if omissions and len(judged)
+        else None,
+        waves=asdict(told(batch)) if batch.strategy else None,
+    )
+
+
+def kept_state(batch: Batch, *, fresh: bool = False) -> BatchState:
+    """As `state`; answers of the last minute may be missing, and what anybody decided never is."""
+    what = f"batch-state-{stamp(batch, answers=False)}"
+    return kept(batch.campaign, what, lambda: state(batch.name), fresh=fresh)
+
+
+def _reused(batch: Batch, found: Pooled, answers: Answers) -> tuple[int, int]:
+    """Of the pairs that were judged when the batch was opened, how many are so now, and how many are not.
+
+    In waves a pair not asked yet that was judged elsewhere since makes up for one.
+    """
+    before = int(batch.numbers["known"])
+    if not before:
+        return 0, 0
+    whole = pool(found.shortlists, found.space, depth=batch.depth)
+    candidates, _ = divided(found, whole.to_judge, batch.threshold)
+    asked, _ = asked_by(found, batch)
+    enough, _ = known(found, answers, batch.judges)
+    now = min(before, int(among(np.setdiff1d(candidates, asked), enough).sum()))
+    return now, before - now
+
+
+def _agreement(answers: Answers, asked: Collection[tuple[int, int]], level: str) -> Estimate:
+    """How far the answers agree about the pairs that the batch asks for."""
+    given: Sequence[list[float]] = [
+        list(own.values()) for pair, own in answers.of.items() if pair in asked and len(own) > 1
+    ]
+    if not given:
+        return Estimate(None, 0, "no pair was judged twice yet")
+    return krippendorff(as_ratings(given), level=level)
+
+
+def _judged(
+    found: Pooled, answers: Answers, rule: AnyRule
+) -> tuple[Integers, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Judged pairs, sorted; which are relevant under `rule`; and which anybody thinks so of."""
+    images, captions, _, values = answers.arrays()
+    pairs, ours = found.numbers(images, captions)
+    given = [values[place] for place in np.flatnonzero(ours)]
+    relevant = np.array([rule.holds(JudgedPair("", "", tuple(one))) for one in given], dtype=bool)
+    some = np.array([rule.holds(JudgedPair("", "", (max(one),))) for one in given], dtype=bool)
+    order = np.argsort(pairs)
+    return pairs[order], relevant[order], some[order]
+
+
+def _loss(
+    batch: Batch,
+    found: Pooled,
+    answers: Answers,
+    judged: Integers,
+    relevant: NDArray[np.bool_],
+    some_yes: NDArray[np.bool_],
+) -> FilterLoss | None:
+    """What the filter loses, from all fillers judged so far; None without a filter, or a judged filler."""
+    if batch.threshold is None or not answers.fillers:
+        return None
+    pairs = np.array(sorted(answers.fillers), dtype=np.int64)
+    fillers, _ = found.numbers(pairs[:, 0], pairs[:, 1])
+    is_filler = among(judged, np.sort(fillers))
+    images, _ = found.space.parts(judged[is_filler])
+    return filter_loss(
+        images,
+        relevant[is_filler],
+        some_yes[is_filler],
+        filtered=int(batch.numbers["filtered"]),
+        found=int(relevant[~is_filler].sum()),
+    )

@@ -1,0 +1,338 @@
+"""Frozen, versioned snapshots of qrels: from judgments in the database, or from a corpus alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import ProtectedError
+
+from annotation import audit
+from annotation.common import database
+from annotation.common.batching import chunks, delete_in_pages
+from annotation.selectors.corpora import corpus_named
+from evaluation.comparison.subsets import Subset
+from evaluation.formats import JudgedPair
+from evaluation.metrics.protocols import protocol_named, select
+from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot
+from evaluation.relevance.qrels import (
+    Qrel,
+    Qrels,
+    QrelsSettings,
+    following,
+    freeze,
+    relevant_by_rule,
+    rule_named,
+)
+from evaluation.selectors import (
+    Names,
+    digest_of_images,
+    judgment_set,
+    names_of,
+    pairs_of,
+    qrels_of,
+    snapshot_named,
+)
+from evaluation.services.common import CHUNK, ImportRefused, alone, check_name
+from evaluation.services.judgments.importing import KEYWORD_FORMATS
+from evaluation.services.judgments.relevance import Relevance, fitting_rule
+from evaluation.services.phases import Tell, over, part, silent
+from evaluation.services.systems.registry import InUse, held
+
+Pairs = Sequence[tuple[str, str]]
+
+#: What qrels come from, in words.
+JUDGMENTS, PROTOCOL, FILE = KINDS = ("judgments", "a protocol", "a file")
+
+#: Rows are plain, and there are many: written as SQL, they take half the time of `bulk_create`.
+_ROW = "(%s, %s, %s, %s, %s, %s)"
+_INSERT = (
+    f"INSERT INTO {QrelsRow._meta.db_table} "
+    "(snapshot_id, image_id, keyword, caption_id, relevance, judged) VALUES "
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QrelsReport:
+    """A snapshot. `unchanged`: the newest of its name holds the same already, made of the same.
+
+    `by_rule` is how many pairs would be relevant under each rule of its kind; `pool` describes the
+    protocol, and is empty elsewhere. `left_out` pairs do not take part in a subset, or are about what the
+    corpus lacks, and `lacking` names the first of that. `asks` is what the rankings are for, "" for both.
+    """
+
+    qrels: str
+    version: int
+    settings: str
+    digest: str
+    unchanged: bool
+    queries: int
+    rows: int
+    relevant: int
+    unjudged: int
+    by_rule: dict[str, int]
+    pool: str = ""
+    subset: str = ""
+    left_out: int = 0
+    lacking: tuple[str, ...] = ()
+    asks: str = ""
+
+
+def freeze_qrels(
+    *,
+    name: str,
+    corpus: str,
+    judgments: str,
+    relevance: Relevance | None = None,
+    originals: bool = True,
+    subset: Subset | None = None,
+    tell: Tell = silent,
+) -> QrelsReport:
+    """Freeze the published `judgments` of `corpus` as the next version of the qrels `name`.
+
+    With `originals` every image that was asked about, or whose caption was judged, has its own captions
+    of the numbers that were judged as relevant, judged or not. With a `subset`, only its images and their own
+    captions take part. Where the newest version holds the same, and its judgments the same answers, nothing
+    changes; other answers that lead to the same rows make a new version, since a version tells its judgments.
+    Raises UnknownName for a name or rule nobody knows, Busy, else ImportRefused.
+    """
+    relevance = relevance or Relevance()
+    asked = rule_named(relevance.rule) if relevance.rule is not None else None
+    check_name(name, "qrels")
+    source = judgment_set(corpus, judgments)
+    names = names_of(corpus)
+    found = pairs_of(source, names)
+    read = list(over(found, total=source.pair_count, tell=part(tell, 0.0, 0.4), phase="reading judgments"))
+    # A keyword may be spelt as an image is called.
+    images = {} if source.format in KEYWORD_FORMATS else names.image
+    some = sorted(subset.images) if subset else []
+    settings = QrelsSettings(
+        fitting_rule(relevance, asked, source, read), originals, digest_of_images(some, names)
+    )
+    pairs = read if subset is None else [pair for pair in read if _inside(pair, subset, names, images)]
+    if not pairs:
+        raise ImportRefused(f"judgments {judgments!r} hold no pair of {subset.called if subset else corpus}")
+    own = _originals(pairs, names, images) if originals else []
+    called = subset.called if subset else ""
+    made = _freeze(
+        name, settings, pairs, own, names, images, tell=tell, judgments=source, subset=called, images=some
+    )
+    return replace(made, subset=called, left_out=len(read) - len(pairs))
+
+
+def _inside(pair: JudgedPair, subset: Subset, names: Names, images: Mapping[str, int]) -> bool:
+    """Whether a pair is of an image of the subset, or a keyword, and of a caption of one."""
+    image = images.get(pair.query)
+    there = image is None or image in subset.images
+    return there and names.owner[names.caption[pair.document]] in subset.images
+
+
+def freeze_protocol(
+    *, name: str, corpus: str, protocol: str, number: int | None = None, subset: Subset | None = None
+) -> QrelsReport:
+    """Freeze the originals of `corpus` under a protocol of `metrics.protocols`; nobody has to judge.
+
+    `number` is the caption of each image where the protocol takes one; `subset` restricts the images. What
+    is not among the rows does not take part when a run is scored. Raises as `freeze_qrels` does.
+    """
+    check_name(name, "qrels")
+    names = names_of(corpus)
+    chosen = [image for image in names.image_name if subset is None or image in subset.images]
+    place = {image: number for number, image in enumerate(chosen)}
+    captions = [caption for caption, owner in names.owner.items() if owner in place]
+    called = [names.image_name[image] for image in chosen]
+    try:
+        found = select(protocol, [place[names.owner[c]] for c in captions], images=called, number=number)
+        asked = protocol_named(protocol)
+    except ValueError as error:
+        raise ImportRefused(f"corpus {corpus!r}: {error}") from error
+    own = [
+        (called[owner], names.caption_name[captions[caption]])
+        for caption, owner in zip(found.captions.tolist(), found.owner.tolist(), strict=True)
+    ]
+    wanted = asked.number if number is None else number
+    pool = [asked.name, f"number {wanted}" if wanted is not None else "", subset.called if subset else ""]
+    return _freeze(
+        name, QrelsSettings(), [], own, names, names.image, pool=", ".join(part for part in pool if part)
+    )
+
+
+def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
+    """The newest version of the qrels `name`, None where there is none.
+
+    Raises ImportRefused for a name that cannot be, and for qrels of another corpus or of another of `KINDS`.
+    """
+    check_name(name, "qrels")
+    last = QrelsSnapshot.objects.filter(name=name, published=True).order_by("version").last()
+    if last is None:
+        return None
+    if last.corpus_id != corpus_named(corpus).pk:
+        raise ImportRefused(f"qrels {name!r} are of another corpus; choose another name")
+    if (was := kind_of(last.pool, last.source)) != kind:
+        raise ImportRefused(f"qrels {name!r} are from {was}, not from {kind}; choose another name")
+    return last
+
+
+def remove_qrels(*, name: str, actor: Any = None) -> None:
+    """Remove one version (NAME:VERSION, or NAME for the newest) with its rows; what it was made of stays.
+
+    Raises UnknownName, Busy, and InUse where a report was made from it.
+    """
+    row = snapshot_named(name)
+    with alone(f"qrels.{row.name}", "qrels", row.name), transaction.atomic():
+        audit.record(actor=actor, act="remove_qrels", qrels=f"{row.name}:{row.version}", digest=row.digest)
+        try:
+            row.delete()
+        except ProtectedError as error:
+            raise InUse(f"qrels '{row}' stay: {held(error)} made from them") from error
+
+
+def freeze_given(
+    name: str,
+    settings: QrelsSettings,
+    rows: Sequence[Qrel],
+    names: Names,
+    *,
+    left_out: int = 0,
+    lacking: tuple[str, ...] = (),
+    **source: Any,
+) -> QrelsReport:
+    """Rows as they were given, each pair once, as the next version of `name`; raises as `freeze_qrels` does.
+
+    They keep their order. `source` says where they are from, as columns of the snapshot.
+    """
+    made = _freeze(name, settings, [], [], names, names.image, given=rows, **source)
+    return replace(made, left_out=left_out, lacking=lacking, asks=source.get("asks", ""))
+
+
+def _freeze(
+    name: str,
+    settings: QrelsSettings,
+    pairs: list[JudgedPair],
+    originals: Pairs,
+    names: Names,
+    asking: Mapping[str, int],
+    tell: Tell = silent,
+    given: Sequence[Qrel] | None = None,
+    **source: Any,
+) -> QrelsReport:
+    """The next version of `name`, unless the newest holds the same; `source` says what it is made of.
+
+    Where `given`, those are the rows, in their order; else pairs and originals make them.
+    """
+    corpus = corpus_named(names.corpus)
+    with alone(f"qrels.{name}", "qrels", name):
+        standing = QrelsSnapshot.objects.filter(name=name).order_by("version")
+        for leftover in standing.filter(published=False):
+            _sweep(leftover)
+        last = check_next(name, names.corpus, kind_of(source.get("pool", ""), source.get("source", "")))
+        previous = qrels_of(last, names) if last else None
+        same = last is None or is_made_of(last, **source)
+        try:
+            made = (
+                freeze(
+                    pairs,
+                    name=name,
+                    settings=settings,
+                    originals=originals,
+                    previous=previous,
+                    same_source=same,
+                )
+                if given is None
+                else following(Qrels(name, 1, settings, tuple(sorted(given))), previous, same_source=same)
+            )
+        except ValueError as error:
+            raise ImportRefused(f"judgments of corpus {names.corpus!r}: {error}") from error
+        if made is not previous:
+            snapshot = QrelsSnapshot.objects.create(
+                corpus=corpus,
+                name=name,
+                version=made.version,
+                rule=settings.rule.name,
+                originals=settings.originals,
+                digest=made.digest,
+                row_count=len(made.rows),
+                **source,
+            )
+            _write(given or made.rows, snapshot, names, asking, tell)
+    return QrelsReport(
+        qrels=name,
+        version=made.version,
+        settings=made.settings.described(),
+        digest=made.digest,
+        unchanged=made is previous,
+        queries=len({row.query for row in made.rows}),
+        rows=len(made.rows),
+        relevant=sum(row.relevance >= settings.rule.level for row in made.rows),
+        unjudged=sum(not row.judged for row in made.rows),
+        by_rule=relevant_by_rule(pairs, originals, like=settings.rule),
+        pool=source.get("pool", ""),
+    )
+
+
+def kind_of(pool: str, source: str) -> str:
+    """What qrels come from, one of `KINDS`, in words."""
+    return PROTOCOL if pool else FILE if source else JUDGMENTS
+
+
+def is_made_of(
+    snapshot: QrelsSnapshot,
+    judgments: JudgmentSet | None = None,
+    pool: str = "",
+    subset: str = "",
+    source: str = "",
+    source_digest: str = "",
+    asks: str = "",
+    images: Sequence[int] = (),
+) -> bool:
+    """Whether the snapshot was made of judgments that hold the same answers, of the same protocol or file."""
+    own = snapshot.judgments
+    if (snapshot.subset, list(snapshot.images), snapshot.asks) != (subset, list(images), asks):
+        return False
+    if own is None or judgments is None:
+        return own is judgments and (snapshot.pool, snapshot.source_digest) == (pool, source_digest)
+    return own == judgments or (own.digest, own.counted) == (judgments.digest, judgments.counted)
+
+
+def _originals(pairs: list[JudgedPair], names: Names, asking: Mapping[str, int]) -> Pairs:
+    """Each image with its own captions, of the numbers among those judged."""
+    if not asking:
+        raise ImportRefused("keywords have no original captions; freeze without originals")
+    captions = {names.caption[pair.document] for pair in pairs}
+    numbers = {names.number[caption] for caption in captions}
+    images = {asking[pair.query] for pair in pairs} | {names.owner[caption] for caption in captions}
+    return [
+        (names.image_name[owner], names.caption_name[caption])
+        for caption, owner in names.owner.items()
+        if owner in images and names.number[caption] in numbers
+    ]
+
+
+def _write(
+    made: Sequence[Qrel], snapshot: QrelsSnapshot, names: Names, asking: Mapping[str, int], tell: Tell
+) -> None:
+    rows = over(made, total=len(made), tell=part(tell, 0.5, 1.0), phase="writing qrels")
+    try:
+        for chunk in chunks(rows, CHUNK):
+            values = (
+                (
+                    *(snapshot.pk, asking.get(row.query), "" if row.query in asking else row.query),
+                    *(names.caption[row.document], row.relevance, row.judged),
+                )
+                for row in chunk
+            )
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute(_INSERT + ", ".join([_ROW] * len(chunk)), list(chain.from_iterable(values)))
+        database.analyse(len(made), QrelsRow)
+        QrelsSnapshot.objects.filter(pk=snapshot.pk).update(published=True)
+    except BaseException:
+        _sweep(snapshot)
+        raise
+
+
+def _sweep(snapshot: QrelsSnapshot) -> None:
+    delete_in_pages(QrelsRow.objects.filter(snapshot=snapshot))
+    snapshot.delete()

@@ -1,0 +1,309 @@
+"""Foreign judgments -> rows that reference a corpus's images and captions.
+
+Validated and written in one pass, in chunks, out of sight, and published by one statement at the
+end; what a killed import left, the next one of that name sweeps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from django.db import transaction
+
+from annotation.common import database
+from annotation.common.batching import chunks, delete_in_pages
+from annotation.selectors.corpora import corpus_named
+from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
+from evaluation.formats.tables import KeywordCounts
+from evaluation.models import JudgmentSet, PairAnswers
+from evaluation.relevance.scales import BadScale, Scale, number, scale_of
+from evaluation.selectors import Names, judgment_set, names_of
+from evaluation.services.common import CHUNK, ImportRefused, alone, check_file, check_name
+
+#: Raised where what the digest covers changes.
+DEFINITION = 1
+#: Names of what a corpus lacks that are told; the rest is counted.
+NAMED = 3
+#: Formats that ask about keywords. All others ask about images.
+KEYWORD_FORMATS = frozenset({KeywordCounts.key})
+
+Progress = Callable[[Iterable[JudgedPair]], Iterable[JudgedPair]]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentsReport:
+    """What an import found. `unchanged`: the set stood already, with the same content.
+
+    `skipped` pairs were left out since the corpus lacks what they are about; `lacking` names the first of it.
+    """
+
+    corpus: str
+    judgments: str
+    source: str
+    unchanged: bool
+    pairs: int
+    answers: int
+    digest: str
+    seconds: float
+    scale: str = ""
+    skipped: int = 0
+    lacking: tuple[str, ...] = ()
+
+
+def import_judgments(
+    *,
+    corpus: str,
+    path: Path,
+    format: str,
+    name: str | None = None,
+    scale: Scale | None = None,
+    skip_unknown: bool = False,
+    repeats: bool = False,
+    source: str = "",
+    progress: Progress = iter,
+) -> JudgmentsReport:
+    """Import `path` as the judgments `name` (default: the format's key) of `corpus`.
+
+    `scale` is that of the answers, by default the format's, else what the answers leave no doubt about. Pairs
+    about what the corpus lacks are refused, or with `skip_unknown` left out and counted. With `repeats` a
+    pair that comes twice without a judge was answered twice. Where they stand with the same content, nothing
+    changes. Raises UnknownName for a corpus or format nobody knows, FormatError for a bad source, Busy where
+    another process imports the same name, else ImportRefused; then nothing of the import remains.
+    """
+    began = time.monotonic()
+    reader = JUDGMENT_FORMATS.get(format)
+    if repeats:
+        reader = reader.counting_repeats()
+    if scale is not None and reader.scale is not None and scale != reader.scale:
+        raise ImportRefused(
+            f"format {format!r} has answers on the scale {reader.scale.name}, not {scale.name}; leave it out"
+        )
+    name = format if name is None else name
+    check_name(name, "judgments")
+    check_file(path, f"judgments in the format {format}")
+    return store_judgments(
+        corpus=corpus,
+        pairs=progress(reader.read(path)),
+        name=name,
+        format=format,
+        source=source or str(path),
+        began=began,
+        scale=scale or reader.scale,
+        skip_unknown=skip_unknown,
+    )
+
+
+def store_judgments(
+    *,
+    corpus: str,
+    pairs: Iterable[JudgedPair],
+    name: str,
+    format: str,
+    source: str,
+    began: float | None = None,
+    counted: Mapping[str, Sequence[str]] | None = None,
+    scale: Scale | None = None,
+    skip_unknown: bool = False,
+) -> JudgmentsReport:
+    """Keep `pairs` as the judgments `name` of `corpus`, as `import_judgments` does those of a file.
+
+    `counted`: as the column of JudgmentSet.
+    """
+    began = time.monotonic() if began is None else began
+    check_name(name, "judgments")
+    names = names_of(corpus)
+    found = _Found(names, source, keywords=format in KEYWORD_FORMATS, scale=scale, skip_unknown=skip_unknown)
+    with alone(f"judgments.{corpus}.{name}", "judgments", name):
+        standing = JudgmentSet.objects.filter(corpus=corpus_named(corpus), name=name).first()
+        unchanged = standing is not None and standing.published
+        rows = found.rows(pairs)
+        if standing is not None and standing.published:
+            for _ in rows:
+                pass
+            if found.scale is not None and standing.scale not in ("", found.scale.name):
+                raise ImportRefused(
+                    f"judgments {name!r} of corpus {corpus!r} stand already, on the scale {standing.scale}; "
+                    "choose another name"
+                )
+            if found.digest != standing.digest:
+                raise ImportRefused(
+                    f"judgments {name!r} of corpus {corpus!r} stand already with other content "
+                    f"({standing.pair_count} pairs from {standing.source}); choose another name"
+                )
+        else:
+            if standing is not None:
+                _sweep(standing)
+            _write(rows, found, corpus, name, format, counted or {})
+    return JudgmentsReport(
+        corpus,
+        name,
+        source,
+        unchanged,
+        found.pairs,
+        found.answers,
+        found.digest,
+        time.monotonic() - began,
+        found.scale.name if found.scale else "",
+        len(found.skipped),
+        tuple(dict.fromkeys(found.skipped))[:NAMED],
+    )
+
+
+def remove_judgments(*, corpus: str, name: str) -> None:
+    """Take judgments away that nothing was frozen from yet; raises UnknownName, Busy."""
+    with alone(f"judgments.{corpus}.{name}", "judgments", name):
+        _sweep(judgment_set(corpus, name))
+
+
+def digest_of(*, corpus: str, pairs: Iterable[JudgedPair], source: str, scale: Scale) -> str:
+    """The digest that `pairs` would have as judgments of `corpus`; raises as storing them does."""
+    found = _Found(names_of(corpus), source, keywords=False, scale=scale)
+    for _ in found.rows(pairs):
+        pass
+    return found.digest
+
+
+def _write(
+    rows: Iterator[PairAnswers],
+    found: _Found,
+    corpus: str,
+    name: str,
+    format: str,
+    counted: Mapping[str, Sequence[str]],
+) -> None:
+    made = JudgmentSet.objects.create(
+        corpus=corpus_named(corpus), name=name, format=format, source=found.source, counted=counted
+    )
+    try:
+        for chunk in chunks(rows, CHUNK):
+            for row in chunk:
+                row.judgments = made
+            with transaction.atomic():
+                PairAnswers.objects.bulk_create(chunk)
+        database.analyse(found.pairs, PairAnswers)
+        JudgmentSet.objects.filter(pk=made.pk).update(
+            digest=found.digest,
+            pair_count=found.pairs,
+            answer_count=found.answers,
+            scale=found.scale.name if found.scale else "",
+            skipped=len(found.skipped),
+            published=True,
+        )
+    except BaseException:
+        _sweep(made)
+        raise
+
+
+class _Found:
+    """What an import has seen: counts, digest, and the pairs as rows."""
+
+    def __init__(
+        self,
+        names: Names,
+        source: str,
+        *,
+        keywords: bool,
+        scale: Scale | None = None,
+        skip_unknown: bool = False,
+    ) -> None:
+        self.names = names
+        self.source = source
+        self.keywords = keywords
+        self.scale = scale
+        self.skip_unknown = skip_unknown
+        self.skipped: list[str] = []
+        self.pairs = self.answers = 0
+        self._distinct: set[float] = set()
+        self._hashed = hashlib.sha256(f"judgments {DEFINITION}\n".encode())
+        self._seen: set[tuple[int | str, int]] = set()
+
+    @property
+    def digest(self) -> str:
+        return self._hashed.hexdigest()
+
+    def rows(self, pairs: Iterable[JudgedPair]) -> Iterator[PairAnswers]:
+        for pair in pairs:
+            if self.skip_unknown and (lacking := self._lacking(pair)):
+                self.skipped.append(lacking)
+                continue
+            self._check_scale(pair)
+            caption = self._known(self.names.caption, pair.document, "caption", "name.jpg#number")
+            image = None
+            if not self.keywords:
+                image = self._known(self.names.image, pair.query, "image", "name.jpg")
+            elif len(pair.query) > 200:
+                raise ImportRefused(
+                    f"{self.source}: pair {self.pairs + 1} has a keyword of {len(pair.query)} characters; "
+                    "expected at most 200"
+                )
+            key = (pair.query if image is None else image, caption)
+            if key in self._seen:
+                raise ImportRefused(
+                    f"{self.source}: pair {self.pairs + 1}, {pair.query!r} and {pair.document!r}, was judged "
+                    "before under another spelling; expected each pair once"
+                )
+            self._seen.add(key)
+            query = pair.query if image is None else self.names.image_name[image]
+            self._count(replace(pair, query=query, document=self.names.caption_name[caption]))
+            yield PairAnswers(
+                position=self.pairs - 1,
+                image_id=image,
+                keyword="" if image else pair.query,
+                caption_id=caption,
+                grades=list(pair.grades),
+                judges=list(pair.judges),
+            )
+        if not self.pairs:
+            raise ImportRefused(
+                f"{self.source}: none of its {len(self.skipped)} pairs is about what corpus "
+                f"{self.names.corpus!r} holds (the first: {self.skipped[0]!r}); import the corpus it is about"
+            )
+        if self.scale is None:
+            try:
+                self.scale = scale_of(self._distinct)
+            except BadScale as error:
+                raise ImportRefused(f"{self.source}: {error} (--scale)") from error
+
+    def _lacking(self, pair: JudgedPair) -> str:
+        """What of a pair the corpus does not hold; "" where it holds both."""
+        if not self.keywords and pair.query not in self.names.image:
+            return pair.query
+        return "" if pair.document in self.names.caption else pair.document
+
+    def _check_scale(self, pair: JudgedPair) -> None:
+        if self.scale is None:
+            self._distinct.update(pair.grades)
+            return
+        for grade in pair.grades:
+            if not self.scale.holds(grade):
+                raise ImportRefused(
+                    f"{self.source}: pair {self.pairs + 1}, {pair.query!r} and {pair.document!r}, has the "
+                    f"answer {number(grade)}, which the scale {self.scale.name} does not hold; name the one "
+                    "that holds all answers (--scale)"
+                )
+
+    def _count(self, pair: JudgedPair) -> None:
+        self.pairs += 1
+        self.answers += len(pair.grades)
+        line = json.dumps([pair.query, pair.document, [float(g) for g in pair.grades], pair.judges])
+        self._hashed.update(f"{line}\n".encode())
+
+    def _known(self, index: dict[str, int], name: str, word: str, like: str) -> int:
+        if name not in index:
+            raise ImportRefused(
+                f"{self.source}: pair {self.pairs + 1} is about the {word} {name!r}, which corpus "
+                f"{self.names.corpus!r} does not hold; expected an id as {like}, or to leave such "
+                "pairs out and count them (--skip-unknown)"
+            )
+        return index[name]
+
+
+def _sweep(judgments: JudgmentSet) -> None:
+    """Delete an unpublished set, a page at a time."""
+    delete_in_pages(PairAnswers.objects.filter(judgments=judgments))
+    judgments.delete()

@@ -1,0 +1,104 @@
+"""Which rule makes judgments relevance: the one asked for, or the usual one of their scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
+from evaluation.formats.flickr8k_judgments import Flickr8kExpert
+from evaluation.models import JudgmentSet
+from evaluation.relevance.grades import LINEAR, MEAN_GRADE, GradedRule, rule_on
+from evaluation.relevance.qrels import MAJORITY, RULES, AnyRule, Rule, rule_named
+from evaluation.relevance.scales import ONE_TO_FOUR, VOTES, BadScale, Scale, number, scale_named, scale_of
+from evaluation.selectors import judgment_set
+from evaluation.services.common import ImportRefused
+
+#: Formats that hold grades for certain, though all of them should be 1, which elsewhere is a yes.
+GRADED_FORMATS = (Flickr8kExpert.key, "batch-graded")
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """What makes a pair relevant: a rule by its name, or on any scale the score from which it is.
+
+    `scale` is asked for where judgments do not tell theirs. Unless anything is said, votes are frozen by
+    `majority`, grades from 1 to 4 by `mean_grade`, and others from the score on that their format names.
+    """
+
+    rule: str | None = None
+    scale: Scale | None = None
+    relevant_from: Fraction | None = None
+    gains: str = LINEAR
+    summary: str = "mean"
+
+
+def check_relevance(corpus: str, judgments: str, relevance: Relevance) -> None:
+    """Raise UnknownName or ImportRefused where a rule or a score does not fit judgments whose scale is known.
+
+    The scale of older judgments is found out by reading them; of those, only the names are checked.
+    """
+    asked = rule_named(relevance.rule) if relevance.rule is not None else None
+    source = judgment_set(corpus, judgments)
+    if source.scale or source.format in GRADED_FORMATS:
+        fitting_rule(relevance, asked, source, ())
+
+
+def fitting_rule(
+    relevance: Relevance, asked: AnyRule | None, source: JudgmentSet, pairs: Sequence[JudgedPair]
+) -> AnyRule:
+    """The rule asked for, or the usual one of the answers' scale; refused where it is for another scale."""
+    scale = _scale_of(relevance, source, pairs)
+    try:
+        if scale == VOTES:
+            usual: AnyRule | None = MAJORITY
+        elif relevance.relevant_from is not None:
+            usual = rule_on(scale, relevance.relevant_from, gains=relevance.gains, summary=relevance.summary)
+        elif scale == ONE_TO_FOUR and (relevance.gains, relevance.summary) == (LINEAR, "mean"):
+            usual = MEAN_GRADE
+        else:
+            known = JUDGMENT_FORMATS.get(source.format) if source.format in JUDGMENT_FORMATS else None
+            threshold = known.relevant_from if known is not None else None
+            usual = None
+            if threshold is not None:
+                usual = rule_on(scale, threshold, gains=relevance.gains, summary=relevance.summary)
+    except ValueError as error:
+        raise ImportRefused(f"judgments {source.name!r}: {error}") from error
+    graded = isinstance(asked, GradedRule) and (asked.low, asked.high) == (scale.low, scale.high)
+    if asked is not None and (not isinstance(asked, Rule) if scale == VOTES else not graded):
+        instead = f"use {usual.name!r}, or leave the rule out" if usual else "say --relevant-from"
+        kind = "votes" if scale == VOTES else f"grades from {number(scale.low)} to {number(scale.high)}"
+        raise ImportRefused(
+            f"judgments {source.name!r} are {kind}, and rule {asked.name!r} is not for them; {instead}"
+        )
+    if scale == VOTES and (relevance.relevant_from is not None or relevance.gains != LINEAR):
+        raise ImportRefused(
+            f"judgments {source.name!r} are votes, which have a rule ({', '.join(RULES.keys())}), no score "
+            "and no gains; leave them out"
+        )
+    if asked is None and usual is None:
+        raise ImportRefused(
+            f"judgments {source.name!r} are grades from {number(scale.low)} to {number(scale.high)}: say "
+            "from which score on a pair is relevant (--relevant-from)"
+        )
+    found = asked or usual
+    assert found is not None
+    return found
+
+
+def _scale_of(relevance: Relevance, source: JudgmentSet, pairs: Sequence[JudgedPair]) -> Scale:
+    """The scale of the answers; raises ImportRefused where another is asked for, or none is known."""
+    if source.scale:
+        known = scale_named(source.scale)
+        if relevance.scale not in (None, known):
+            raise ImportRefused(f"judgments {source.name!r} are on the scale {known.name}; leave --scale out")
+        return known
+    if source.format in GRADED_FORMATS:
+        return ONE_TO_FOUR
+    if relevance.scale is not None:
+        return relevance.scale
+    try:
+        return scale_of(grade for pair in pairs for grade in pair.grades)
+    except BadScale as error:
+        raise ImportRefused(f"judgments {source.name!r}: {error} (--scale)") from error

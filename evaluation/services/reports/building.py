@@ -1,0 +1,307 @@
+"""Reports: built into a folder that is whole once it is there, and kept as rows.
+
+A report named again from the same inputs stands as it is, byte for byte; where qrels, runs, settings, a batch
+or the libraries changed, it is refused, naming what changed, unless it is to be replaced. Its folder is
+put together out of sight and moved to its place in one step, so that a killed build leaves no report.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+from django.template.loader import render_to_string
+from django.utils import translation
+from django.utils.safestring import mark_safe
+
+from annotation import audit
+from annotation.common.locks import exclusive_folder
+from annotation.common.registry import UnknownName
+from evaluation.figures.files import as_pdf, as_svg
+from evaluation.formats.figure_tables import as_csv
+from evaluation.metrics.table import UnknownMeasure
+from evaluation.models import Batch, Report, ReportRun, Run
+from evaluation.pooling.pools import BadPool
+from evaluation.reporting import document
+from evaluation.reporting.document import BatchNumbers
+from evaluation.reporting.layout import as_json, table_files
+from evaluation.services.batches.stored_answers import BatchRefused
+from evaluation.services.common import check_name
+from evaluation.services.reports.findings import Progress, found
+from evaluation.services.reports.request import (
+    Asked,
+    ReportRefused,
+    Wanted,
+    asked,
+    digest_of,
+    inputs_now,
+    numbers_of,
+)
+
+JSON, HTML, SUMS = "report.json", "report.html", "SHA256SUMS"
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A report in `folder`. `unchanged`: it stood already; `changes`: what is not as in the one replaced."""
+
+    report: str
+    folder: str
+    unchanged: bool
+    changes: tuple[str, ...]
+    files: tuple[str, ...]
+    digest: str
+
+
+def quiet(phase: str, done: int, of: int) -> None:
+    """No progress."""
+
+
+def build(
+    wanted: Wanted, *, out: Path | None = None, replace: bool = False, progress: Progress = quiet
+) -> Built:
+    """Build the report, in DATA_DIR/reports/NAME or in `out`; one in `out` is not kept as a row.
+
+    Raises UnknownName, UnknownMeasure, NotComparable, BatchRefused, ImportRefused, Busy, else ReportRefused;
+    then what stood stands, and nothing else does.
+    """
+    check_name(wanted.name, "report")
+    with exclusive_folder(
+        f"report.{wanted.name}", busy=f"report {wanted.name!r} is being built already; wait for its end"
+    ) as work:
+        target = folder_of(wanted.name) if out is None else out
+        _recover(target)
+        inquiry = asked(wanted)
+        digest = digest_of(inquiry.inputs)
+        row = Report.objects.filter(name=wanted.name).first() if out is None else None
+        # A folder in our place without a row is what somebody left who died.
+        standing = None if out is None and row is None else _standing(target, wanted.name)
+        changes = _changes(standing, inquiry)
+        if standing is not None and not changes:
+            sums = _sums(target)
+            if _whole(target, sums) and (row is None or row.digest == digest):
+                return Built(wanted.name, str(target), True, (), tuple(sums), digest)
+        if changes and not replace:
+            raise ReportRefused(
+                f"report {wanted.name!r} stands already, from other inputs ({'; '.join(changes)}); choose "
+                "another name, or replace it"
+            )
+        files = _files(inquiry, progress)
+        made = work / "report"
+        for name, content in files.items():
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
+            (made / name).write_bytes(content)
+        progress("putting it in place", 1, 1)
+        if out is None:
+            sums = {name: _sha256(content) for name, content in files.items()}
+            try:
+                with transaction.atomic():
+                    _keep(inquiry, digest, sums)
+                    # What was removed meanwhile is told before anything that stood is moved.
+                    connection.check_constraints(
+                        table_names=[ReportRun._meta.db_table, Report._meta.db_table]
+                    )
+                    _put(made, target)
+            except IntegrityError as error:
+                raise ReportRefused(
+                    f"something that report {wanted.name!r} is made from was removed while it was built; "
+                    "ask for it anew"
+                ) from error
+        else:
+            _put(made, target)
+    return Built(wanted.name, str(target), False, tuple(changes), tuple(files), digest)
+
+
+def remove(name: str, *, actor: Any = None) -> None:
+    """Remove a report and its files; raises UnknownName, Busy."""
+    row = report_named(name)
+    with exclusive_folder(f"report.{name}", busy=f"report {name!r} is being built; wait for its end"):
+        with transaction.atomic():
+            audit.record(actor=actor, act="remove_report", report=name, digest=row.digest)
+            row.delete()
+        shutil.rmtree(folder_of(name), ignore_errors=True)
+
+
+def report_named(name: str) -> Report:
+    """The report of that name; raises UnknownName listing what exists."""
+    row = Report.objects.select_related("corpus", "qrels", "batch").filter(name=name).first()
+    if row is None:
+        known = ", ".join(Report.objects.values_list("name", flat=True)) or "none"
+        raise UnknownName(f"unknown report {name!r}; known: {known}")
+    return row
+
+
+def folder_of(name: str) -> Path:
+    """Where the files of a report that is kept stand."""
+    return Path(settings.DATA_DIR) / "reports" / name
+
+
+def read(row: Report, file: str) -> bytes:
+    """A file of a report; raises UnknownName for one that it has not, ReportRefused for one not as built."""
+    if file not in row.files:
+        raise UnknownName(f"report {row.name!r} has no file {file!r}")
+    try:
+        content = (folder_of(row.name) / file).read_bytes()
+    except OSError as error:
+        raise ReportRefused(f"{file} of report {row.name!r} is gone; build the report again") from error
+    if _sha256(content) != row.files[file]:
+        raise ReportRefused(f"{file} of report {row.name!r} is not as it was built; build the report again")
+    return content
+
+
+def outdated(row: Report, *, numbers: Callable[[Batch], BatchNumbers] = numbers_of) -> list[str]:
+    """What of its inputs is not as it was when the report was built, a phrase each: as `build` says it.
+
+    Of qrels the newest version counts, whichever the report is of. `numbers` tells those of a batch, for
+    whoever asks about many reports of the same one.
+    """
+    try:
+        return document.differences(row.inputs, inputs_now(row, numbers))
+    except (UnknownName, UnknownMeasure, BatchRefused, BadPool, ReportRefused) as error:
+        return [str(error)]
+
+
+def _files(inquiry: Asked, progress: Progress) -> dict[str, bytes]:
+    """The report's files: path within its folder -> content."""
+    report = found(inquiry, progress)
+    sections = document.sections_of(report)
+    plots = [plot for section in sections for plot in section.plots]
+    text = as_json(report, sections)
+    files: dict[str, bytes] = {}
+    pictures: dict[str, str] = {}
+    for number, plot in enumerate(plots):
+        progress(f"drawing {plot.key}", number, len(plots))
+        pictures[plot.key] = as_svg(plot)
+        files[f"figures/{plot.key}.svg"] = pictures[plot.key].encode()
+        files[f"figures/{plot.key}.pdf"] = as_pdf(plot)
+        files[f"figures/{plot.key}.csv"] = f"{as_csv(plot.data)}\n".encode()
+    for section in sections:
+        for titled in section.tables:
+            files.update({name: text.encode() for name, text in table_files(titled).items()})
+    files[JSON] = text.encode()
+    files[HTML] = _page(json.loads(text), pictures).encode()
+    files = dict(sorted(files.items()))
+    sums = "".join(f"{_sha256(content)}  {name}\n" for name, content in files.items())
+    return {**files, SUMS: sums.encode()}
+
+
+def _page(plain: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
+    """The report as one page that needs nothing else, in English whoever builds it."""
+    with translation.override("en"):
+        return render_to_string(
+            "evaluation/report_document.html", {"report": plain, "sections": illustrated(plain, pictures)}
+        )
+
+
+def illustrated(plain: Mapping[str, Any], pictures: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The sections of a report's JSON, its figures with their pictures: SVG of our own making."""
+    return [
+        {
+            **section,
+            "figures": [
+                {**figure, "svg": mark_safe(pictures[figure["key"]])} for figure in section["figures"]
+            ],
+        }
+        for section in plain["sections"]
+    ]
+
+
+def _keep(inquiry: Asked, digest: str, files: Mapping[str, str]) -> None:
+    runs: list[Run] = [run for own in inquiry.runs.values() for run in own]
+    with transaction.atomic():
+        standing = Report.objects.filter(name=inquiry.wanted.name).first()
+        if standing is not None and standing.corpus_id != inquiry.snapshot.corpus_id:
+            raise ReportRefused(
+                f"the report {inquiry.wanted.name!r} is of another corpus; choose another name"
+            )
+        row, _ = Report.objects.update_or_create(
+            name=inquiry.wanted.name,
+            defaults={
+                "corpus": inquiry.snapshot.corpus,
+                "qrels": inquiry.snapshot,
+                "batch": inquiry.batch_row,
+                "inputs": inquiry.inputs,
+                "digest": digest,
+                "files": files,
+            },
+        )
+        ReportRun.objects.filter(report=row).delete()
+        ReportRun.objects.bulk_create(
+            ReportRun(report=row, run=run, position=position, digest=run.digest)
+            for position, run in enumerate(runs)
+        )
+
+
+def _standing(target: Path, name: str) -> dict[str, Any] | None:
+    """The inputs of what stands at `target`: {} where they cannot be read, None where nothing stands."""
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        return None
+    try:
+        plain = json.loads((target / JSON).read_text())
+        called, inputs = plain["report"], dict(plain["inputs"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if target == folder_of(name):
+            return {}
+        raise ReportRefused(f"{target} stands already and holds no report; choose a new folder") from error
+    if called != name:
+        raise ReportRefused(f"{target} holds the report {called!r}; choose another folder")
+    return inputs
+
+
+def _changes(standing: dict[str, Any] | None, inquiry: Asked) -> list[str]:
+    """What of the inputs changed; what cannot be read is no report, and changes nothing."""
+    return document.differences(standing, inquiry.inputs) if standing else []
+
+
+def _sums(target: Path) -> dict[str, str]:
+    """File -> SHA-256, as the report says; {} where it does not."""
+    try:
+        lines = (target / SUMS).read_text().splitlines()
+    except OSError:
+        return {}
+    return {name: value for value, _, name in (line.partition("  ") for line in lines)} | {SUMS: ""}
+
+
+def _whole(target: Path, sums: Mapping[str, str]) -> bool:
+    """Whether every file is there, as it was written."""
+    return bool(sums) and all(
+        (target / name).is_file() and (not value or _sha256((target / name).read_bytes()) == value)
+        for name, value in sums.items()
+    )
+
+
+def _put(made: Path, target: Path) -> None:
+    """Move a whole folder to `target`; what stood there is moved away first, and comes back if we die."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    old, near = _old(target), target.with_name(f".{target.name}.new")
+    shutil.rmtree(near, ignore_errors=True)
+    # Elsewhere may be another disk, from which nothing moves in one step.
+    shutil.move(made, near)
+    if target.exists():
+        target.rename(old)
+    near.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _recover(target: Path) -> None:
+    """Tidy up what a killed build left beside `target`; call while alone with it."""
+    old = _old(target)
+    if old.exists() and not target.exists():
+        old.rename(target)
+    for left in (old, target.with_name(f".{target.name}.new")):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _old(target: Path) -> Path:
+    return target.with_name(f".{target.name}.old")
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

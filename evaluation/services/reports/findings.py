@@ -1,0 +1,185 @@
+"""What a report says, computed from rows: figures of runs in both directions, what judges said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from evaluation.agreement.estimates import AgreementError, Bootstrap
+from evaluation.agreement.summary import Resampling
+from evaluation.comparison.ranked_runs import Placed, Pool, place, pool_of
+from evaluation.comparison.scoring import (
+    OF_ORIGINALS,
+    Scored,
+    adjusted_by_holm,
+    against,
+    remarks_on,
+    score_placed,
+    taking_part,
+)
+from evaluation.formats.base import JudgedPair
+from evaluation.formats.figure_tables import known
+from evaluation.metrics.scoring import evaluate
+from evaluation.models import JudgmentSet, QrelsSnapshot, Run
+from evaluation.relevance.grades import GradedRule
+from evaluation.relevance.qrels import Given, rule_named
+from evaluation.report_data.directions import Direction, Measured, Test, direction_of, labels_of
+from evaluation.report_data.judging import Judging, judging_of
+from evaluation.reporting.document import Report
+from evaluation.selectors import names_of, pairs_of
+from evaluation.services.reports.request import Asked, ReportRefused, system_of
+
+#: Told by name, with how many steps of all are done.
+Progress = Callable[[str, int, int], None]
+
+#: As in Tables 3, 4 and 6 of Hodosh et al. 2013.
+MEASURES = ("R@1", "R@5", "R@10", "median rank", "S@1", "S@5", "S@10", "R-precision")
+#: As well, where judges gave grades.
+GRADED = ("nDCG@10",)
+#: How far curves go.
+DEEPEST = 10
+
+
+def found(asked: Asked, progress: Progress) -> Report:
+    """Everything computed. Raises NotComparable, UnknownMeasure, AgreementError."""
+    steps = _Steps(asked, progress)
+    directions = [_direction(asked, direction, steps) for direction in asked.runs]
+    steps("agreement of the judges")
+    judging, why_not = _judging(asked)
+    return Report(asked.wanted.name, asked.inputs, directions, asked.batch, judging, why_not)
+
+
+class _Steps:
+    """Counts what is done: runs scored, runs compared, judges. What does not count is told all the same."""
+
+    def __init__(self, asked: Asked, progress: Progress) -> None:
+        runs = sum(len(own) for own in asked.runs.values())
+        self.done, self.all, self.progress = 0, 2 * runs + 1, progress
+
+    def __call__(self, phase: str, *, counts: bool = True) -> None:
+        self.progress(phase, self.done, self.all)
+        self.done += counts
+
+
+def _direction(asked: Asked, direction: str, steps: _Steps) -> Direction:
+    runs, snapshot, wanted = asked.runs[direction], asked.snapshot, asked.wanted
+    whole = pool_of(runs[0], snapshot, asked.subset)
+    pool = taking_part(whole, runs, snapshot, wanted.missing)
+    measures = _measures(pool, snapshot, wanted.measures)
+    measured: list[Measured] = []
+    scored: dict[str, Scored] = {}
+    for run in runs:
+        steps(f"scoring {run.name}")
+        (placed,) = place(run, [pool])
+        scored[run.name] = score_placed(run, snapshot, placed, whole, measures)
+        measured.append(_measured(run, placed, scored[run.name], judged=not snapshot.pool))
+    labels = dict(zip(scored, labels_of([(run.name, system_of(run)) for run in runs]), strict=True))
+    baseline = asked.baselines[direction].name
+    # In the order of `scoring.compare`, measure by measure; told run by run, since each takes its time.
+    by_run = {}
+    for run in runs:
+        steps(f"comparing {run.name}")
+        if run.name != baseline:
+            by_run[run.name] = [
+                against(name, scored[baseline], scored[run.name], rounds=wanted.rounds, seed=wanted.seed)
+                for name in scored[baseline].scores
+            ]
+    in_order = [own[number] for number in range(len(scored[baseline].scores)) for own in by_run.values()]
+    tests = [
+        Test(
+            run=one.run,
+            label=labels[one.run],
+            measure=one.measure,
+            difference=known(one.difference),
+            test=one.test,
+            p=one.p,
+            adjusted=one.adjusted,
+            mark=one.mark,
+            reason=one.reason,
+        )
+        for one in adjusted_by_holm(in_order)
+    ]
+    return direction_of(
+        direction,
+        measured,
+        tests,
+        queries=len(pool.queries),
+        asked=len(whole.queries),
+        remarks=remarks_on(list(scored.values())),
+        baseline=labels[baseline] if tests else "",
+        draws=Bootstrap(_images_of(pool, direction, snapshot), wanted.resamples, wanted.level, wanted.seed),
+        told=lambda what: steps(f"intervals of {what}", counts=False),
+    )
+
+
+def _measures(pool: Pool, snapshot: QrelsSnapshot, named: Sequence[str]) -> Sequence[str]:
+    """Those named, else what the qrels can answer."""
+    if named:
+        return named
+    usual: Sequence[str] = OF_ORIGINALS if snapshot.pool else MEASURES
+    rule = rule_named(snapshot.rule)
+    if isinstance(rule, GradedRule) or (isinstance(rule, Given) and pool.judged.grade.max(initial=0) > 1):
+        usual = [*usual, *GRADED]
+    if pool.judged.original.any():
+        return usual
+    return [name for name in usual if not name.startswith("R@") and name != "median rank"]
+
+
+def _measured(run: Run, placed: Placed, scored: Scored, *, judged: bool) -> Measured:
+    """A run's scores, its curves as deep as its lists go, and the ranks of its originals."""
+    deepest = DEEPEST if placed.kept is None else min(DEEPEST, placed.kept)
+    originals = bool(placed.pool.judged.original.any())
+    letters = [letter for letter, there in (("R", originals), ("S", judged)) if there]
+    curves = {}
+    for letter in letters:
+        points = evaluate(placed.ranked, [f"{letter}@{k}" for k in range(1, deepest + 1)])
+        values = [known(one.value) for one in points.values()]
+        shares = [value for value in values if value is not None]
+        if shares:
+            curves[letter] = shares
+    ranks: Iterable[float] = ()
+    if originals:
+        ranks = evaluate(placed.ranked, ["median rank"])["median rank"].per_query.tolist()
+    return Measured(
+        run=run.name,
+        system=system_of(run),
+        missing=scored.missing,
+        candidates=len(scored.candidates.items),
+        scores=scored.scores,
+        curves=curves,
+        judged=scored.judged,
+        first_ranks=list(ranks),
+    )
+
+
+def _images_of(pool: Pool, direction: str, snapshot: QrelsSnapshot) -> list[int]:
+    """The image of each query: the clusters of the bootstrap."""
+    queries: list[int] = pool.queries.tolist()
+    if direction == Run.ANNOTATION:
+        return queries
+    owner = names_of(snapshot.corpus.name).owner
+    return [owner[caption] for caption in queries]
+
+
+def _judging(asked: Asked) -> tuple[Judging | None, str]:
+    """What the judgments behind the qrels say, or why there is nothing to be said."""
+    snapshot, wanted = asked.snapshot, asked.wanted
+    if snapshot.source:
+        return None, f"What is relevant was imported from {snapshot.source}; its judges are not known here."
+    if snapshot.judgments is None:
+        return None, f"Nobody judged: qrels of a protocol ({snapshot.pool}) know originals alone."
+    names = names_of(snapshot.corpus.name)
+
+    def read(judgments: JudgmentSet) -> list[JudgedPair]:
+        return list(pairs_of(judgments, names))
+
+    pairs = read(snapshot.judgments)
+    if not pairs:
+        return None, f"Judgments {snapshot.judgments.name} hold no pair."
+    others = (asked.others.name, read(asked.others)) if asked.others is not None else None
+    resampling = Resampling(wanted.resamples, wanted.level, wanted.seed)
+    try:
+        return judging_of(pairs, resampling, name=snapshot.judgments.name, others=others), ""
+    except AgreementError as error:
+        if others is not None:
+            raise ReportRefused(str(error)) from error
+        return None, f"No agreement can be said of judgments {snapshot.judgments.name}: {error}."

@@ -1,0 +1,356 @@
+"""A report as it is asked for: names resolved to rows, and all that it will be made from; only read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Any
+
+from django.utils import translation
+
+from annotation.common.registry import UnknownName
+from annotation.selectors.campaign.kept import kept
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.pair_judgments import discarded
+from evaluation.agreement.estimates import MOST_RESAMPLES
+from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING, NotComparable
+from evaluation.comparison.subsets import IN_FILE, BadSubset, Subset, subset_named
+from evaluation.metrics.table import METRICS
+from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
+from evaluation.reporting.document import DEFINITION, BatchNumbers
+from evaluation.selectors import judgment_set, run_named, snapshot_named
+from evaluation.services.batches.collecting import batch_named, staying_out
+from evaluation.services.batches.stamps import stamp
+from evaluation.services.batches.state import state
+from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
+
+RESAMPLES, LEVEL = 1_000, 0.95
+#: Seconds for which a batch's numbers are kept: what they are made from is in their name.
+KEPT = 24 * 3600
+_PACKAGES = ("Django", "matplotlib", "numpy", "scipy")
+
+
+class ReportRefused(ValueError):
+    """A report that cannot be built; one line with the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A report as it was asked for; names of rows. See `services.reports.build`."""
+
+    name: str
+    qrels: str
+    runs: Sequence[str]
+    batch: str = ""
+    baseline: Sequence[str] = ()
+    measures: Sequence[str] = ()
+    against: str = ""
+    split: str = ""
+    missing: str = LEFT_OUT
+    seed: int = 0
+    rounds: int = ROUNDS
+    resamples: int = RESAMPLES
+    level: float = LEVEL
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The rows that were asked for: runs and baselines by direction, the images asked about first."""
+
+    wanted: Wanted
+    snapshot: QrelsSnapshot
+    runs: Mapping[str, Sequence[Run]]
+    baselines: Mapping[str, Run]
+    batch: BatchNumbers | None
+    batch_row: Batch | None
+    others: JudgmentSet | None
+    subset: Subset | None
+    inputs: Mapping[str, Any]
+
+
+def system_of(run: Run) -> str:
+    """What made a run: the system that the registry knows, else the tag that its maker calls it by."""
+    return run.made_by.name if run.made_by is not None else run.system
+
+
+def asked(wanted: Wanted) -> Asked:
+    """Raises UnknownName, UnknownMeasure, BatchRefused, NotComparable, FormatError, else ReportRefused."""
+    for number, word, most in (
+        (wanted.rounds, "rounds", MOST_ROUNDS),
+        (wanted.resamples, "resamples", MOST_RESAMPLES),
+    ):
+        if not 1 <= number <= most:
+            raise ReportRefused(f"{number} {word}: ask for at least 1, and {most} at most")
+    if not 0 < wanted.level < 1:
+        raise ReportRefused(f"level {wanted.level}: expected a share between 0 and 1, as 0.95")
+    snapshot = snapshot_named(wanted.qrels)
+    if wanted.missing not in MISSING:
+        raise ReportRefused(f"missing queries {wanted.missing!r}: expected {' or '.join(MISSING)}")
+    try:
+        subset = subset_named(snapshot.corpus.name, wanted.split)
+    except BadSubset as error:
+        raise ReportRefused(str(error)) from error
+    names = list(wanted.runs)
+    if not names or len(set(names)) != len(names):
+        raise ReportRefused("name at least one run, and each once")
+    runs = [run_named(name) for name in names]
+    for run in runs:
+        if run.corpus_id != snapshot.corpus_id:
+            raise NotComparable(
+                f"run {run.name!r} is of corpus {run.corpus.name!r}, qrels '{snapshot}' of "
+                f"{snapshot.corpus.name!r}; leave it out"
+            )
+    by_direction = _by_direction(runs)
+    baselines = _baselines(by_direction, wanted.baseline)
+    for measure in wanted.measures:
+        METRICS.find(measure, family="ranking")
+    batch = batch_named(wanted.batch) if wanted.batch else None
+    if batch is not None and batch.corpus_id != snapshot.corpus_id:
+        raise ReportRefused(f"batch {batch.name!r} is of corpus {batch.corpus.name!r}; leave it out")
+    if wanted.against and snapshot.judgments is None:
+        raise ReportRefused(f"qrels '{snapshot}' are from no judgments; leave out those of others")
+    others = judgment_set(snapshot.corpus.name, wanted.against) if wanted.against else None
+    numbers = numbers_of(batch, fresh=True) if batch is not None else None
+    return Asked(
+        wanted,
+        snapshot,
+        by_direction,
+        baselines,
+        numbers,
+        batch,
+        others,
+        subset,
+        _inputs(
+            wanted,
+            snapshot,
+            by_direction,
+            baselines,
+            numbers,
+            others,
+            # Folders of this machine are nobody's affair.
+            subset.called if subset is not None and subset.called.startswith(IN_FILE) else wanted.split,
+            _digest_of_images(subset, snapshot.corpus),
+        ),
+    )
+
+
+def inputs_now(row: Report, numbers: Callable[[Batch], BatchNumbers]) -> dict[str, Any]:
+    """What a report that was built would be made from now: the newest version of its qrels, else the same.
+
+    `numbers` tells those of a batch. Raises as `asked` does, where something is gone.
+    """
+    settings = row.inputs["settings"]
+    snapshot = snapshot_named(row.qrels.name)
+    runs = [one.run for one in row.runs.select_related("run__made_by", "run__corpus").order_by("position")]
+    wanted = Wanted(
+        name=row.name,
+        qrels=row.qrels.name,
+        runs=[run.name for run in runs],
+        batch=row.batch.name if row.batch is not None else "",
+        **{name: settings[name] for name in ("measures", "against", "seed", "rounds", "resamples", "level")},
+        missing=settings.get("missing", ""),
+    )
+    # A report is made of the images that a file named then, whatever the file says now.
+    split, images = settings.get("split", ""), settings.get("images", "")
+    try:
+        subset = subset_named(snapshot.corpus.name, split, files=False) if split else None
+    except BadSubset as error:
+        raise ReportRefused(str(error)) from error
+    except UnknownName:
+        if not split.startswith(IN_FILE):
+            raise
+        subset = None
+    else:
+        images = _digest_of_images(subset, snapshot.corpus)
+    return _inputs(
+        wanted,
+        snapshot,
+        _by_direction(runs),
+        {
+            direction: run
+            for direction, name in settings["baseline"].items()
+            for run in runs
+            if run.name == name
+        },
+        numbers(batch_named(wanted.batch)) if wanted.batch else None,
+        judgment_set(snapshot.corpus.name, wanted.against) if wanted.against else None,
+        split,
+        images,
+    )
+
+
+def numbers_of(batch: Batch, *, fresh: bool = False) -> BatchNumbers:
+    """A batch as a report shows it: kept until anything changes that it is made from, or counted anew."""
+    what = f"batch-numbers-{stamp(batch, answers=True)}"
+    return kept(batch.campaign, what, lambda: _numbers(batch), fresh=fresh, seconds=KEPT)
+
+
+def _by_direction(runs: Sequence[Run]) -> dict[str, Sequence[Run]]:
+    return {
+        direction: own
+        for direction in (Run.ANNOTATION, Run.SEARCH)
+        if (own := [run for run in runs if run.direction == direction])
+    }
+
+
+def _baselines(runs: Mapping[str, Sequence[Run]], named: Sequence[str]) -> dict[str, Run]:
+    """By direction the run that the others are held against: the one named, or of the system named.
+
+    Where none is named it is the first of each direction.
+    """
+    if not named:
+        return {direction: own[0] for direction, own in runs.items()}
+    chosen: dict[str, Run] = {}
+    for name in named:
+        there = [run for own in runs.values() for run in own]
+        its = [run for run in there if run.name == name]
+        its += [
+            run
+            for run in there
+            if run not in its and system_of(run) and system_of(run) in {name, *map(system_of, its)}
+        ]
+        if not its:
+            raise ReportRefused(
+                f"baseline {name!r} is none of the runs ({', '.join(run.name for run in there)}), nor the "
+                "system of one"
+            )
+        for run in its:
+            chosen.setdefault(run.direction, run)
+    for direction, own in runs.items():
+        if direction not in chosen and len(own) > 1:
+            raise ReportRefused(
+                f"baseline {', '.join(named)} has no run in {direction}; name one more baseline, of "
+                f"{', '.join(run.name for run in own)}"
+            )
+    return {direction: chosen.get(direction, own[0]) for direction, own in runs.items()}
+
+
+def digest_of(plain: Mapping[str, Any]) -> str:
+    """SHA-256 over plain data, as of all that a report is made from, in hexadecimal."""
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+def _inputs(
+    wanted: Wanted,
+    snapshot: QrelsSnapshot,
+    runs: Mapping[str, Sequence[Run]],
+    baselines: Mapping[str, Run],
+    batch: BatchNumbers | None,
+    others: JudgmentSet | None,
+    split: str,
+    images: str,
+) -> dict[str, Any]:
+    judgments = snapshot.judgments
+    corpus = corpus_named(snapshot.corpus.name)
+    return {
+        "corpus": {"corpus": corpus.name, "digest": corpus.digest},
+        "qrels": {
+            "name": snapshot.name,
+            "version": snapshot.version,
+            "digest": snapshot.digest,
+            "rule": snapshot.rule,
+            "originals": snapshot.originals,
+            "pool": snapshot.pool,
+            "subset": snapshot.subset,
+            "source": snapshot.source,
+            "rows": snapshot.row_count,
+            "judgments": judgments.name if judgments else "",
+            "judgments_digest": judgments.digest if judgments else "",
+        },
+        "runs": [_of_run(run) for own in runs.values() for run in own],
+        "settings": {
+            "measures": [METRICS.find(name).name for name in wanted.measures],
+            "baseline": {direction: run.name for direction, run in baselines.items()},
+            "split": split,
+            "images": images,
+            "missing": wanted.missing,
+            "seed": wanted.seed,
+            "rounds": wanted.rounds,
+            "resamples": wanted.resamples,
+            "level": wanted.level,
+            "against": others.name if others else "",
+            "against_digest": others.digest if others else "",
+        },
+        "batch": None
+        if batch is None
+        else {
+            "name": batch.batch,
+            "state": batch.state,
+            "judges": batch.judges,
+            "answers": batch.answers,
+            "judged": batch.judged,
+            "short": batch.short,
+            "earned": batch.earned,
+            "left_out": len(batch.unused),
+            "discarded": len(batch.discarded),
+            # The rest of what is shown (texts, numbers, the filter's loss) changes with earlier batches too.
+            "digest": digest_of(asdict(batch)),
+        },
+        "versions": {
+            "report": DEFINITION,
+            "python": platform.python_version(),
+            **{name: version(name) for name in _PACKAGES},
+        },
+    }
+
+
+def _digest_of_images(subset: Subset | None, corpus: Any) -> str:
+    """SHA-256 over the keys of a subset's images; "" of all."""
+    if subset is None:
+        return ""
+    keys = corpus.images.filter(pk__in=subset.images).order_by("key").values_list("key", flat=True)
+    return hashlib.sha256("\n".join(keys).encode()).hexdigest()
+
+
+def _of_run(run: Run) -> dict[str, Any]:
+    """A run with where it comes from; folders of the machine that it was read on are nobody's affair."""
+    return {
+        "run": run.name,
+        "system": system_of(run),
+        "direction": run.direction,
+        "digest": run.digest,
+        "queries": run.query_count,
+        "entries": run.entry_count,
+        "depth": run.depth,
+        "format": run.format,
+        "source": re.sub(r"\S*/", "", run.source),
+        "source_digest": run.source_digest,
+        "split": run.split,
+        "protocol": run.protocol,
+        "seed": run.seed,
+        "system_digest": run.system_digest,
+    }
+
+
+def _numbers(batch: Batch) -> BatchNumbers:
+    # Money is written as the language has it, and a report has one.
+    with translation.override("en"):
+        now = state(batch.name)
+    withdrawn = discarded(batch.campaign)
+    return BatchNumbers(
+        batch=now.batch,
+        tasks=now.tasks,
+        state=now.state,
+        depth=now.depth,
+        threshold=now.threshold,
+        wanted=now.judges,
+        numbers=now.numbers,
+        judged=now.judged,
+        short=now.short,
+        lacking=now.lacking,
+        answers=now.answers,
+        earned=now.earned,
+        filling=asdict(now.filling),
+        judges=sum(one.answers > one.left_out and name not in withdrawn for name, one in now.people.items()),
+        unused=sorted(why for name, why in now.unused.items() if name not in withdrawn),
+        discarded=sorted(why or "no reason given" for why in withdrawn.values()),
+        before=sum(staying_out(now.people).values()),
+        counted=sum(one.before for one in now.people.values() if one.counted),
+        askable=None if now.waves is None else now.waves["askable"],
+        loss=None if now.loss is None else asdict(now.loss),
+    )

@@ -1,0 +1,393 @@
+"""Runs: rankings from files -> rows, and out again.
+
+A run is one direction over one corpus. TREC runs are taken whole, score matrices and embeddings to a
+depth; neither is ever held whole. Rankings are written in chunks, out of sight, and published by one
+statement at the end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from django.db import transaction
+from numpy.typing import NDArray
+
+from annotation.common import database
+from annotation.common.batching import chunks
+from annotation.common.registry import UnknownName
+from annotation.formats.files.text import whole_file
+from annotation.selectors.corpora import corpus_named
+from evaluation.comparison.scoring import differing_by_ties
+from evaluation.formats.embeddings import read_sides, scores_of
+from evaluation.formats.scores import ScoreMatrix, read_scores
+from evaluation.formats.trec import read_run, write_run
+from evaluation.models import Ranking, Run
+from evaluation.selectors import Names, names_of, rankings_of, run_named, snapshot_named
+from evaluation.services.common import ImportRefused, alone, check_file, check_name
+from evaluation.services.systems import registry
+from models_core.ranking import best_by_strip
+
+#: Raised where what the digest covers changes.
+DEFINITION = 1
+RUN_FORMATS = ("trec", "scores", "embeddings")
+DIRECTIONS = (Run.ANNOTATION, Run.SEARCH)
+#: How many items of each ranking are kept of a score matrix.
+DEPTH = 1_000
+#: What becomes of equal scores in a file: they stay, or are written a hair apart.
+KEEP, BREAK = TIES = ("keep", "break")
+#: Rankings written at once.
+_CHUNK = 100
+
+#: A query, its items best first, their scores; names as the source has them.
+Named = tuple[str, Iterable[str], NDArray[np.float32]]
+Progress = Callable[[Iterable[Named]], Iterable[Named]]
+#: Ids of rows, and scores.
+Ordered = tuple[NDArray[np.int64], NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What an import found. `unchanged`: the run stood already, with the same rankings.
+
+    `remarks` say what is to be known of its embeddings (see `ScoreMatrix.remarks`).
+    """
+
+    run: str
+    corpus: str
+    direction: str
+    system: str
+    source: str
+    unchanged: bool
+    queries: int
+    entries: int
+    depth: int
+    digest: str
+    seconds: float
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a run is called and where it comes from; fields as those of `Run`, `made_by` by its id."""
+
+    name: str
+    direction: str
+    system: str
+    format: str
+    source: str
+    source_digest: str
+    depth: int
+    made_by_id: int | None = None
+    split: str = ""
+    protocol: str = ""
+    seed: int | None = None
+    system_digest: str = ""
+
+
+def import_run(
+    *,
+    name: str,
+    corpus: str,
+    path: Path,
+    format: str = "trec",
+    direction: str = Run.ANNOTATION,
+    system: str = "",
+    depth: int = DEPTH,
+    captions: Path | None = None,
+    cosine: bool = True,
+    source: str = "",
+    wanted: registry.Wanted = registry.BY_COMMAND,
+    progress: Progress = iter,
+) -> RunReport:
+    """Import `path` as the run `name`: a TREC run, or a matrix of scores, cut at `depth` (0: whole).
+
+    A matrix may come as embeddings of images and captions, in one file or in `path` and `captions`, and
+    is then computed as it is read: cosines, or inner products. `direction`: in annotation images ask and
+    captions are ranked, in search the reverse. `system` is what made it (default: the tag of a TREC run),
+    and is entered as a system where it can be the name of one (see `registry.link_run`); `source` is what
+    the run is said to come from (default: the path).
+    Where the run stands with the same rankings, nothing changes. Raises UnknownName, FormatError, Busy,
+    else ImportRefused; then nothing of it remains.
+    """
+    began = time.monotonic()
+    for given, known, word in ((format, RUN_FORMATS, "run format"), (direction, DIRECTIONS, "direction")):
+        if given not in known:
+            raise UnknownName(f"unknown {word} {given!r}; known: {', '.join(known)}")
+    check_name(name, "run")
+    if format != "embeddings" and (captions is not None or not cosine):
+        raise ImportRefused(
+            f"format {format!r} has no embeddings; leave out captions of their own and inner products"
+        )
+    files = [path] if captions is None else [path, captions]
+    for file in files:
+        check_file(file, "a run")
+    source = source or " and ".join(map(str, files)) + ("" if cosine else ", inner products")
+    if depth < 0:
+        raise ImportRefused(f"depth {depth}: expected 1 or more, or 0 for whole rankings")
+    names = names_of(corpus)
+    remarks: tuple[str, ...] = ()
+    if format == "trec":
+        read = read_run(path)
+        system, depth = system or read.tag, 0
+        rankings: Iterable[Named] = ((query, *found) for query, found in read.rankings.items())
+    elif format == "scores":
+        rankings = best_of(read_scores(path), direction, depth)
+    else:
+        matrix = scores_of(*read_sides(path, captions), cosine=cosine)
+        remarks = matrix.remarks
+        rankings = best_of(matrix, direction, depth)
+    report = _store(
+        Made(name, direction, system, format, source, digest_of_files(files), depth),
+        rankings,
+        names,
+        progress,
+        began,
+    )
+    registry.link_run(name, system, wanted)
+    return replace(report, remarks=remarks)
+
+
+def store_run(made: Made, rankings: Iterable[Named], corpus: str, *, progress: Progress = iter) -> RunReport:
+    """Keep `rankings`, named as the corpus names things, as a run. Raises as `import_run` does."""
+    began = time.monotonic()
+    check_name(made.name, "run")
+    return _store(made, rankings, names_of(corpus), progress, began)
+
+
+def _store(
+    made: Made, rankings: Iterable[Named], names: Names, progress: Progress, began: float
+) -> RunReport:
+    found = _Found(names, made.source, made.direction)
+    name, corpus = made.name, names.corpus
+    with alone(f"run.{name}", "run", name):
+        standing = Run.objects.filter(name=name).first()
+        unchanged = standing is not None and standing.published
+        rows = found.rows(progress(rankings))
+        if standing is not None and standing.published:
+            for _ in rows:
+                pass
+            if (standing.corpus.name, standing.direction, standing.digest) != (
+                corpus,
+                made.direction,
+                found.digest,
+            ):
+                raise ImportRefused(
+                    f"run {name!r} stands already with other rankings, or of another corpus; "
+                    "choose another name"
+                )
+            if standing.made_by_id is None:  # it was made before systems were entered
+                Run.objects.filter(pk=standing.pk).update(made_by=made.made_by_id)
+        else:
+            if standing is not None:
+                standing.delete()
+            _write(rows, found, Run.objects.create(corpus=corpus_named(corpus), **asdict(made)))
+    return RunReport(
+        name,
+        corpus,
+        made.direction,
+        made.system,
+        made.source,
+        unchanged,
+        found.queries,
+        found.entries,
+        made.depth,
+        found.digest,
+        time.monotonic() - began,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RunFile:
+    """A run that was written: how many lines, and how many queries have items with equal scores.
+
+    Where ties were kept, readers that put tied items in an order of their own may give those queries other
+    figures; where they were broken, all readers see one order, which is not what the run says of them.
+    `differ` of the queries do have other figures, as far as anybody asked (None: nobody did).
+    """
+
+    lines: int
+    tied: int
+    differ: int | None = None
+
+
+def export_run(*, name: str, out: Path, ties: str = KEEP, qrels: str = "") -> RunFile:
+    """Write the run `name` as a new TREC file, its tag the name of the system.
+
+    Tied items keep their score, so that what is read back is the run; with `BREAK` they are written a hair
+    apart, in the run's order, so that no reader re-sorts them. With `qrels`, it is counted how many queries
+    get other figures from readers that resolve ties, as trec_eval does. Raises UnknownName, NotComparable,
+    and FormatError for a file that stands already and ids with white space; nothing is left then.
+    """
+    if ties not in TIES:
+        raise UnknownName(f"unknown word {ties!r} about ties; known: {', '.join(TIES)}")
+    run = run_named(name)
+    names = names_of(run.corpus.name)
+    asks, ranked = (
+        (names.image_name, names.caption_name)
+        if run.direction == Run.ANNOTATION
+        else (names.caption_name, names.image_name)
+    )
+    tied = 0
+
+    def rankings() -> Iterator[tuple[str, Sequence[str], NDArray[np.float32]]]:
+        nonlocal tied
+        for query, items, scores in rankings_of(run):
+            tied += _tied(scores)
+            yield asks[query], [ranked[item] for item in items.tolist()], scores
+
+    tag = run.made_by.name if run.made_by is not None else run.system or run.name
+    differ = None
+    if qrels:
+        reorder = _falling_ids(ranked) if ties == KEEP else _in_order
+        differ = differing_by_ties(run, snapshot_named(qrels), reorder)
+    return RunFile(write_file(out, tag, rankings(), ties=ties), tied, differ)
+
+
+def tied_queries(run: Run) -> int:
+    """How many of the run's queries have items with equal scores."""
+    return sum(_tied(scores) for _, _, scores in rankings_of(run))
+
+
+def _tied(scores: NDArray[np.float32]) -> bool:
+    """Whether any scores of a ranking, best first, are equal."""
+    return bool((scores[1:] == scores[:-1]).any())
+
+
+def _in_order(items: NDArray[np.int64], scores: NDArray[np.float32]) -> Ordered:
+    """The items in their order, none tied."""
+    return items, -np.arange(len(items), dtype=np.float32)
+
+
+def _falling_ids(names: Mapping[int, str]) -> Callable[[NDArray[np.int64], NDArray[np.float32]], Ordered]:
+    """Tied items in falling order of their names, as trec_eval puts them."""
+    falling = {pk: place for place, pk in enumerate(sorted(names, key=names.__getitem__, reverse=True))}
+
+    def reorder(items: NDArray[np.int64], scores: NDArray[np.float32]) -> Ordered:
+        places = np.array([falling[item] for item in items.tolist()], dtype=np.int64)
+        order = np.lexsort((places, -scores))
+        return _in_order(items[order], scores)
+
+    return reorder
+
+
+def write_file(
+    out: Path,
+    tag: str,
+    rankings: Iterable[tuple[str, Sequence[str], NDArray[np.float32]]],
+    *,
+    ties: str = KEEP,
+) -> int:
+    """Write rankings as a new TREC file, which is whole once it is there; returns its number of lines.
+
+    `ties`: as for `export_run`. Raises FormatError for a file that stands already and ids with white space;
+    nothing is left then.
+    """
+    with whole_file(out) as part:
+        return write_run(part, "_".join(tag.split()), rankings, keep_ties=ties == KEEP)
+
+
+def best_of(
+    matrix: ScoreMatrix, direction: str, depth: int
+) -> Iterator[tuple[str, list[str], NDArray[np.float32]]]:
+    """Each query's best items from a matrix, a strip of queries at a time."""
+    turned = direction == Run.SEARCH
+    queries, items = (matrix.captions, matrix.images) if turned else (matrix.images, matrix.captions)
+    scores = matrix.scores.turned() if turned else matrix.scores
+    number = 0
+    with matrix.naming(turned=turned):
+        for best in best_by_strip(scores, depth or max(1, len(items))):
+            for own, values in zip(best.items.tolist(), best.scores, strict=True):
+                with np.errstate(over="ignore"):  # what overflows is refused by name
+                    single = values.astype(np.float32)
+                yield queries[number], [items[item] for item in own], single
+                number += 1
+
+
+class _Found:
+    """What an import has seen: counts, digest, and the rankings as rows."""
+
+    def __init__(self, names: Names, source: str, direction: str) -> None:
+        self.names = names
+        self.source = source
+        self.by_image = direction == Run.ANNOTATION
+        self.queries = self.entries = 0
+        self._hashed = hashlib.sha256(f"run {DEFINITION}\n".encode())
+        self._seen: set[int] = set()
+
+    @property
+    def digest(self) -> str:
+        return self._hashed.hexdigest()
+
+    def rows(self, rankings: Iterable[Named]) -> Iterator[Ranking]:
+        images = (self.names.image, self.names.image_name, "image")
+        captions = (self.names.caption, self.names.caption_name, "caption")
+        asks, ranked = (images, captions) if self.by_image else (captions, images)
+        for name, items, scores in rankings:
+            query = self._known(asks[0], name, asks[2], "as a query")
+            if query in self._seen:
+                raise ImportRefused(
+                    f"{self.source}: {name!r} asks twice, under two spellings; expected each query once"
+                )
+            self._seen.add(query)
+            ids = [self._known(ranked[0], item, ranked[2], f"for {name!r}") for item in items]
+            if len(set(ids)) != len(ids):
+                raise ImportRefused(
+                    f"{self.source}: a ranking of {name!r} holds an item under two spellings; "
+                    "expected each once"
+                )
+            if not np.isfinite(scores).all():
+                raise ImportRefused(
+                    f"{self.source}: a score of {name!r} is {scores[~np.isfinite(scores)][0]}; "
+                    "expected finite numbers of single precision"
+                )
+            packed = scores.astype("<f4").tobytes()
+            line = "\t".join([asks[1][query], *(ranked[1][item] for item in ids)])
+            self._hashed.update(f"{line}\n".encode() + packed)
+            yield Ranking(
+                position=self.queries,
+                image_id=query if self.by_image else None,
+                caption_id=None if self.by_image else query,
+                items=np.array(ids, dtype="<i8").tobytes(),
+                scores=packed,
+            )
+            self.queries += 1
+            self.entries += len(ids)
+
+    def _known(self, index: dict[str, int], name: str, word: str, where: str) -> int:
+        if name not in index:
+            raise ImportRefused(
+                f"{self.source}: names {name!r} {where}, no {word} of corpus {self.names.corpus!r}; "
+                "expected its ids, and the direction that fits"
+            )
+        return index[name]
+
+
+def _write(rows: Iterator[Ranking], found: _Found, made: Run) -> None:
+    try:
+        for chunk in chunks(rows, _CHUNK):
+            for row in chunk:
+                row.run = made
+            with transaction.atomic():
+                Ranking.objects.bulk_create(chunk)
+        database.analyse(found.queries, Ranking)
+        Run.objects.filter(pk=made.pk).update(
+            digest=found.digest, query_count=found.queries, entry_count=found.entries, published=True
+        )
+    except BaseException:
+        made.delete()
+        raise
+
+
+def digest_of_files(files: Iterable[Path]) -> str:
+    """SHA-256 of a file's content, or of that of several, one after the other."""
+    hashed = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as opened:
+            while part := opened.read(2**20):
+                hashed.update(part)
+    return hashed.hexdigest()

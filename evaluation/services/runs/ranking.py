@@ -1,0 +1,153 @@
+"""What a stored system makes of a corpus's images and captions: runs in the database and TREC files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from annotation.selectors.corpora import corpus_named, splits_of
+from evaluation.comparison.subsets import FOLD
+from evaluation.models import Run, System
+from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.runs.files import DEPTH, DIRECTIONS, Made, best_of, store_run, write_file
+from evaluation.services.systems import registry
+from evaluation.services.systems.origins import ORIGINS, Wish
+from evaluation.services.systems.origins.recipe import REMEMBERED
+from evaluation.services.systems.registry import MADE_HERE
+from evaluation.services.systems.sources import Sources
+from models_core.recipes.kept import Progress, no_progress
+
+ONE_CAPTION = "one caption"
+#: What a run of no split is said to come from.
+ALL = "all images"
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One direction of a ranking: the run's name, how many asked and were ranked, the file or "".
+
+    `stored`: it stands in the database; `unchanged`: it stood there already. `remarks` say what is to be
+    known of the embeddings ranked by (see `ScoreMatrix.remarks`).
+    """
+
+    run: str
+    direction: str
+    queries: int
+    items: int
+    file: str
+    stored: bool
+    unchanged: bool
+    remarks: tuple[str, ...] = ()
+
+
+def rank(
+    *,
+    system: str,
+    split: str = "",
+    corpus: str = "",
+    run: str = "",
+    protocol: str = ONE_CAPTION,
+    depth: int = DEPTH,
+    out: Path | None = None,
+    database: bool = True,
+    sources: Sources | None = None,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> list[Ranked]:
+    """Rank images and captions of `split` by a stored system, in both directions.
+
+    Without a `split` all images that can be used: those with captions and what the system needs of them,
+    which is a picture, or a row of the feature file, or that the system was brought with their vectors or
+    scores.
+    The runs are called `run` (default: the system's name) with the direction behind, kept in the
+    database, and with `out` written there as new TREC files. `corpus` is the one it was trained on by
+    default, and so are features and lemmas of that one. Where both runs stand already, made by the system
+    as it is and asked for with the same words, nothing is computed, unless a file decides: a list of images,
+    features or lemmas may have been edited since. Raises UnknownName, ImportRefused, FormatError, Busy,
+    ValueError.
+    """
+    row = registry.system_row(system)
+    origin = ORIGINS.get(row.origin)
+    if origin.matrices is None:
+        raise ImportRefused(
+            f"system {system!r} is known by its runs alone, and nothing here ranks by it; import another run"
+        )
+    corpus = corpus or row.corpus.name
+    name = run or system
+    check_name(f"{name}-annotation", "run")
+    called = f"{system} ({row.recipe or origin.key})"
+    made = Made(
+        name="",
+        direction="",
+        system=called,
+        format=MADE_HERE,
+        source=f"system {system}, {split or ALL}",
+        source_digest=row.digest,
+        depth=depth,
+        made_by_id=row.pk,
+        split=split,
+        protocol=protocol,
+        seed=seed,
+        system_digest=row.digest,
+    )
+    if out is None and database and sources is None:
+        standing = _standing(name, corpus, made)
+        if standing and not _by_file(row, corpus, split):
+            return standing
+    wish = Wish(row, corpus, split, protocol, sources, seed, progress)
+    reports = []
+    for direction, matrix in origin.matrices(wish):
+        sides = len(matrix.images), len(matrix.captions)
+        asks, ranked = sides if direction == Run.ANNOTATION else sides[::-1]
+        own, file, unchanged = f"{name}-{direction}", "", False
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+            file = str(out / f"{own}.trec")
+            write_file(Path(file), name, best_of(matrix, direction, depth))
+        if database:
+            its = replace(made, name=own, direction=direction, depth=_cut(depth, ranked))
+            unchanged = store_run(its, best_of(matrix, direction, depth), corpus).unchanged
+        reports.append(Ranked(own, direction, asks, ranked, file, database, unchanged, matrix.remarks))
+        progress(f"ranking, {direction}", 1, 1)
+    return reports
+
+
+def _by_file(system: System, corpus: str, split: str) -> bool:
+    """Whether what is ranked depends on a file, which the same words name whatever it holds."""
+    remembered = any(system.settings.get(key) for key in REMEMBERED) and corpus == system.corpus.name
+    listed = split and not FOLD.fullmatch(split) and split not in splits_of(corpus_named(corpus))
+    return remembered or bool(listed)
+
+
+def _standing(name: str, corpus: str, made: Made) -> list[Ranked]:
+    """Both runs as they stand, where they were made by the same system and asked for alike; else none."""
+    found = Run.objects.filter(
+        name__in=[f"{name}-{direction}" for direction in DIRECTIONS],
+        corpus__name=corpus,
+        published=True,
+        made_by=made.made_by_id,
+        split=made.split,
+        protocol=made.protocol,
+        seed=made.seed,
+        system_digest=made.system_digest,
+        # An empty split once meant the images that belong to none.
+        **({} if made.split else {"source": made.source}),
+    )
+    runs = {run.direction: run for run in found}
+    if len(runs) != len(DIRECTIONS):
+        return []
+    # What is ranked in one direction asks in the other.
+    items = dict(
+        zip(DIRECTIONS, (runs[direction].query_count for direction in DIRECTIONS[::-1]), strict=True)
+    )
+    if any(run.depth != _cut(made.depth, items[direction]) for direction, run in runs.items()):
+        return []
+    return [
+        Ranked(run.name, direction, run.query_count, items[direction], "", stored=True, unchanged=True)
+        for direction, run in ((direction, runs[direction]) for direction in DIRECTIONS)
+    ]
+
+
+def _cut(depth: int, items: int) -> int:
+    """The depth that a run of rankings of so many items has: 0 where all were kept."""
+    return depth if depth < items else 0

@@ -1,0 +1,108 @@
+"""Recipes cross-validated on a corpus; what a fold gave is kept, and shared by all who ask again."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evaluation.services.systems.training import Sources, aids_of, background_of, examples_from, kept
+from models_core.device import CPU, torch_on
+from models_core.recipes.crossing import FOLDS, Crossed, cross_validate
+from models_core.recipes.files import recipe_of
+from models_core.recipes.kept import Progress, no_progress
+from models_core.recipes.material import prepare
+from models_core.recipes.recipe import BadRecipe, Image, Recipe
+from models_core.recipes.sides import check_aids
+
+#: The image kernel of a feature file: of the named recipes, whose own is of words of pictures.
+LINEAR = Image("linear", 1)
+
+
+@dataclass(frozen=True)
+class CrossedCorpus:
+    """Systems in the order asked, and what is to be known about their figures, as plain data."""
+
+    systems: list[Crossed]
+    facts: dict[str, Any]
+
+
+def cross_validated(
+    *,
+    corpus: str,
+    recipes: Sequence[str],
+    sources: Sources | None = None,
+    folds: int = FOLDS,
+    seed: int = 0,
+    device: str = CPU,
+    progress: Progress = no_progress,
+) -> CrossedCorpus:
+    """Test recipes (names, or TOML files) on every image of `corpus` that has a picture, or features.
+
+    With a feature file every recipe has its linear kernel; one that is then the same as another is left
+    out. Raises UnknownName, FormatError, WordNetMissing, NoDevice, ValueError.
+    """
+    torch_on(device)
+    sources = sources or Sources()
+    chosen, same = _once([recipe_of(name) for name in recipes], linear=bool(sources.features))
+    found = examples_from(corpus, sources)
+    store = kept(progress)
+    aids = aids_of(sources, background_of(chosen, sources, corpus), store)
+    for recipe in chosen:
+        check_aids(recipe, aids)  # before hours of work, not after
+    material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed)
+    systems = [
+        cross_validate(
+            recipe,
+            material,
+            aids,
+            number=folds,
+            seed=seed,
+            kept=store.within(f"recipe {place} of {len(chosen)}"),
+            device=device,
+        )
+        for place, recipe in enumerate(chosen, start=1)
+    ]
+    return CrossedCorpus(
+        systems,
+        {
+            "corpus": corpus,
+            "digest": found.digest,
+            "material": material.digest,
+            "images": len(material),
+            "left_out": len(found.absent),
+            "folds": folds,
+            "pool": " or ".join(map(str, sorted({int(n) for n in systems[0].pool}))),
+            "seed": seed,
+            "image": f"linear, of {Path(sources.features).name}"
+            if sources.features
+            else "as each recipe has it",
+            "features": sources.features,
+            "lemmas": sources.lemmas,
+            "background": [] if not aids.called else [aids.called],
+            "background_lines": aids.lines,
+            "background_dropped": aids.dropped,
+            "same": same,
+        },
+    )
+
+
+def _once(recipes: list[Recipe], *, linear: bool) -> tuple[list[Recipe], list[str]]:
+    """The recipes with the kernel they get, each once, and the names of those that come to the same.
+
+    Of two that do, the one of pyramids stays: "BoW5" rather than "BoW5-histo".
+    """
+    own = [dataclasses.replace(recipe, image=LINEAR) if linear else recipe for recipe in recipes]
+    stays: dict[str, str] = {}
+    for recipe, given in sorted(
+        zip(own, recipes, strict=True), key=lambda p: p[1].image.kernel == "histogram"
+    ):
+        stays.setdefault(recipe.digest, given.name)
+    names = [recipe.name for recipe in own]
+    twice = {recipe.name for recipe in own if len({o.digest for o in own if o.name == recipe.name}) > 1}
+    if twice:
+        raise BadRecipe(f"two recipes are called {min(twice)!r}; expected different names")
+    chosen = {recipe.name: recipe for recipe in own if stays[recipe.digest] == recipe.name}
+    return list(chosen.values()), [name for name in dict.fromkeys(names) if name not in chosen]

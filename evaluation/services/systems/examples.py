@@ -1,0 +1,138 @@
+"""A corpus as what systems are trained on and rank: images with captions, pictures or features, by name.
+
+Which images: those of a split; those a file names, one a line; or a fold, as "2/5", dealt by a seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.common.registry import UnknownName
+from annotation.formats.base import FormatError
+from annotation.formats.files.text import shown
+from annotation.formats.flickr8k import Flickr8k
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.records import stream_records
+from evaluation.comparison.subsets import FOLD, listed, part_of_fold
+from evaluation.formats.embeddings import read_embeddings
+from evaluation.selectors import Names, names_of
+from evaluation.services.systems.sources import Sources
+from models_core.recipes.material import Example
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The images of a corpus that can be used, in its order, with their splits.
+
+    `vectors` has a row for each where a feature file was given. `absent` are the names of images that
+    have no picture, or are not in the feature file.
+    """
+
+    corpus: str
+    digest: str
+    examples: tuple[Example, ...]
+    splits: tuple[str, ...]
+    absent: frozenset[str]
+    names: Names
+    vectors: NDArray[np.floating] | None = None
+
+    def chosen(self, what: str, *, seed: int = 0) -> list[int]:
+        """Places of the images of a split, a file of names or a fold.
+
+        Raises UnknownName for a split that is none, FormatError for a file that names what the corpus
+        lacks, and ValueError where nothing is left.
+        """
+        fold = FOLD.fullmatch(what)
+        if fold:
+            return part_of_fold(int(fold[1]), int(fold[2]), len(self.examples), seed=seed)
+        if what in self.splits:
+            found = [place for place, split in enumerate(self.splits) if split == what]
+        elif Path(what).is_file():
+            wanted = set(listed(Path(what), self.names))
+            found = [place for place, one in enumerate(self.examples) if self.names.image[one.name] in wanted]
+        else:
+            known = ", ".join(repr(split) for split in sorted(set(self.splits))) or "none"
+            raise UnknownName(
+                f"unknown split {what!r} of corpus {self.corpus!r}; known: {known}, a file of image names, "
+                "or a fold as 1/5"
+            )
+        if not found:
+            raise ValueError(f"{what} names no image with a picture (or features) of corpus {self.corpus!r}")
+        return found
+
+    def to_rank(self, what: str, *, seed: int = 0) -> list[int]:
+        """As `chosen`; all places where `what` is empty."""
+        return self.chosen(what, seed=seed) if what else list(range(len(self.examples)))
+
+
+def captions_of(corpus: str) -> Iterator[str]:
+    """Every caption of the published corpus `corpus`, whether its image can be used or not."""
+    for record in stream_records(corpus=corpus_named(corpus)):
+        yield from (caption.text for caption in record.captions)
+
+
+def examples_from(corpus: str, sources: Sources) -> Examples:
+    """The corpus's images, with the features and lemmas of `sources` where it names some."""
+    return examples_of(
+        corpus,
+        features=Path(sources.features) if sources.features else None,
+        ids=Path(sources.ids) if sources.ids else None,
+        lemmas=Path(sources.lemmas) if sources.lemmas else None,
+    )
+
+
+def examples_of(
+    corpus: str,
+    *,
+    features: Path | None = None,
+    ids: Path | None = None,
+    lemmas: Path | None = None,
+    pictures: bool = True,
+) -> Examples:
+    """The images of the published corpus `corpus`; `features` is a file of vectors, whose ids `ids` lists.
+
+    `lemmas` has the captions as their corpus lemmatises them, in Flickr8k's format. Without `pictures`,
+    images that have none can be used too. Raises UnknownName, FormatError for a bad file, and ValueError
+    where no image can be used.
+    """
+    row, names = corpus_named(corpus), names_of(corpus)
+    found = None if features is None else read_embeddings(features, "images", ids)
+    place_of = {} if found is None else {name: place for place, name in enumerate(found.ids)}
+    lemmatised = {} if lemmas is None else {r.id: r.captions for r in Flickr8k().read(lemmas)}
+    examples, splits, absent, places = [], [], set(), []
+    for name, record in zip(names.image_name.values(), stream_records(corpus=row), strict=True):
+        place = next((place_of[n] for n in (name, record.id) if n in place_of), -1)
+        if not record.captions or (pictures and record.picture is None if found is None else place < 0):
+            absent.add(name)
+            continue
+        captions = tuple(caption.text for caption in record.captions)
+        own = None
+        if lemmas is not None:
+            own = tuple(caption.text for caption in lemmatised.get(record.id, ()))
+            if len(own) != len(captions):
+                raise FormatError(
+                    f"has {len(own)} captions of {shown(name)}", file=lemmas, expected=str(len(captions))
+                )
+        examples.append(Example(name, captions, record.picture, own))
+        splits.append(record.split)
+        places.append(place)
+    if not examples:
+        what = "a picture" if found is None else f"features in {features} (it has {found.ids[0]!r}, say)"
+        raise ValueError(
+            f"no image of corpus {corpus!r} has a caption and {what}; "
+            "import it with --images, or give features of its images"
+        )
+    return Examples(
+        corpus,
+        row.digest,
+        tuple(examples),
+        tuple(splits),
+        frozenset(absent),
+        names,
+        None if found is None else np.asarray(found.vectors[places], dtype=np.float64),
+    )

@@ -1,0 +1,10 @@
+"""Where systems come from: one file each, all registered once this package is imported."""
+
+import sys
+
+from annotation.common.registry import discover
+from evaluation.services.systems.origins.base import ORIGINS, Origin, Wish
+
+discover(sys.modules[__name__])
+
+__all__ = ["ORIGINS", "Origin", "Wish"]

@@ -1,0 +1,79 @@
+"""What an origin of systems is: what people call it, what of it is kept, and how such a system ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.common.registry import Registry
+from evaluation.formats.scores import ScoreMatrix
+from evaluation.metrics.protocols import select
+from evaluation.models import System
+from evaluation.selectors import Names
+from evaluation.services.systems.sources import Sources
+from models_core.recipes.kept import Progress
+from models_core.recipes.material import Example
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be ranked: images `split` of `corpus`, with the captions that `protocol` lets take part.
+    An empty `split` means all images that can be used.
+
+    `sources` are files in place of those that the system remembers; `seed` is that of folds.
+    """
+
+    system: System
+    corpus: str
+    split: str
+    protocol: str
+    sources: Sources | None
+    seed: int
+    progress: Progress
+
+
+#: Both directions, one after the other, each with its scores; a matrix may be one of the two's own.
+Matrices = Iterator[tuple[str, ScoreMatrix]]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One origin. `title` and `explained` are translated. `stored` is the kind of model that is kept of such
+    a system, "" for none; `matrices` does the ranking, None where nothing here can."""
+
+    key: str
+    title: Any
+    explained: Any
+    stored: str = ""
+    matrices: Callable[[Wish], Matrices] | None = None
+
+    @property
+    def ranks(self) -> bool:
+        """Whether such a system can rank here."""
+        return self.matrices is not None
+
+
+ORIGINS: Registry[Origin] = Registry("origin")
+
+
+def of_stored(kind: str) -> Origin | None:
+    """The origin whose systems are kept as models of `kind`, or None."""
+    return next((origin for origin in ORIGINS if kind and origin.stored == kind), None)
+
+
+def taking_part(
+    protocol: str, images: Sequence[Example], names: Names
+) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+    """The captions of `images` that take part: their places among all of them in order, and their names."""
+    own: dict[int, list[str]] = {}
+    for caption, image in names.owner.items():
+        own.setdefault(image, []).append(names.caption_name[caption])
+    called = [own[names.image[example.name]] for example in images]
+    owner = np.repeat(np.arange(len(images)), [len(captions) for captions in called])
+    chosen = select(protocol, owner, images=[example.name for example in images]).captions
+    every = [name for captions in called for name in captions]
+    return chosen, tuple(every[place] for place in chosen)

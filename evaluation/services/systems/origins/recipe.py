@@ -1,0 +1,72 @@
+"""Trained here by a recipe: kernels of new items with those it was trained on."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+
+from evaluation.formats.scores import ScoreMatrix
+from evaluation.models import Run
+from evaluation.services.common import ImportRefused
+from evaluation.services.systems.examples import examples_from
+from evaluation.services.systems.folders import folder_of, kept
+from evaluation.services.systems.origins.base import ORIGINS, Matrices, Origin, Wish, taking_part
+from evaluation.services.systems.sources import Sources
+from models_core import ranking
+from models_core.recipes.material import CountedWords, Vectors, prepare
+from models_core.recipes.system import KIND, System
+from models_core.retrieval.selection import DIRECTIONS
+from models_core.text.idf import Document
+from models_core.tiles import Dense
+
+#: Files of a training that its rankings read again: images and captions are looked up there.
+REMEMBERED = ("features", "ids", "lemmas")
+
+
+def _matrices(wish: Wish) -> Matrices:
+    """Numbers of places, since a system's scores do not compare between queries."""
+    name, corpus = wish.system.name, wish.corpus
+    stored, sources = System.load(folder_of(name)), wish.sources
+    if sources is None:
+        # Another corpus has other images and captions.
+        known = stored.facts if corpus == stored.facts["corpus"] else {}
+        sources = Sources(**{key: known.get(key, "") for key in REMEMBERED})
+    if isinstance(stored.features, Vectors) and not sources.features:
+        raise ImportRefused(
+            f"system {name!r} is of a feature file; give one of the images of corpus {corpus!r}"
+        )
+    found = examples_from(corpus, sources)
+    places = found.to_rank(wish.split, seed=wish.seed)
+    images = [found.examples[place] for place in places]
+    material = prepare(
+        images,
+        kept=kept(wish.progress),
+        codebooks=stored.features.codebooks if isinstance(stored.features, CountedWords) else None,
+        vectors=None if found.vectors is None else found.vectors[places],
+    )
+    chosen, captions = taking_part(wish.protocol, images, found.names)
+    each: list[Document] = [[caption] for own in material.documents() for caption in own]
+    kernels = stored.kernels(material.features, [each[place] for place in chosen])
+    for direction in DIRECTIONS:
+        wish.progress(f"ranking, {direction}", 0, 1)
+        scores = stored.scores(*kernels, direction=direction)
+        of_images = direction == Run.ANNOTATION
+        ranked = captions if of_images else material.names
+        below = len(ranked) - ranking.positions(scores if of_images else scores.T)
+        yield (
+            direction,
+            ScoreMatrix(
+                folder_of(name), tuple(material.names), captions, Dense(below if of_images else below.T)
+            ),
+        )
+
+
+ORIGINS.register(
+    "recipe",
+    Origin(
+        "recipe",
+        _("Trained by a recipe"),
+        _("Trained here on images and captions of a corpus. It ranks images and captions it has never seen."),
+        stored=KIND,
+        matrices=_matrices,
+    ),
+)

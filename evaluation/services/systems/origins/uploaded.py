@@ -1,0 +1,89 @@
+"""Brought by somebody and kept here: embeddings of images and captions in one space, or their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from django.utils.translation import gettext_lazy as _
+
+from evaluation.formats.embeddings import Embeddings, scores_of
+from evaluation.formats.scores import ScoreMatrix
+from evaluation.models import Run
+from evaluation.services.common import ImportRefused
+from evaluation.services.systems.examples import examples_of
+from evaluation.services.systems.folders import folder_of
+from evaluation.services.systems.origins.base import ORIGINS, Matrices, Origin, Wish, taking_part
+from models_core import storage
+from models_core.storage import Stored
+from models_core.tiles import Dense
+
+EMBEDDINGS, SCORES = "embeddings", "scores"
+
+
+def _of_embeddings(file: Path, stored: Stored) -> ScoreMatrix:
+    images, captions = (
+        Embeddings(file, tuple(stored.settings[f"{side}_ids"]), stored.arrays[side])
+        for side in ("images", "captions")
+    )
+    return scores_of(images, captions, cosine=bool(stored.settings["cosine"]))
+
+
+def _of_scores(file: Path, stored: Stored) -> ScoreMatrix:
+    return ScoreMatrix(
+        file,
+        tuple(stored.settings["images_ids"]),
+        tuple(stored.settings["captions_ids"]),
+        Dense(stored.arrays["scores"]),
+    )
+
+
+def _matrices(wish: Wish, *, kind: str, whole: Callable[[Path, Stored], ScoreMatrix]) -> Matrices:
+    """The part of what is kept that the split asks for; FormatError where it is not all there.
+
+    Without a split, the images that are kept.
+    """
+    own = wish.system.corpus.name
+    if wish.corpus != own:
+        raise ImportRefused(
+            f"system {wish.system.name!r} has {kind} of corpus {own!r} alone; bring those of {wish.corpus!r}"
+        )
+    found = examples_of(wish.corpus, pictures=False)
+    images = [found.examples[place] for place in found.to_rank(wish.split, seed=wish.seed)]
+    folder = folder_of(wish.system.name)
+    matrix = whole(folder, storage.load(folder, kind))
+    if not wish.split:
+        covered = set(matrix.images)
+        images = [image for image in images if image.name in covered]
+        if not images:
+            raise ImportRefused(
+                f"system {wish.system.name!r} covers no image that has a caption; bring another"
+            )
+    _chosen, captions = taking_part(wish.protocol, images, found.names)
+    matrix = matrix.ordered([image.name for image in images], captions)
+    for direction in (Run.ANNOTATION, Run.SEARCH):
+        wish.progress(f"ranking, {direction}", 0, 1)
+        yield direction, matrix
+
+
+ORIGINS.register(
+    EMBEDDINGS,
+    Origin(
+        EMBEDDINGS,
+        _("Embeddings"),
+        _("Vectors of images and captions in one space, made elsewhere. They rank what they cover."),
+        stored=EMBEDDINGS,
+        matrices=partial(_matrices, kind=EMBEDDINGS, whole=_of_embeddings),
+    ),
+)
+ORIGINS.register(
+    SCORES,
+    Origin(
+        SCORES,
+        _("Scores"),
+        _("A score for each image with each caption, made elsewhere. They rank what they cover."),
+        stored=SCORES,
+        matrices=partial(_matrices, kind=SCORES, whole=_of_scores),
+    ),
+)

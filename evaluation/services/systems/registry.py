@@ -1,0 +1,192 @@
+"""The registry of systems: entered when they are trained or brought, taken out where nothing hangs on them.
+
+What was trained before there was a registry is entered by its manifest the first time that somebody
+looks at the list, ranks by it or trains it again (`adopt`), with the runs that it made.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import shutil
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from django.db.models import ProtectedError
+
+from annotation import audit
+from annotation.common.registry import UnknownName
+from annotation.selectors.corpora import corpus_named
+from evaluation.models import Run, System
+from evaluation.selectors import run_named
+from evaluation.services.common import ImportRefused, alone
+from evaluation.services.systems.folders import folder_of
+from evaluation.services.systems.origins.base import of_stored
+from evaluation.services.systems.origins.runs import RUNS
+from models_core import storage
+
+log = logging.getLogger(__name__)
+
+#: What runs that our systems made have for their format.
+MADE_HERE = "system"
+#: Facts of a manifest that the registry has columns for.
+_COLUMNS = ("files", "seed", "versions", "corpus")
+_NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
+
+
+class Wanted(NamedTuple):
+    """Who wanted something made, and by which job: ids of rows, None where it was a command."""
+
+    job: int | None = None
+    account: int | None = None
+
+
+BY_COMMAND = Wanted()
+
+
+class InUse(ValueError):
+    """A system, a run or qrels that something else was made from; one line with the remedy."""
+
+
+def enter(name: str, wanted: Wanted = BY_COMMAND) -> System:
+    """The row of the stored system `name`, made from its manifest where there is none.
+
+    A row that says of nobody that they wanted it says so then: `adopt` may have come before its maker.
+    Raises BadModel, and UnknownName where its corpus is gone or its kind is none of ours.
+    """
+    manifest = storage.read_manifest(folder_of(name))
+    origin = of_stored(manifest["kind"])
+    if origin is None:
+        raise UnknownName(
+            f"{folder_of(name)} holds a model of kind {manifest['kind']!r}, which does not rank"
+        )
+    facts: Mapping[str, Any] = manifest.get("facts", {})
+    made = manifest["settings"]
+    recipe = made.get("recipe", {})
+    when = datetime.fromtimestamp((folder_of(name) / storage.MANIFEST).stat().st_mtime, UTC)
+    values = {
+        "corpus": corpus_named(str(facts.get("corpus", ""))),
+        "origin": origin.key,
+        "recipe": str(recipe.get("name", "")),
+        "settings": {
+            **{key: made[key] for key in ("recipe", "cosine") if key in made},
+            **{key: value for key, value in facts.items() if key not in _COLUMNS},
+        },
+        "seed": facts.get("seed"),
+        "sources": facts.get("files", {}),
+        "versions": {**manifest.get("made_with", {}), **facts.get("versions", {})},
+        "digest": manifest["sha256"],
+        "job_id": wanted.job,
+        "created_by_id": wanted.account,
+        "created_at": when,
+    }
+    with transaction.atomic():
+        system, new = System.objects.get_or_create(name=name, defaults=values)
+        if new:
+            its = Run.objects.filter(made_by=None, format=MADE_HERE, source__startswith=f"system {name}, ")
+            its.update(made_by=system, system_digest=system.digest)
+        elif system.job_id is None and system.created_by_id is None and wanted != BY_COMMAND:
+            system.job_id, system.created_by_id = wanted
+            system.save(update_fields=["job", "created_by"])
+    return system
+
+
+def adopt() -> None:
+    """Enter whatever is kept and not entered yet; what is damaged, or of a corpus that is gone, stays out.
+
+    So does a folder whose name could not be a system's: somebody's copy, which no page could lead to.
+    """
+    folders = folder_of("x").parent.glob(f"[!.]*/{storage.MANIFEST}")
+    known = set(System.objects.values_list("name", flat=True))
+    for name in sorted({file.parent.name for file in folders} - known):
+        if not _NAME.fullmatch(name):
+            continue
+        try:
+            enter(name)
+        except (storage.BadModel, UnknownName):
+            continue
+        except Exception:  # one folder that nobody foresaw must not close the pages of all the others
+            log.exception("%s could not be entered as a system", folder_of(name))
+
+
+def system_row(name: str) -> System:
+    """The system `name`; raises UnknownName listing what exists."""
+    adopt()
+    found = System.objects.select_related("corpus").filter(name=name).first()
+    if found is None:
+        known = ", ".join(System.objects.values_list("name", flat=True)) or "none"
+        raise UnknownName(f"unknown system {name!r}; known: {known}")
+    return found
+
+
+def check_free(name: str, corpus: str, origin: str) -> None:
+    """Raise ImportRefused where another sort of system has the name, or one of another corpus."""
+    standing = System.objects.select_related("corpus").filter(name=name).first()
+    if standing is not None and (standing.origin, standing.corpus.name) != (origin, corpus):
+        raise ImportRefused(
+            f"system {name!r} stands already, of another corpus or origin; choose another name"
+        )
+
+
+def link_run(run: str, tag: str, wanted: Wanted = BY_COMMAND) -> None:
+    """Enter `tag` as the system that made an imported run, where it can be a system's name.
+
+    A system of that name and of the same corpus is it; one of another corpus is not, and the run then
+    stands without.
+    """
+    if not _NAME.fullmatch(tag):
+        return
+    adopt()
+    row = Run.objects.select_related("corpus").get(name=run)
+    if row.made_by_id is None:
+        system, _ = System.objects.get_or_create(
+            name=tag,
+            defaults={
+                "corpus": row.corpus,
+                "origin": RUNS,
+                "job_id": wanted.job,
+                "created_by_id": wanted.account,
+            },
+        )
+        if system.corpus_id == row.corpus_id:
+            Run.objects.filter(pk=row.pk).update(made_by=system)
+
+
+def remove_run(*, name: str, actor: Any = None) -> None:
+    """Remove a run and its rankings; raises InUse where a batch or a report was made from it."""
+    row = run_named(name)
+    with alone(f"run.{name}", "run", name), transaction.atomic():
+        audit.record(actor=actor, act="remove_run", run=name, digest=row.digest)
+        try:
+            row.delete()
+        except ProtectedError as error:
+            raise InUse(f"run {name!r} stays: {held(error)} made from it") from error
+
+
+def remove_system(*, name: str, actor: Any = None) -> None:
+    """Remove a system and what is kept of it; raises InUse where runs of it are there."""
+    row, folder = system_row(name), folder_of(name)
+    away = folder.with_name(f".{name}.removed")
+    with alone(f"system.{name}", "system", name):
+        with transaction.atomic():
+            audit.record(actor=actor, act="remove_system", system=name, digest=row.digest)
+            try:
+                row.delete()
+            except ProtectedError as error:
+                raise InUse(f"system {name!r} stays: {held(error)} made by it; remove those first") from error
+            if folder.exists():
+                shutil.rmtree(away, ignore_errors=True)
+                folder.rename(away)  # undone by nothing, so it is last
+        shutil.rmtree(away, ignore_errors=True)
+
+
+def held(error: ProtectedError) -> str:
+    """What hangs on something, the first few by name: "run a, run b and 3 more were"."""
+    owners = [
+        getattr(row, "batch", None) or getattr(row, "report", None) or row for row in error.protected_objects
+    ]
+    names = sorted({f"{owner._meta.verbose_name} {owner}" for owner in owners})
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{', '.join(names[:3])}{more} {'was' if len(names) == 1 else 'were'}"

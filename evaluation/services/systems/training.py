@@ -1,0 +1,266 @@
+"""Systems by recipe: features extracted, systems trained and stored under DATA_DIR/systems.
+
+Phases are kept under DATA_DIR/kept, so what was killed goes on after its last finished phase. A system's
+folder is there when it is whole; kernels of a training that was stopped wait beside it, and go when it
+is done.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from annotation.formats.files.text import lines
+from evaluation.comparison.subsets import FOLD
+from evaluation.services.common import ImportRefused, alone, check_file, check_name
+from evaluation.services.systems import registry
+from evaluation.services.systems.examples import Examples, captions_of, examples_from, examples_of
+from evaluation.services.systems.folders import clear_leftovers, folder_of, kept
+from evaluation.services.systems.sources import Sources
+from models_core import storage
+from models_core.device import CPU, torch_on
+from models_core.recipes.background import read_sentences, without_captions
+from models_core.recipes.files import recipe_of
+from models_core.recipes.kept import Kept, Progress, digest_of, no_progress
+from models_core.recipes.material import count_words, prepare
+from models_core.recipes.recipe import Recipe
+from models_core.recipes.sides import Aids, check_aids
+from models_core.recipes.system import System
+from models_core.recipes.training import fit
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What `extract_features` did; `left_out` images have no picture. `out` is the file written, or ""."""
+
+    corpus: str
+    images: int
+    left_out: int
+    codebooks: str
+    out: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A system that stands. `unchanged`: it stood already. `left_out` images have no picture or features.
+
+    Of `background_lines` of its background text, `background_dropped` were captions of the corpus.
+    """
+
+    system: str
+    recipe: str
+    corpus: str
+    folder: str
+    unchanged: bool
+    training: int
+    held_out: int
+    left_out: int
+    sha256: str
+    background_lines: int
+    background_dropped: int
+
+
+def system_named(name: str) -> System:
+    """The stored system; raises UnknownName listing what exists, and storage.BadModel."""
+    folder = folder_of(name)
+    if not name or not (folder / storage.MANIFEST).is_file():
+        registry.system_row(name)  # where there is none, it says which there are
+    return System.load(folder)
+
+
+def extract_features(
+    *, corpus: str, out: Path | None = None, seed: int = 0, progress: Progress = no_progress
+) -> Extracted:
+    """Learn codebooks from the corpus's pictures and keep every picture's words; again, it only reads them.
+
+    `out` is a new safetensors file of histograms, which trainings take as a feature file. Raises
+    UnknownName, BadPicture, ValueError where the corpus has no pictures, and ImportRefused.
+    """
+    if out is not None and (out.exists() or out.suffix != ".safetensors"):
+        raise ImportRefused(f"{out}: expected the name of a new file that ends in .safetensors")
+    found = examples_of(corpus)
+    words = count_words(found.examples, kept=kept(progress), seed=seed)
+    if out is not None:
+        shares = np.concatenate(words.shares("histogram"), axis=1)
+        part = out.with_name(f"{out.name}.part")
+        save_file({"vectors": shares}, part, {"ids": json.dumps([e.name for e in found.examples])})
+        part.rename(out)
+    return Extracted(
+        corpus, len(words), len(found.absent), words.codebooks.digest, "" if out is None else str(out)
+    )
+
+
+def train_system(
+    *,
+    name: str,
+    recipe: str,
+    corpus: str,
+    train: str = "train",
+    held_out: str = "val",
+    fold: str = "",
+    sources: Sources | None = None,
+    seed: int = 0,
+    device: str = CPU,
+    wanted: registry.Wanted = registry.BY_COMMAND,
+    progress: Progress = no_progress,
+) -> Trained:
+    """Train `recipe` (a name, or a TOML file) on images of `corpus`, and store it as the system `name`.
+
+    `train` and `held_out` say which images, as `Examples.chosen` takes it; with `fold`, "1/5" say, that
+    fold is left for testing, the next is held out and the others train. Where the same stands already,
+    nothing changes. Raises ImportRefused where another stands, and whatever reading and training raise;
+    then no system is left. `device` is where it is computed (see `models_core.device`), and no part of it;
+    the registry keeps who `wanted` it.
+    """
+    check_name(name, "system")
+    torch_on(device)
+    sources = sources or Sources()
+    chosen = recipe_of(recipe)
+    found = examples_from(corpus, sources)
+    training, held = (
+        _by_fold(found, fold, seed)
+        if fold
+        else (found.chosen(train, seed=seed), found.chosen(held_out, seed=seed))
+    )
+    facts = {
+        "corpus": corpus,
+        "corpus_digest": found.digest,
+        "recipe_digest": chosen.digest,
+        "training": fold and f"all but fold {fold} and the next" or train,
+        "held_out": fold and f"the fold after {fold}" or held_out,
+        "images": digest_of([[found.examples[n].name for n in side] for side in (training, held)]),
+        "training_images": len(training),
+        "held_out_images": len(held),
+        "seed": seed,
+        **_facts_of(sources),
+    }
+    background = background_of([chosen], sources, corpus)
+    facts |= background.facts
+    folder = folder_of(name)
+    kernels = folder.parent / f".training-{name}"
+    with alone(f"system.{name}", "system", name):
+        unchanged = folder.exists()
+        registry.check_free(name, corpus, "recipe")
+        if unchanged:
+            standing = storage.read_manifest(folder)["facts"]
+            if any(standing.get(key) != value for key, value in facts.items()):
+                raise ImportRefused(
+                    f"system {name!r} stands already, of another recipe or other images; choose another name"
+                )
+        else:
+            clear_leftovers(name)
+            store = kept(progress)
+            aids = aids_of(sources, background, store)
+            check_aids(chosen, aids)  # before the pictures are looked at
+            places = [*training, *held]
+            material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed).take(places)
+            split = len(training)
+            system = fit(
+                chosen,
+                material.take(range(split)),
+                material.take(range(split, len(places))),
+                aids,
+                kept=store,
+                kernels=kernels,
+                facts=facts,
+                device=device,
+            )
+            progress("storing", 0, 1)
+            system.save(folder)
+            shutil.rmtree(kernels, ignore_errors=True)
+        registry.enter(name, wanted)
+    return Trained(
+        name,
+        chosen.name,
+        corpus,
+        str(folder),
+        unchanged,
+        len(training),
+        len(held),
+        len(found.absent),
+        storage.read_manifest(folder)["sha256"],
+        background.lines,
+        background.dropped,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """A background text without the captions of the corpus: of its `lines`, `dropped` were such."""
+
+    sentences: list[str]
+    lines: int
+    dropped: int
+
+    @property
+    def facts(self) -> dict[str, int]:
+        """What a system's manifest says of it: nothing where no text was read."""
+        return {"background_lines": self.lines, "background_dropped": self.dropped} if self.lines else {}
+
+
+def background_of(recipes: Sequence[Recipe], sources: Sources, corpus: str) -> Background:
+    """The background text, where one of the recipes asks for it, without the captions of `corpus`.
+
+    Raises ValueError where nothing else is in it.
+    """
+    if not sources.background or not any(recipe.text.of_background for recipe in recipes):
+        return Background([], 0, 0)
+    found = [line.strip() for file in sources.background for _, line in lines(Path(file)) if line.strip()]
+    sentences = without_captions(found, captions_of(corpus))
+    if found and not sentences:
+        raise ValueError(
+            f"the background text is {len(found)} captions of corpus {corpus!r} and nothing else; "
+            "give a text that is not of the corpus"
+        )
+    return Background(sentences, len(found), len(found) - len(sentences))
+
+
+def aids_of(sources: Sources, background: Background, store: Kept) -> Aids:
+    """What recipes need of `sources`; the background text as lemmas, where there is one."""
+    wordnet = Path(sources.wordnet) if sources.wordnet else None
+    if not background.sentences:
+        return Aids(wordnet=wordnet)
+    called = " and ".join(Path(file).name for file in sources.background)
+    return Aids(
+        read_sentences(background.sentences, kept=store),
+        called,
+        wordnet,
+        background.lines,
+        background.dropped,
+    )
+
+
+def _by_fold(found: Examples, fold: str, seed: int) -> tuple[list[int], list[int]]:
+    """Training and held-out images where `fold` is left for testing."""
+    named = FOLD.fullmatch(fold)
+    if named is None:
+        raise ValueError(f"fold {fold!r}: expected a fold and their number, as 1/5")
+    test = set(found.chosen(fold, seed=seed))
+    held = found.chosen(f"{int(named[1]) % int(named[2]) + 1}/{named[2]}", seed=seed)
+    apart = test | set(held)
+    training = [n for n in range(len(found.examples)) if n not in apart]
+    return training, held
+
+
+def _facts_of(sources: Sources) -> dict[str, Any]:
+    """The user's files, by name and content."""
+    files = [*sources.background, *filter(None, (sources.features, sources.ids, sources.lemmas))]
+    digests = {}
+    for file in files:
+        check_file(Path(file), "a file of the training")
+        digests[file] = storage.digest(Path(file))
+    return {
+        "background": list(sources.background),
+        "wordnet": sources.wordnet,
+        "features": sources.features,
+        "ids": sources.ids,
+        "lemmas": sources.lemmas,
+        "files": digests,
+    }

@@ -1,0 +1,174 @@
+"""Systems brought from elsewhere: embeddings or scores, checked against a corpus and kept to rank by.
+
+All or nothing: what is wrong leaves no system. What is kept is one model (see `models_core.storage`), whose
+ids are names of the corpus's images and captions, so that a split is found in it without the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.common.registry import UnknownName
+from annotation.formats.base import FormatError
+from annotation.formats.files.text import shown
+from annotation.selectors.corpora import corpus_named
+from evaluation.formats.embeddings import read_sides, scores_of
+from evaluation.formats.scores import read_scores
+from evaluation.selectors import names_of
+from evaluation.services.common import ImportRefused, alone, check_file, check_name
+from evaluation.services.systems import registry
+from evaluation.services.systems.folders import clear_leftovers, folder_of
+from evaluation.services.systems.origins.uploaded import EMBEDDINGS, SCORES
+from models_core import storage
+from models_core.tiles import NotANumber, check_finite
+
+FORMATS = (EMBEDDINGS, SCORES)
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A system that stands. `unchanged`: it stood already, of the same files. Scores have 0 `dimensions`.
+
+    `remarks` say what is to be known of its embeddings (see `ScoreMatrix.remarks`).
+    """
+
+    system: str
+    corpus: str
+    format: str
+    images: int
+    captions: int
+    dimensions: int
+    unchanged: bool
+    folder: str
+    sha256: str
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What files hold: arrays by name, and the ids of images and captions, as they are written there."""
+
+    arrays: Mapping[str, NDArray[Any]]
+    images: tuple[str, ...]
+    captions: tuple[str, ...]
+    dimensions: int
+    remarks: tuple[str, ...] = ()
+
+
+def bring(
+    *,
+    name: str,
+    corpus: str,
+    path: Path,
+    format: str = EMBEDDINGS,
+    captions: Path | None = None,
+    cosine: bool = True,
+    wanted: registry.Wanted = registry.BY_COMMAND,
+) -> Brought:
+    """Check and keep what `path` holds of `corpus` as the system `name`.
+
+    Embeddings may come in one file, or in `path` and `captions`; they rank by cosine, or by inner product.
+    Where the same stands already, nothing changes. Raises UnknownName, FormatError naming file and row,
+    Busy, and ImportRefused where another system has the name.
+    """
+    if format not in FORMATS:
+        raise UnknownName(f"unknown format {format!r} of systems; known: {', '.join(FORMATS)}")
+    check_name(name, "system")
+    if format != EMBEDDINGS and (captions is not None or not cosine):
+        raise ImportRefused(
+            f"format {format!r} has no embeddings; leave out captions of their own and inner products"
+        )
+    files = [path] if captions is None else [path, captions]
+    for file in files:
+        check_file(file, "a system's embeddings or scores")
+    row, names, folder = corpus_named(corpus), names_of(corpus), folder_of(name)
+    with alone(f"system.{name}", "system", name):
+        registry.check_free(name, corpus, format)
+        found = _embeddings(path, captions, cosine) if format == EMBEDDINGS else _scores(path)
+        held = {
+            "images_ids": _known(found.images, names.image, names.image_name, "image", path, corpus),
+            "captions_ids": _known(
+                found.captions, names.caption, names.caption_name, "caption", files[-1], corpus
+            ),
+            **({"cosine": cosine} if format == EMBEDDINGS else {}),
+        }
+        facts = {
+            "corpus": corpus,
+            "corpus_digest": row.digest,
+            "images": len(found.images),
+            "captions": len(found.captions),
+            **({"dimensions": found.dimensions} if found.dimensions else {}),
+            "files": {file.name: storage.digest(file) for file in files},
+        }
+        unchanged = folder.exists()
+        if unchanged:
+            standing = storage.read_manifest(folder)
+            if (standing["kind"], standing["settings"], standing["facts"]) != (format, held, facts):
+                raise ImportRefused(
+                    f"system {name!r} stands already, of other files or ids; choose another name"
+                )
+        else:
+            clear_leftovers(name)
+            storage.save(folder, format, dict(found.arrays), held, facts)
+        registry.enter(name, wanted)
+        return Brought(
+            name,
+            corpus,
+            format,
+            len(found.images),
+            len(found.captions),
+            found.dimensions,
+            unchanged,
+            str(folder),
+            storage.read_manifest(folder)["sha256"],
+            found.remarks,
+        )
+
+
+def _embeddings(path: Path, captions: Path | None, cosine: bool) -> _Read:
+    images, texts = read_sides(path, captions)
+    matrix = scores_of(images, texts, cosine=cosine)  # says where the spaces differ
+    arrays = {"images": images.vectors, "captions": texts.vectors}
+    return _Read(arrays, images.ids, texts.ids, images.vectors.shape[1], matrix.remarks)
+
+
+def _scores(path: Path) -> _Read:
+    matrix = read_scores(path)
+    scores = np.asarray(matrix.scores.tile(slice(None), slice(None)))
+    try:
+        check_finite(scores, "scores")
+    except NotANumber as error:
+        raise FormatError(
+            f"the score of {shown(matrix.images[error.row])} with {shown(matrix.captions[error.column])} is "
+            f"{scores[error.row, error.column]}",
+            file=path,
+            expected="finite numbers",
+        ) from error
+    return _Read({"scores": scores}, matrix.images, matrix.captions, 0)
+
+
+def _known(
+    ids: Sequence[str], rows: Mapping[str, int], called: Mapping[int, str], word: str, file: Path, corpus: str
+) -> list[str]:
+    """The ids as the corpus calls what they name; FormatError with the row of the first that is wrong."""
+    seen: dict[int, int] = {}
+    for place, name in enumerate(ids):
+        if name not in rows:
+            raise FormatError(
+                f"row {place} (counted from 0) is of {shown(name)}, no {word} of corpus {corpus!r}",
+                file=file,
+                expected=f"its {word}s' names, as {shown(next(iter(called.values()), ''))}",
+            )
+        if seen.setdefault(rows[name], place) != place:
+            raise FormatError(
+                f"rows {seen[rows[name]]} and {place} (counted from 0) are of one {word}, {shown(name)}",
+                file=file,
+                expected="each once",
+            )
+    return [called[row] for row in seen]

@@ -1,0 +1,140 @@
+"""The page where systems made elsewhere are brought: embeddings, scores, or runs, as files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from annotation.web.common.access import RUNNING, account_of, for_roles
+from evaluation.models import Run, System
+from evaluation.services.common import check_name
+from evaluation.services.runs.files import DIRECTIONS, import_run
+from evaluation.services.systems import registry
+from evaluation.services.systems.origins import ORIGINS
+from evaluation.services.systems.upload import EMBEDDINGS, SCORES
+from evaluation.services.systems.upload import bring as keep
+from evaluation.web import offered
+from evaluation.web.frame import asked, framed
+from evaluation.web.splits import NotOffered
+from evaluation.web.uploads import LARGEST, REFUSALS, aside, kept
+
+#: The field of ids beside their files.
+IDS = "ids"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_roles(*RUNNING, corpora=True)
+def bring(request: HttpRequest) -> HttpResponse:
+    """Take files of a system in: all of them, or none."""
+    wrong, status = "", 200
+    act = asked(request.POST, "act")
+    if request.method == "POST":
+        try:
+            if act not in TAKEN:
+                raise NotOffered(_("Nothing was chosen: use one of the buttons."))
+            offered.corpus(request, asked(request.POST, "corpus"))
+            with aside(request, commands="add_system or import_run") as folder:
+                system = TAKEN[act](request, folder)
+            messages.success(request, _("The system “%(name)s” is here.") % {"name": system})
+            return redirect("evaluation:system", system)
+        except REFUSALS as error:
+            wrong, status = str(error), 409
+    return render(
+        request,
+        "evaluation/bring.html",
+        framed(
+            "systems",
+            deeper=True,
+            corpora=offered.corpora(request),
+            origins=[ORIGINS.get(key) for key in (EMBEDDINGS, SCORES, "runs")],
+            given=request.POST,
+            act=act,
+            largest=filesizeformat(LARGEST),
+            wrong=wrong,
+        ),
+        status=status,
+    )
+
+
+def _embeddings(request: HttpRequest, folder: Path) -> str:
+    images = kept(request, folder / "images", "images", beside=IDS)
+    if images is None:
+        raise NotOffered(_("No file was sent: choose one."))
+    captions = kept(request, folder / "captions", "captions", beside=IDS)
+    made = keep(
+        name=asked(request.POST, "name"),
+        corpus=asked(request.POST, "corpus"),
+        path=images,
+        format=EMBEDDINGS,
+        captions=captions,
+        cosine=request.POST.get("products") != "1",
+        wanted=registry.Wanted(account=account_of(request).pk),
+    )
+    for remark in made.remarks:
+        messages.warning(request, remark)
+    return made.system
+
+
+def _scores(request: HttpRequest, folder: Path) -> str:
+    scores = kept(request, folder / "scores", "scores", beside=IDS)
+    if scores is None:
+        raise NotOffered(_("No file was sent: choose one."))
+    return keep(
+        name=asked(request.POST, "name"),
+        corpus=asked(request.POST, "corpus"),
+        path=scores,
+        format=SCORES,
+        wanted=registry.Wanted(account=account_of(request).pk),
+    ).system
+
+
+def _runs(request: HttpRequest, folder: Path) -> str:
+    """Both directions, or one; where the second is wrong, the first goes too."""
+    name, corpus = asked(request.POST, "name"), asked(request.POST, "corpus")
+    check_name(name, "system")
+    check_name(f"{name}-annotation", "run")
+    files = {direction: kept(request, folder / direction, direction, beside=IDS) for direction in DIRECTIONS}
+    if not any(files.values()):
+        raise NotOffered(_("No file was sent: choose one."))
+    registry.check_free(name, corpus, "runs")
+    known = System.objects.filter(name=name).exists()
+    new: list[str] = []
+    try:
+        for direction, file in files.items():
+            if file is None:
+                continue
+            run = f"{name}-{direction}"
+            stood = Run.objects.filter(name=run, published=True).exists()
+            import_run(
+                name=run,
+                corpus=corpus,
+                path=file,
+                direction=direction,
+                system=name,
+                source=file.name,
+                wanted=registry.Wanted(account=account_of(request).pk),
+            )
+            if not stood:
+                new.append(run)
+    except BaseException:
+        for run in new:
+            registry.remove_run(name=run)
+        if new and not known:
+            registry.remove_system(name=name)
+        raise
+    return name
+
+
+#: What a button brings.
+TAKEN: dict[str, Callable[[HttpRequest, Path], str]] = {
+    EMBEDDINGS: _embeddings,
+    SCORES: _scores,
+    "runs": _runs,
+}
