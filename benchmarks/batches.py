@@ -29,10 +29,10 @@ from annotation.management.base import table
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from benchmarks.batches_problem import flickr8k, generated
 from benchmarks.measuring import seconds
-from evaluation.formats.base import JudgedPair
 from evaluation.pooling.active import STRATEGIES, Judging, Stop, judge, stop_for
 from evaluation.pooling.pools import ANNOTATION, Integers, Shortlist, Space, pool
 from evaluation.pooling.unlikely import THRESHOLD, bleu_pre
+from evaluation.relevance.pairs import JudgedPair
 
 SEEDS = range(5)
 PAIRS, JUDGMENTS, JUDGES = 31_000, 150_000, 3

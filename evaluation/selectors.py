@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
-from evaluation.formats.base import JudgedPair
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Ranking, Run
+from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import Qrel, Qrels, QrelsSettings, rule_named
 
 #: Rows read at once.

@@ -16,7 +16,7 @@ from evaluation.agreement.coefficients import LEVELS, answer_counts, as_ratings,
 from evaluation.agreement.estimates import AgreementError, Bootstrap, Estimate, Floats
 from evaluation.agreement.thresholds import Retrieval, Sweep, retrieval, sweep
 from evaluation.agreement.votes import Votes
-from evaluation.formats.base import JudgedPair
+from evaluation.relevance.pairs import JudgedPair
 
 #: A table of more thresholds than this is read by nobody.
 MOST_THRESHOLDS = 20

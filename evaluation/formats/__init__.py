@@ -3,7 +3,8 @@
 import sys
 
 from annotation.common.registry import discover
-from evaluation.formats.base import JUDGMENT_FORMATS, JudgedPair, JudgmentFormat
+from evaluation.formats.base import JUDGMENT_FORMATS, JudgmentFormat
+from evaluation.relevance.pairs import JudgedPair
 
 discover(sys.modules[__name__])
 

@@ -9,34 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from annotation.common.registry import Registry
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import shown
+from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.scales import Scale
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedPair:
-    """All answers about one pair: an image and a caption, or a keyword and a caption.
-
-    `query` and `document` are ids as the source writes them; for image and caption the image is
-    the query. `grades` are the answers on the source's scale (no is 0 and yes is 1). `judges`
-    names who gave each, in the same order; it is empty where the source does not say, and the
-    order of `grades` then means nothing.
-    """
-
-    query: str
-    document: str
-    grades: tuple[float, ...]
-    judges: tuple[str, ...] = ()
-
-    @property
-    def mean(self) -> float:
-        return sum(self.grades) / len(self.grades)
 
 
 class JudgmentFormat(ABC):

@@ -28,7 +28,8 @@ from pathlib import Path
 
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import lines, shown
-from evaluation.formats.base import JUDGMENT_FORMATS, JudgedPair, JudgmentFormat, each_once
+from evaluation.formats.base import JUDGMENT_FORMATS, JudgmentFormat, each_once
+from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.scales import VOTES, Scale
 
 _PAIRS = (("query", "document"), ("image", "caption"))

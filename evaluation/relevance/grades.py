@@ -29,7 +29,7 @@ from typing import Literal
 
 from annotation.common.registry import Registry
 from annotation.protocol.grading import GRADES
-from evaluation.formats.base import JudgedPair
+from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.scales import Scale, number
 
 #: Steps of a gain to one grade.

@@ -29,8 +29,8 @@ from fractions import Fraction
 from functools import cached_property
 
 from annotation.common.registry import Registry, UnknownName
-from evaluation.formats.base import JudgedPair
 from evaluation.relevance.grades import GRADED_RULES, GradedRule, graded_rule_named
+from evaluation.relevance.pairs import JudgedPair
 
 #: Raised where what a row means changes; part of the digest.
 DEFINITION = 1

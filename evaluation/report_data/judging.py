@@ -18,7 +18,7 @@ from evaluation.agreement.coefficients import answer_counts, as_ratings, fleiss,
 from evaluation.agreement.estimates import AgreementError, Bootstrap, Estimate, Floats
 from evaluation.agreement.summary import Resampling
 from evaluation.agreement.thresholds import Sweep, sweep
-from evaluation.formats.base import JudgedPair
+from evaluation.relevance.pairs import JudgedPair
 
 #: Lines and points of a sweep that can be told apart: three judges' means of grades 1 to 4 have nine cuts.
 MOST_ROWS, MOST_COLUMNS = 9, 12

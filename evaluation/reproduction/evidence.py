@@ -19,10 +19,10 @@ from annotation.formats.base import FormatError
 from annotation.formats.files.text import shown
 from annotation.formats.flickr8k import Flickr8k
 from annotation.protocol.terms import ImageRecord
-from evaluation.formats.base import JudgedPair
 from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
 from evaluation.metrics.captioning import grams
 from evaluation.metrics.overlap import Entries, Overlap, content_words, words
+from evaluation.relevance.pairs import JudgedPair
 from evaluation.reproduction.conventions import Conventions
 from models_core.text.stopwords import STOP_WORDS
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.common.registry import UnknownName
-from evaluation.formats.base import JudgedPair
 from evaluation.relevance.grades import GRADED_RULES, MEAN_GRADE, UNIT, GradedRule, rule_on
+from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import MAJORITY, QrelsSettings, freeze, relevant_by_rule, rule_named
 from evaluation.relevance.scales import BadScale, Scale, score_named
 

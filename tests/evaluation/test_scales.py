@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.common.registry import UnknownName
-from evaluation.formats.base import JudgedPair
 from evaluation.relevance.grades import EXPONENTIAL, LINEAR, MEAN_GRADE, MOST, graded_rule_named, rule_on
+from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import Given, relevant_by_rule, rule_named
 from evaluation.relevance.scales import ONE_TO_FOUR, VOTES, BadScale, Scale, scale_named, scale_of
 

@@ -18,10 +18,10 @@ from django.core.management.base import CommandParser
 
 from annotation.formats.base import FormatError
 from annotation.management.base import progress, table
-from evaluation.formats.base import JudgedPair
 from evaluation.formats.figure_tables import Table
 from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
 from evaluation.management.base import TableCommand
+from evaluation.relevance.pairs import JudgedPair
 from evaluation.reproduction.cells import COUNT, KAPPA, Cell
 from evaluation.reproduction.conventions import Conventions
 from evaluation.reproduction.evidence import Evidence

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import WANTED
 from annotation.selectors.pair_judgments import Judge, asked_pairs, judges
-from evaluation.formats.base import JudgedPair
 from evaluation.models import Batch, JudgmentSet
+from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.scales import ONE_TO_FOUR, VOTES
 from evaluation.selectors import names_of
 from evaluation.services.batches.stored_answers import Answers, BatchRefused, counted_by_name, earlier, stored

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.formats.base import JudgedPair
 from evaluation.pooling.active import Wave, next_wave, stop_for
 from evaluation.pooling.pools import Integers, Pool
 from evaluation.relevance.grades import MEAN_GRADE
+from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import MAJORITY, AnyRule
 from evaluation.services.batches.pooled_runs import Pooled
 from evaluation.services.batches.stored_answers import Answers, BatchRefused

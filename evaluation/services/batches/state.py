@@ -22,11 +22,11 @@ from annotation.selectors.campaign.kept import kept
 from annotation.selectors.pair_judgments import Judge, page_filling
 from evaluation.agreement.coefficients import as_ratings, krippendorff
 from evaluation.agreement.estimates import Estimate
-from evaluation.formats.base import JudgedPair
 from evaluation.models import Batch, BatchRun
 from evaluation.pooling.omissions import LeftOut, leave_out
 from evaluation.pooling.pools import Integers, among, pool
 from evaluation.pooling.unlikely import FilterLoss, filter_loss
+from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import AnyRule
 from evaluation.services.batches.collecting import answers_of, asked_of, batch_named, is_collected, short_of
 from evaluation.services.batches.next_pairs import USUAL, divided, known

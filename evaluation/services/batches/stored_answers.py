@@ -15,10 +15,10 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.grading import GRADES
 from annotation.protocol.paging import FILLER
 from annotation.selectors.pair_judgments import Judge, judges, pair_judgments
-from evaluation.formats.base import JudgedPair
 from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
 from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.pooling.pools import Integers
+from evaluation.relevance.pairs import JudgedPair
 from evaluation.selectors import Names, judgment_set
 
 #: What a campaign of pairs asks -> the scale of its answers.

@@ -16,11 +16,11 @@ from evaluation.comparison.scoring import (
     score_placed,
     taking_part,
 )
-from evaluation.formats.base import JudgedPair
 from evaluation.formats.figure_tables import known
 from evaluation.metrics.scoring import evaluate
 from evaluation.models import JudgmentSet, QrelsSnapshot, Run
 from evaluation.relevance.grades import GradedRule
+from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import Given, rule_named
 from evaluation.report_data.directions import Direction, Measured, Test, direction_of, labels_of
 from evaluation.report_data.judging import Judging, judging_of

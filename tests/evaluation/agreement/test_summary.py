@@ -8,7 +8,7 @@ from evaluation.agreement.aggregation import dawid_skene, worker_confusion
 from evaluation.agreement.coefficients import cohen, krippendorff
 from evaluation.agreement.summary import Resampling, between, within
 from evaluation.agreement.votes import Votes
-from evaluation.formats.base import JudgedPair
+from evaluation.relevance.pairs import JudgedPair
 
 NO_INTERVALS = Resampling(resamples=0)
 NAMED = [

@@ -14,7 +14,7 @@ from evaluation.figures import agreement, curves, judgments, ranks, systems
 from evaluation.figures.base import DRAWN, Plot
 from evaluation.figures.files import as_pdf, as_svg
 from evaluation.figures.style import COLOURED, look, short
-from evaluation.formats.base import JudgedPair
+from evaluation.relevance.pairs import JudgedPair
 from evaluation.report_data.directions import Direction
 from evaluation.report_data.judging import judging_of
 from evaluation.report_data.orders import orders_of

@@ -16,9 +16,9 @@ from evaluation.agreement.estimates import AgreementError, Bootstrap
 from evaluation.agreement.summary import Resampling
 from evaluation.figures import agreement
 from evaluation.formats import JUDGMENT_FORMATS
-from evaluation.formats.base import JudgedPair
 from evaluation.formats.figure_tables import as_csv, as_latex, as_text
 from evaluation.metrics.scoring import Score
+from evaluation.relevance.pairs import JudgedPair
 from evaluation.report_data import tables
 from evaluation.report_data.directions import (
     BINS,
