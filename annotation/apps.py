@@ -1,9 +1,11 @@
 """Django's handle on the annotation app."""
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.utils.translation import gettext
 
 from annotation.protocol import words
+from annotation.task_types import discovery
 
 
 class AnnotationConfig(AppConfig):
@@ -12,7 +14,11 @@ class AnnotationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Once the models are there: what `manage.py check` looks at, and how sentences are translated."""
+        """Once the models are there: kinds of questions, what `manage.py check` looks at, and translation."""
         from annotation import checks  # noqa: F401
+
+        discovery.add_packages(settings.TASK_TYPE_PACKAGES)
+        discovery.load("rules")
+        discovery.load("type")
 
         words.speak(gettext)

@@ -10,7 +10,7 @@ from django.template import TemplateDoesNotExist, TemplateSyntaxError
 from django.template.loader import get_template
 
 from annotation.protocol.questions import KINDS
-from annotation.task_types import TASK_TYPES
+from annotation.task_types.base import TASK_TYPES
 
 
 @register(Tags.templates)
@@ -22,7 +22,7 @@ def task_types(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckM
             found.append(
                 Error(
                     f"the question {kind!r} has no task type",
-                    hint=f"add annotation/task_types/{kind}.py",
+                    hint=f"add annotation/task_types/{kind}/type.py",
                     id="annotation.E001",
                 )
             )

@@ -192,6 +192,11 @@ def _database() -> dict[str, object]:
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+#: Further packages of task types (`annotation.task_types.discovery`), separated by commas.
+TASK_TYPE_PACKAGES = [
+    name.strip() for name in os.environ.get("TASK_TYPE_PACKAGES", "").split(",") if name.strip()
+]
+
 #: Nothing under DATA_DIR has an address: pictures go through a view that asks who wants them.
 MEDIA_ROOT = DATA_DIR / "media"
 #: Bytes that must be free there, else /readyz says that we cannot do our work.

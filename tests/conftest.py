@@ -273,7 +273,7 @@ def forgetful() -> None:
     from annotation.queue import image_state
     from annotation.selectors import answers, spelling
     from annotation.selectors.controls import facts
-    from annotation.task_types import shown_image
+    from annotation.task_types.shown import shown_image
 
     cache.clear()
     pool.cache_clear()

@@ -15,7 +15,8 @@ from annotation.quality import qualification
 from annotation.queue.available_tasks import Offer, Today
 from annotation.queue.dispatch import Nothing
 from annotation.queue.leases import Lease
-from annotation.task_types import TASK_TYPES, ShownImage, shown_image
+from annotation.task_types.base import TASK_TYPES
+from annotation.task_types.shown import ShownImage, shown_image
 from annotation.web.common.addresses import picture_address
 
 

@@ -21,7 +21,7 @@ from annotation.api.problems import Problem
 from annotation.common import database
 from annotation.models import Worker
 from annotation.queue import submission
-from annotation.task_types import BadAnswer
+from annotation.task_types.base import BadAnswer
 from annotation.web.common import plain_json
 
 #: What a view gets: the request, the worker who sent it, its JSON. It returns what is to be said.

@@ -12,7 +12,7 @@ from annotation.api.problems import Problem
 from annotation.api.requests import for_workers, word_in
 from annotation.models import Campaign
 from annotation.selectors import spelling
-from annotation.task_types.caption_writing import LONGEST
+from annotation.task_types.caption_writing.type import LONGEST
 from annotation.workers.rate_limit import Limit, Try, attempt
 
 #: Texts that a worker may have looked at in a minute; a sentence takes longer to write.

@@ -30,8 +30,7 @@ from annotation.queue import leases, submission
 from annotation.queue.available_tasks import kinds_of, no_consent, offers, today
 from annotation.queue.dispatch import Nothing
 from annotation.selectors.scopes import campaigns_to_work_on
-from annotation.task_types import TASK_TYPES
-from annotation.task_types.base import answer_in
+from annotation.task_types.base import TASK_TYPES, answer_in
 
 #: Answers that are more than a word, and the kinds that read the rest.
 WITH_MORE = {"judged": q.RELEVANCE, "written": q.CAPTION_WRITING, "described": q.REGION_DESCRIPTION}

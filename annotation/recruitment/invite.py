@@ -24,7 +24,7 @@ from annotation.models import Account, Invitation
 from annotation.queue.available_tasks import kinds_of
 from annotation.recruitment import return_code
 from annotation.recruitment.arrival import BACKEND
-from annotation.task_types import TASK_TYPES
+from annotation.task_types.base import TASK_TYPES
 from annotation.web.common import limits
 from annotation.web.common.access import for_roles
 from annotation.workers import invitations, pseudonyms, rate_limit

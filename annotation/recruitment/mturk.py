@@ -27,7 +27,7 @@ from annotation import instructions
 from annotation.models import Campaign, Study, Visit
 from annotation.queue.available_tasks import kinds_of
 from annotation.recruitment import arrival
-from annotation.task_types import TASK_TYPES
+from annotation.task_types.base import TASK_TYPES
 from annotation.workers import platform_visits
 from annotation.workers.confirmation import Arrival
 from annotation.workers.platform_visits import MTURK, VisitError

@@ -11,7 +11,7 @@ from annotation.queue import image_state, leases, submission
 from annotation.queue.leases import Lease, Nothing
 from annotation.simulation.visits import Gone, Handed, Refused, Taken, TwiceAnswered
 from annotation.simulation_driver.truths import Truths
-from annotation.task_types import TASK_TYPES
+from annotation.task_types.base import TASK_TYPES
 
 
 def begin_test(campaign: Campaign, worker: int, kind: str) -> bool:

@@ -15,7 +15,7 @@ from annotation.selectors.records import stream_records
 from annotation.simulation.judging import Known
 from annotation.simulation.standin import stand_in
 from annotation.simulation.truth import Truth
-from annotation.task_types import name_of
+from annotation.task_types.shown import name_of
 
 #: Images read at once. Tasks come in the order of images, so that the next are wanted next.
 PAGE = 50

@@ -8,8 +8,8 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from annotation.task_types.box_drawing import EDGES
-from annotation.task_types.region_description import LONGEST, field_of
+from annotation.task_types.box_drawing.type import EDGES
+from annotation.task_types.region_description.type import LONGEST, field_of
 from annotation.web.annotator.task_page import ASKED, MARK, Bit, Desk, as_printed
 from annotation.web.common.palette import hue
 

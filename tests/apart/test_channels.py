@@ -27,7 +27,8 @@ from annotation.quality import controls
 from annotation.quality.controls import likeness
 from annotation.queue import relevance_pages
 from annotation.selectors.workers import own_data
-from annotation.task_types import TASK_TYPES, name_of, shown_image
+from annotation.task_types.base import TASK_TYPES
+from annotation.task_types.shown import name_of, shown_image
 from tests.apart import features, learner
 from tests.api.conftest import Program, annotator
 from tests.factories import a_corpus, an_image

@@ -14,7 +14,7 @@ from annotation import instructions
 from annotation.models import Assignment, Campaign, Flag, Judgment
 from annotation.protocol import questions as q
 from annotation.queue import submission
-from annotation.task_types import TASK_TYPES
+from annotation.task_types.base import TASK_TYPES
 from tests.api.conftest import Program, annotator, codes
 from tests.queue.world import World
 from tests.web import world as web

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from annotation import jobs
 from annotation.models import Assignment, Campaign, Corpus, Job, Judgment, RoleGrant, Task
 from annotation.protocol import questions as q
-from annotation.task_types import TASK_TYPES
+from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.practice import ITEMS
 from annotation.workers.accounts import first
 from tests.browser.at_work import eventually, let_go, read, shown

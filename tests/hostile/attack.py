@@ -33,7 +33,7 @@ from django.test.client import ClientHandler
 from annotation.models import Account
 from annotation.quality.controls import pool
 from annotation.selectors import answers, spelling
-from annotation.task_types import shown_image
+from annotation.task_types.shown import shown_image
 from config.plain import in_utf_8
 from tests.hostile import calls
 from tests.hostile.calls import Call, spoilt

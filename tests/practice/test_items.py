@@ -13,7 +13,7 @@ from PIL import Image, ImageChops, ImageStat
 from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
-from annotation.task_types import TASK_TYPES
+from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.practice import EXAMPLES, GOOD_FIT, ITEMS, Item, judged, posed, scene
 from annotation.task_types.practice.scenes import CHOSEN, PICTURES, TOLD, picture_of
 

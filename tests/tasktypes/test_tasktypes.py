@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from annotation.checks import task_types
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
-from annotation.task_types import TASK_TYPES, BadAnswer, ShownCaption, ShownImage, TaskType
-from annotation.task_types.base import Choice, answer_in
+from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, TaskType, answer_in
+from annotation.task_types.shown import ShownCaption, ShownImage
 
 TEXTS = ("A man in a hat .", "A tall man in blue waits .", "Somebody waits .")
 IMAGE = ShownImage(1, "7", 100, 80, "", tuple(ShownCaption(t, tuple(t.split())) for t in TEXTS))

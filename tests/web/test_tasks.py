@@ -15,7 +15,7 @@ from annotation.models import Assignment, Campaign, Flag, Judgment
 from annotation.protocol import questions as q
 from annotation.queue import leases
 from annotation.queue.leases import Lease
-from annotation.task_types import TASK_TYPES
+from annotation.task_types.base import TASK_TYPES
 from tests.queue.world import World
 from tests.web import desk
 from tests.web.desk import form_of, text_of

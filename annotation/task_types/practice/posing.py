@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from annotation.protocol.questions import CAPTION_WRITING, GRADED_RELEVANCE, REGION_DESCRIPTION, RELEVANCE
-from annotation.task_types import TASK_TYPES, Page, ShownImage
+from annotation.task_types.base import TASK_TYPES, Page
 from annotation.task_types.practice.records import Item
 from annotation.task_types.practice.scenes import scene
-from annotation.task_types.relevance import ShownBlock, field_of
+from annotation.task_types.relevance.type import ShownBlock, field_of
+from annotation.task_types.shown import ShownImage
 
 
 def posed(kind: str, item: Item) -> tuple[Page, ShownImage]:

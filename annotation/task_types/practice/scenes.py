@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.protocol.terms import Box
-from annotation.task_types import ShownCaption, ShownImage
+from annotation.task_types.shown import ShownCaption, ShownImage
 
 #: Of the sample corpus: its seed, and which of its images are called what here.
 SEED = 20

@@ -27,8 +27,9 @@ from annotation.protocol.terms import Box
 from annotation.protocol.work import LeaseSettings, PaySettings
 from annotation.queue.available_tasks import Today
 from annotation.queue.leases import Lease
-from annotation.task_types import BadAnswer, Page, ShownImage, TaskType
+from annotation.task_types.base import BadAnswer, Page, TaskType
 from annotation.task_types.practice import ITEMS, Item, Verdict, judged, posed, scene
+from annotation.task_types.shown import ShownImage
 from annotation.web.annotator.task_page import Desk, boxes_of, desk
 from annotation.web.annotator.task_place import Place, place_of
 from annotation.web.annotator.task_texts import note_practice, practice_due, text_of

@@ -14,8 +14,9 @@ from annotation.quality.qualification import Test
 from annotation.queue.available_tasks import Today
 from annotation.queue.leases import Lease
 from annotation.selectors.campaign import money
-from annotation.task_types import Choice, Page, Pointed, ShownCaption, ShownImage, TaskType
-from annotation.task_types.box_drawing import EDGES, SMALLEST_SIDE
+from annotation.task_types.base import Choice, Page, Pointed, TaskType
+from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
+from annotation.task_types.shown import ShownCaption, ShownImage
 from annotation.web.common.marking import POINT, laid_out
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw
 from annotation.web.common.palette import letters

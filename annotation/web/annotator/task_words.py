@@ -13,7 +13,7 @@ from annotation.protocol.work import MICROS, PER_HOUR, PER_ITEM
 from annotation.queue.available_tasks import Offer
 from annotation.queue.dispatch import Nothing
 from annotation.selectors.campaign import money
-from annotation.task_types import TASK_TYPES, TaskType
+from annotation.task_types.base import TASK_TYPES, TaskType
 
 #: Reasons that hold for all of a campaign; and those that are nobody's doing.
 WHOLE = ("paused", "closed", "no_consent")

@@ -25,7 +25,8 @@ from annotation.queue.available_tasks import Offer, no_consent, offers, today
 from annotation.queue.dispatch import Nothing
 from annotation.queue.leases import Lease
 from annotation.selectors.settings_versions import settings_by_version
-from annotation.task_types import BadAnswer, shown_image
+from annotation.task_types.base import BadAnswer
+from annotation.task_types.shown import shown_image
 from annotation.web.annotator.task_page import Desk, desk
 from annotation.web.annotator.task_place import Place, SeeOther, number_in, place_of, worker_at
 from annotation.web.annotator.task_texts import has_read, text_of

@@ -27,8 +27,7 @@ from annotation.protocol.contents import question_from
 from annotation.quality import controls, qualification
 from annotation.selectors.controls import answered, known_items
 from annotation.selectors.corpora import check_split, splits_of
-from annotation.task_types import shown_image
-from annotation.task_types.shown import sentence
+from annotation.task_types.shown import sentence, shown_image
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.filters import number_in
 from annotation.web.staff.frame import CAMPAIGN, framed, layer_is_open, layers_open, query, said

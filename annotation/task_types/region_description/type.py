@@ -12,7 +12,7 @@ from annotation.protocol.contents import corners
 from annotation.protocol.questions import REGION_DESCRIPTION, WAYS, Answer
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, TaskType, box_in, text_in
-from annotation.task_types.box_drawing import EDGES, SMALLEST_SIDE
+from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
 from annotation.task_types.shown import ShownImage
 
 #: Characters of a region's text, at most, and regions that one answer may have.

@@ -1,0 +1,44 @@
+"""Finding task types: a folder for each kind of question, in this package and in those that a site adds.
+
+A kind's folder holds `rules.py` (pure), `type.py` (pages and forms), `practice.py`, `simulate.py`,
+`task.html`, `sign.svg`, and `instructions.txt` in each language. `rules`, `type`, `practice` and `simulate`
+register what they define when they are imported; `load` imports them. `annotation.checks` names what a kind
+lacks.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+#: Packages whose subpackages are kinds, in the order in which their kinds are listed.
+PACKAGES: list[str] = ["annotation.task_types"]
+
+
+def add_packages(names: Iterable[str]) -> None:
+    """Look for kinds in these packages too (settings.TASK_TYPE_PACKAGES); a known one changes nothing."""
+    PACKAGES.extend(name for name in names if name not in PACKAGES)
+
+
+def folders() -> Iterator[tuple[str, Path]]:
+    """The (dotted name, path) of every kind's folder: a subpackage with `rules.py` or `type.py`."""
+    for name in PACKAGES:
+        package = importlib.import_module(name)
+        for module in pkgutil.iter_modules(package.__path__):
+            if not module.ispkg:
+                continue
+            spec = importlib.util.find_spec(f"{name}.{module.name}")
+            assert spec is not None and spec.submodule_search_locations
+            path = Path(spec.submodule_search_locations[0])
+            if any((path / f"{part}.py").exists() for part in ("rules", "type")):
+                yield f"{name}.{module.name}", path
+
+
+def load(part: str) -> None:
+    """Import the module `part` of every kind's folder that has one."""
+    for name, path in folders():
+        if (path / f"{part}.py").exists():
+            importlib.import_module(f"{name}.{part}")
