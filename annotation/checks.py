@@ -9,7 +9,7 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.template import TemplateDoesNotExist, TemplateSyntaxError
 from django.template.loader import get_template
 
-from annotation.protocol.questions import KINDS
+from annotation.protocol.kinds import names
 from annotation.task_types.base import TASK_TYPES
 
 
@@ -17,7 +17,7 @@ from annotation.task_types.base import TASK_TYPES
 def task_types(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckMessage]:
     """Every question that a campaign can ask has a task type, and every type a template that reads."""
     found: list[CheckMessage] = []
-    for kind in KINDS:
+    for kind in names():
         if kind not in TASK_TYPES:
             found.append(
                 Error(

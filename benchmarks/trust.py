@@ -16,11 +16,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from annotation.protocol.grading import TRUE_CAPTIONS
 from annotation.protocol.paging import PagingSettings, controls_on_page
-from annotation.protocol.questions import BOX_REQUIREMENT, COREF_LINK, GRADED_RELEVANCE, RELEVANCE
+from annotation.protocol.questions import BOX_REQUIREMENT, COREF_LINK
 from annotation.protocol.trust import PROBATION
 from annotation.protocol.trust_settings import TrustSettings
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
+from annotation.task_types.relevance.rules import RELEVANCE, TRUE_CAPTIONS
 
 ERRORS = {"careful": 0.03, "average": 0.08, "sloppy": 0.20}
 #: Workers simulated for each row of the table.
@@ -101,7 +102,10 @@ def _probation_places(
         return rng.random((workers, items)).argsort(axis=1) < settings.probation_known
     paging = PagingSettings()
     pages = range(1, items // paging.images + 1)
-    held = [controls_on_page(settings, seed="", worker="", state=PROBATION, page=page) for page in pages]
+    held = [
+        controls_on_page(settings, seed="", worker="", state=PROBATION, page=page, kind=kind)
+        for page in pages
+    ]
     on_page = rng.permuted(np.tile(held, (workers, 1)), axis=1)
     return (np.arange(paging.images) < on_page[:, :, None]).reshape(workers, -1)
 

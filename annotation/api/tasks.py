@@ -22,7 +22,7 @@ from annotation.api.requests import (
 )
 from annotation.common import database
 from annotation.models import Assignment, Campaign, Worker
-from annotation.protocol import questions as q
+from annotation.protocol.kinds import all_kinds
 from annotation.protocol.questions import Answer
 from annotation.protocol.trust import Refusal
 from annotation.quality import qualification
@@ -31,9 +31,6 @@ from annotation.queue.available_tasks import kinds_of, no_consent, offers, today
 from annotation.queue.dispatch import Nothing
 from annotation.selectors.scopes import campaigns_to_work_on
 from annotation.task_types.base import TASK_TYPES, answer_in
-
-#: Answers that are more than a word, and the kinds that read the rest.
-WITH_MORE = {"judged": q.RELEVANCE, "written": q.CAPTION_WRITING, "described": q.REGION_DESCRIPTION}
 
 
 @for_workers("GET")
@@ -131,7 +128,8 @@ def _given(data: dict[str, Any]) -> tuple[Answer, int]:
     form = data.get("form")
     if form is None:
         given = answer_in(data)
-        with_more = WITH_MORE.get(given.answer)
+        # An answer that is more than a word is read by its kind; no two kinds share such a word.
+        with_more = next((kind.key for kind in all_kinds() if given.answer in kind.with_content), "")
         return (TASK_TYPES.get(with_more).parse(data) if with_more else given), 1
     kind = word_in(data, "kind")
     if kind not in TASK_TYPES:

@@ -21,14 +21,13 @@ from annotation.campaigns.changing import (
     differences,
     reopens,
 )
-from annotation.campaigns.counted import OF_PAIRS, OpenedPairs, count_pairs, open_pairs
+from annotation.campaigns.counted import OpenedPairs, asks_pairs, count_pairs, open_pairs, tasks_of_pairs
 from annotation.campaigns.deleting import delete, why_kept
 from annotation.campaigns.duplicating import duplicate
 from annotation.campaigns.opening import (
     ENTITIES,
     GOLD_LAYERS,
     SMALLEST_CROWD,
-    TASKS,
     Opened,
     begin,
     campaign_named,
@@ -52,9 +51,7 @@ from annotation.protocol.campaign_settings import CampaignError
 __all__ = [
     "ENTITIES",
     "GOLD_LAYERS",
-    "OF_PAIRS",
     "SMALLEST_CROWD",
-    "TASKS",
     "WHEN",
     "CampaignError",
     "Change",
@@ -69,7 +66,9 @@ __all__ = [
     "change_settings",
     "check_seen",
     "close",
+    "asks_pairs",
     "count_pairs",
+    "tasks_of_pairs",
     "create",
     "delete",
     "differences",

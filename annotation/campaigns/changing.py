@@ -35,6 +35,7 @@ from annotation.models import (
     Task,
 )
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, settings_of
+from annotation.protocol.kinds import is_counted
 from annotation.protocol.paging import FILLER, ROLES, WANTED, Pair
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_rows
@@ -226,7 +227,7 @@ def _reopen(row: Campaign, actor: Account | None) -> int:
     """Reopen the images of a campaign under its settings, in the caller's transaction; how many there are."""
     images = OpenImage.objects.filter(campaign=row)
     total = images.count()
-    if row.tasks in counted.PER_IMAGE or row.tasks in counted.OF_PAIRS:
+    if all(map(is_counted, row.kinds)):
         _reopen_counted(row, actor)
         return total
     image_rows.remove_questions(row)
@@ -240,10 +241,10 @@ def _reopen_counted(row: Campaign, actor: Account | None) -> None:
     opened = OpenImage.objects.filter(campaign=row).order_by("id")
     first = {image: priority for image, priority in opened.values_list("image", "priority") if priority}
     images = list(Image.objects.filter(pk__in=opened.values("image")).order_by("position"))
-    pairs, fillers = _asked_pairs(row) if row.tasks in counted.OF_PAIRS else ([], {})
+    pairs, fillers = _asked_pairs(row) if counted.asks_pairs(row.tasks) else ([], {})
     image_rows.remove_questions(row)
     opened.delete()
-    if row.tasks in counted.OF_PAIRS:
+    if counted.asks_pairs(row.tasks):
         if images:
             counted.open_pairs(campaign=row, pairs=pairs, fillers=fillers, actor=actor)
     else:

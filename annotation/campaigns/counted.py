@@ -20,16 +20,12 @@ from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, settings_of
 from annotation.protocol.controls import draw, drawn
 from annotation.protocol.counted import Asked
+from annotation.protocol.kinds import IMAGE, PAGE, PAIR, all_tasks, asked_by, is_page, only_kind
 from annotation.protocol.paging import ROLES, Filling, Pair, paginate
 from annotation.queue import image_rows
 
 #: Images opened in one transaction.
 CHUNK = 500
-#: What is asked about each image by itself.
-PER_IMAGE = {"captions": q.CAPTION_WRITING, "regions": q.REGION_DESCRIPTION}
-#: What is asked about pairs.
-OF_PAIRS = {"relevance": q.RELEVANCE, "graded": q.GRADED_RELEVANCE}
-
 #: An image's questions, each with the contents of its items.
 Questions = Sequence[tuple[Asked, Sequence[dict[str, Any]]]]
 
@@ -45,18 +41,29 @@ class OpenedPairs:
     filling: Filling
 
 
+def tasks_of_pairs() -> tuple[str, ...]:
+    """The tasks whose campaigns ask about pairs of image and caption, one by one or on pages."""
+    return tuple(tasks for tasks in all_tasks() if asks_pairs(tasks))
+
+
+def asks_pairs(tasks: str) -> bool:
+    """Whether a campaign of these tasks asks about pairs."""
+    kind = only_kind(tasks)
+    return kind is not None and kind.about in (PAIR, PAGE)
+
+
 def caption_name(image: str, number: int) -> str:
     """A caption's name: its image's key and its number, from 0."""
     return f"{image}#{number}"
 
 
 def per_image(campaign: Campaign, images: Sequence[Image]) -> list[tuple[Image, Questions]]:
-    """What a campaign of captions or regions asks about each of `images`."""
+    """What a campaign asks about each of `images` by itself."""
     settings = settings_of(campaign.settings).answers
-    kind = PER_IMAGE[campaign.tasks]
-    content = {"regions": settings.regions} if kind == q.REGION_DESCRIPTION else {}
-    asked = Asked(kind, f"{kind}|", settings.wanted(kind))
-    return [(image, [(asked, [content])]) for image in images]
+    kind = only_kind(campaign.tasks)
+    assert kind is not None and kind.about == IMAGE
+    asked = Asked(kind.key, f"{kind.key}|", settings.wanted(kind.key))
+    return [(image, [(asked, [kind.content(settings.number)])]) for image in images]
 
 
 def trial_pairs(campaign: Campaign, images: Sequence[Image]) -> Iterator[Pair]:
@@ -87,21 +94,21 @@ def open_pairs(
     campaign whose pairs are open already is refused, as is a pair of something that its corpus lacks.
     Where a campaign asks in waves, each after the first has its number, and pairs that were not asked.
     """
-    kind = OF_PAIRS.get(campaign.tasks)
-    if kind is None:
+    kind = only_kind(campaign.tasks)
+    if kind is None or not asks_pairs(campaign.tasks):
         raise CampaignError(
             f"campaign {campaign.name!r} asks {campaign.tasks}, not pairs: open one with --tasks "
-            "relevance or graded"
+            + " or ".join(tasks_of_pairs())
         )
     settings = settings_of(campaign.settings)
     wanted = list(dict.fromkeys(pairs))
     found = _Found(campaign, wanted, fillers or {})
     filling = Filling()
-    if kind == q.RELEVANCE:
+    if kind.about == PAGE:
         laid_out = paginate(wanted, fillers or {}, seed=campaign.seed, settings=settings.page)
-        asked, filling = _pages(laid_out.pages, found, settings, wave), laid_out.filling
+        asked, filling = _pages(kind.key, laid_out.pages, found, settings, wave), laid_out.filling
     else:
-        asked = _graded(wanted, found, settings)
+        asked = _single(kind.key, wanted, found, settings)
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         if row.settings_version != campaign.settings_version:
@@ -136,7 +143,9 @@ def count_pairs(
     Raises KeyError for `tasks` that ask about no pairs.
     """
     wanted = list(dict.fromkeys(pairs))
-    if OF_PAIRS[tasks] == q.RELEVANCE:
+    if not asks_pairs(tasks):
+        raise KeyError(tasks)
+    if is_page(asked_by(tasks)[0]):
         laid_out = paginate(wanted, fillers or {}, seed=Campaign().seed, settings=settings.page)
         images = {page[0].image for page in laid_out.pages}
         return OpenedPairs(len(images), len(wanted), len(laid_out.pages), laid_out.filling)
@@ -182,22 +191,25 @@ def _captions(images: Iterable[int]) -> dict[int, list[int]]:
     return found
 
 
-def _graded(pairs: Sequence[Pair], found: _Found, settings: CampaignSettings) -> dict[str, Questions]:
+def _single(
+    kind: str, pairs: Sequence[Pair], found: _Found, settings: CampaignSettings
+) -> dict[str, Questions]:
+    """Each pair as a question of its own."""
     asked: dict[str, list[tuple[Asked, list[dict[str, Any]]]]] = {}
-    wanted = settings.answers.graded_relevance
+    wanted = settings.answers.wanted(kind)
     for pair in pairs:
-        one = Asked(q.GRADED_RELEVANCE, q.pair_key(*pair), wanted)
+        one = Asked(kind, q.pair_key(kind, *pair), wanted)
         asked.setdefault(pair.image, []).append((one, [{"caption": found.captions[pair.caption]}]))
     return dict(asked)
 
 
 def _pages(
-    pages: Sequence[Any], found: _Found, settings: CampaignSettings, wave: int
+    kind: str, pages: Sequence[Any], found: _Found, settings: CampaignSettings, wave: int
 ) -> dict[str, Questions]:
     """Each page under its first image; its blocks are its items. The pages of a wave are one batch."""
     asked: dict[str, list[tuple[Asked, list[dict[str, Any]]]]] = {}
     for number, page in enumerate(pages, 1):
-        one = Asked(q.RELEVANCE, q.page_key(str(wave), number), settings.answers.relevance)
+        one = Asked(kind, q.page_key(kind, str(wave), number), settings.answers.wanted(kind))
         blocks = [
             {
                 "image": found.images[block.image].pk,

@@ -17,8 +17,8 @@ from annotation.campaigns import SMALLEST_CROWD, StopRule, pause, reached
 from annotation.common import database
 from annotation.models import Assignment, Campaign, OpenImage
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
+from annotation.protocol.kinds import CONTROLS, kind_of
 from annotation.protocol.state import ALWAYS
-from annotation.protocol.trust_settings import CONTROLS, known_from
 from annotation.quality import qualification
 from annotation.selectors.campaign import tasks
 from annotation.selectors.campaign.progress import complete_images, newest, submitted
@@ -93,7 +93,7 @@ def _known_items(campaign: Campaign, settings: CampaignSettings) -> Iterator[Ala
     able = _able(campaign, settings)
     met = controls_met(campaign, able)
     for kind in campaign.kinds:
-        if known_from(kind) != CONTROLS:
+        if kind_of(kind).measured_on != CONTROLS:
             continue
         if kind not in met:
             rules = qualification.rules_of(campaign, kind, settings)

@@ -23,18 +23,17 @@ from annotation.datasets.layer_rows import check_layer_name
 from annotation.datasets.layers import layer_to_read
 from annotation.models import Account, Campaign, Corpus, Image, Layer, OpenImage, SettingsVersion
 from annotation.protocol.campaign_settings import CampaignError, settings_of
+from annotation.protocol.kinds import all_tasks
 from annotation.protocol.mentions import find_mentions
-from annotation.protocol.questions import ASKED_BY, CAPTION_WRITING
 from annotation.protocol.terms import ImageRecord, Mention
 from annotation.protocol.trust_settings import kinds_tested
 from annotation.quality.controls.authoring import raise_revision
-from annotation.quality.controls.spelling import install as install_spelling
+from annotation.quality.controls.sentences import install as install_sentences
 from annotation.queue import image_rows
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import stream_records
 
 ENTITIES = "entities"
-TASKS = tuple(ASKED_BY)
 #: Layers that are taken for the truth unless one is named.
 GOLD_LAYERS = ("gold", "import")
 #: The least crowd that can settle every question.
@@ -102,8 +101,8 @@ def create(
         raise CampaignError(
             f"a campaign called {name!r} would be taken for the corpus's own layer; choose another name"
         )
-    if tasks not in TASKS:
-        raise CampaignError(f"unknown tasks {tasks!r}; known: {', '.join(TASKS)}")
+    if tasks not in all_tasks():
+        raise CampaignError(f"unknown tasks {tasks!r}; known: {', '.join(all_tasks())}")
     wanted = settings_of(settings or {})
     frozen = wanted.as_dict()
     target = corpus_named(corpus)
@@ -197,7 +196,7 @@ def _open_counted(
     wanted = Image.objects.filter(corpus=campaign.corpus).order_by("position")
     if split is not None:
         wanted = wanted.filter(split=split)
-    if campaign.tasks in counted.OF_PAIRS:
+    if counted.asks_pairs(campaign.tasks):
         if there:
             return Opened(0, there, 0)
         chosen = list(wanted[:images])
@@ -242,8 +241,8 @@ def begin(*, campaign: Campaign, actor: Account | None = None) -> None:
                     "has none, or its gold layer covers none of those wanted"
                 )
             instructions.install(campaign)
-            if CAPTION_WRITING in kinds_tested(campaign.kinds, settings_of(row.settings).trust):
-                install_spelling(campaign=campaign, actor=actor)
+            for kind in kinds_tested(campaign.kinds, settings_of(row.settings).trust):
+                install_sentences(campaign=campaign, kind=kind, actor=actor)
             row.state, row.opened_at = Campaign.OPEN, database.now()
             row.save(update_fields=["state", "opened_at"])
             raise_revision(campaign)

@@ -24,13 +24,11 @@ from django.utils.translation import gettext as _
 from annotation.audit import record
 from annotation.common import database
 from annotation.models import Account, Campaign, Consent, Instructions
+from annotation.protocol import kinds
 from annotation.protocol.campaign_settings import CampaignError
-from annotation.protocol.questions import KINDS as QUESTIONS
 from annotation.quality.controls.authoring import raise_revision
 
 CONSENT = Instructions.CONSENT
-#: What there can be texts of.
-KINDS = (CONSENT, *QUESTIONS)
 GOOD, BAD, PLAIN = "good", "bad", ""
 LONGEST = 20_000
 _EXAMPLES = {"Good: ": GOOD, "Bad: ": BAD}
@@ -60,6 +58,11 @@ class Text:
     @property
     def paragraphs(self) -> tuple[Paragraph, ...]:
         return tuple(_paragraph(part) for part in _parts(self.text))
+
+
+def known_texts() -> tuple[str, ...]:
+    """What there can be texts of: the consent, and every kind of question."""
+    return (CONSENT, *kinds.names())
 
 
 def built_in(kind: str) -> Text:
@@ -174,8 +177,8 @@ def _write(campaign: Campaign, kind: str, version: int, text: str, actor: Accoun
 
 
 def _known(kind: str) -> str:
-    if kind not in KINDS:
-        raise CampaignError(f"there are no instructions of {kind!r}; known: {', '.join(KINDS)}")
+    if kind not in known_texts():
+        raise CampaignError(f"there are no instructions of {kind!r}; known: {', '.join(known_texts())}")
     return kind
 
 

@@ -34,7 +34,8 @@ from annotation.models import (
 from annotation.moderation import trust_replay
 from annotation.moderation.control_items import from_answers, hold, named, recheck
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CONTROL
+from annotation.protocol.kinds import judging_kinds
+from annotation.protocol.questions import CONTROL
 from annotation.protocol.trust import QUALIFICATION, SUSPENDED, Entered, Examined, after
 from annotation.protocol.trust import Standing as Pure
 from annotation.quality import qualification, worker_trust
@@ -316,22 +317,28 @@ def _promoted_with(campaign: Campaign, worker: int, kinds: Sequence[str]) -> lis
 
 def _retell_drawers(campaign: Campaign, worker: int, kinds: Sequence[str]) -> int:
     """Tell the standings anew of those whose boxes the worker judged; how many changed."""
-    if BOX_QUALITY not in kinds:
-        return 0
+    return sum(
+        _retell_judged(campaign, worker, judging, judged)
+        for judging, judged in judging_kinds()
+        if judging in kinds
+    )
+
+
+def _retell_judged(campaign: Campaign, worker: int, judging: str, judged_kind: str) -> int:
     drawings: dict[int, set[str]] = defaultdict(set)
     judged = Judgment.objects.filter(
-        campaign=campaign, worker=worker, kind=BOX_QUALITY, image__isnull=False
+        campaign=campaign, worker=worker, kind=judging, image__isnull=False
     ).values_list("image", "key")
     for image, key in judged:
         drawings[image].add(key.split("|")[1])
     drawers: set[int] = set()
     images = list(drawings)
     for start in range(0, len(images), CHUNK):
-        boxes: Any = Judgment.objects.filter(image__in=images[start : start + CHUNK], kind=BOX_DRAWING)
+        boxes: Any = Judgment.objects.filter(image__in=images[start : start + CHUNK], kind=judged_kind)
         drawers.update(
             drawer
             for image, name, drawer in boxes.values_list("image", "name", "worker")
             if name in drawings[image]
         )
-    rows = Standing.objects.filter(campaign=campaign, worker__in=drawers, kind=BOX_DRAWING).order_by("id")
+    rows = Standing.objects.filter(campaign=campaign, worker__in=drawers, kind=judged_kind).order_by("id")
     return len(trust_replay.retell(rows.values_list("id", flat=True)))

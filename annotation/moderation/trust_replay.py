@@ -21,7 +21,8 @@ from django.db.models import QuerySet
 from annotation.common import database
 from annotation.models import Judgment, PageControl
 from annotation.models import Standing as Row
-from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CONTROL, RELEVANCE, VOTE
+from annotation.protocol.kinds import is_page, judged_by
+from annotation.protocol.questions import CONTROL, VOTE
 from annotation.protocol.trust import QUALIFICATION as BEFORE
 from annotation.protocol.trust import (
     BoxJudged,
@@ -69,16 +70,18 @@ def events_of(row: Row) -> Iterator[tuple[int, int, Event]]:
         campaign=row.campaign_id, worker=row.worker_id, kind=row.kind, id__gt=row.since, source=""
     )
     own = own.exclude(role=QUALIFICATION)
-    if row.kind == RELEVANCE:
+    if is_page(row.kind):
         yield from _of_pages(own)
         return
     columns = ("id", "assignment__settings_version", "role", "assignment__right")
     for id, version, role, right in own.values_list(*columns):
         # A known item whose answer was taken back counts like any other.
         yield id, version, ItemDone() if role != CONTROL or right is None else ControlGraded(right)
-    if row.kind == BOX_DRAWING:
+    if judged_by(row.kind):
         for id, version, good, asked_at in _verdicts(row):
-            if id > row.since and controls.tells_of_drawer(row.campaign_id, row.campaign.revision, asked_at):
+            if id > row.since and controls.tells_of_drawer(
+                row.campaign_id, row.kind, row.campaign.revision, asked_at
+            ):
                 yield id, version, BoxJudged(good)
 
 
@@ -119,7 +122,7 @@ def _verdicts(row: Row) -> Iterator[tuple[int, int, bool, datetime]]:
     boxes = Judgment.objects.filter(
         campaign=row.campaign_id,
         worker=row.worker_id,
-        kind=BOX_DRAWING,
+        kind=row.kind,
         answer="drawn",
         image__isnull=False,
     )
@@ -129,7 +132,7 @@ def _verdicts(row: Row) -> Iterator[tuple[int, int, bool, datetime]]:
     for start in range(0, len(images), CHUNK):
         seen: set[tuple[int, str]] = set()
         votes = Judgment.objects.filter(
-            image__in=images[start : start + CHUNK], kind=BOX_QUALITY, role=VOTE, void=False, flag=""
+            image__in=images[start : start + CHUNK], kind=judged_by(row.kind), role=VOTE, void=False, flag=""
         ).exclude(worker=row.worker_id)
         columns = ("id", "image", "key", "answer", "assignment__leased_at", "assignment__settings_version")
         for id, image, key, answer, asked_at, version in votes.order_by("id").values_list(*columns):

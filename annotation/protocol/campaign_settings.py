@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from annotation.protocol.boxes import Limits
 from annotation.protocol.counted import AnswerSettings
+from annotation.protocol.kinds import settings_numbers
 from annotation.protocol.merging import MergeRules
 from annotation.protocol.paging import PagingSettings
 from annotation.protocol.state import Settings
@@ -50,7 +51,7 @@ class CampaignSettings:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON data from which `settings_of` makes the same settings."""
-        tables = {name: asdict(getattr(self, name)) for name in TABLES}
+        tables = {name: _plain(getattr(self, name)) for name in TABLES}
         plain: dict[str, Any] = json.loads(json.dumps({**asdict(self.protocol), **tables}))
         return plain
 
@@ -103,12 +104,22 @@ def settings_of(values: Mapping[str, Any]) -> CampaignSettings:
     return CampaignSettings(_made(Settings, given, ""), **tables)
 
 
+def _plain(record: Any) -> dict[str, Any]:
+    """A table of settings as plain data."""
+    return record.as_dict() if isinstance(record, AnswerSettings) else asdict(record)
+
+
+def _names(kind: type[Any]) -> list[str]:
+    """The names that a table of settings has."""
+    return [*settings_numbers()] if kind is AnswerSettings else [field.name for field in fields(kind)]
+
+
 def _made(kind: type[T], values: Any, table: str) -> T:
     """A settings record from one table of plain data; CampaignError names the table and the culprit."""
     where = f" of [{table}]" if table else ""
     if not isinstance(values, Mapping):
         raise CampaignError(f"setting {table!r} is {values!r}; expected a table")
-    known = sorted(f.name for f in fields(kind)) + ([] if table else [*TABLES])  # type: ignore[arg-type]
+    known = sorted(_names(kind)) + ([] if table else [*TABLES])
     if unknown := sorted(set(values) - set(known)):
         raise CampaignError(f"unknown setting {unknown[0]!r}{where}; known: {', '.join(known)}")
     given = dict(values)

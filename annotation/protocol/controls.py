@@ -19,8 +19,9 @@ from functools import lru_cache
 from hashlib import blake2b
 from math import ceil, floor
 
+from annotation.protocol.kinds import CONTROLS, kind_of
 from annotation.protocol.trust import PROBATION, TRUSTED
-from annotation.protocol.trust_settings import CONTROLS, TrustSettings, known_from
+from annotation.protocol.trust_settings import TrustSettings
 
 Seed = int | str
 
@@ -48,7 +49,7 @@ def due(settings: TrustSettings, *, seed: Seed, worker: str, kind: str, state: s
     """
     if number < 1:
         raise ValueError(f"item number {number}: expected 1 or more")
-    if known_from(kind) != CONTROLS:
+    if kind_of(kind).measured_on != CONTROLS:
         return False
     if state == PROBATION:
         block, place = divmod(number - 1, settings.probation_items)

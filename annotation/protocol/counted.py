@@ -12,46 +12,57 @@ How many workers describe regions, and that flags close a question, is decided h
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from annotation.protocol.questions import (
-    CAPTION_WRITING,
-    GRADED_RELEVANCE,
-    REGION_DESCRIPTION,
-    RELEVANCE,
-    VOTE,
-    Judgment,
-    Question,
-)
+from annotation.protocol.kinds import all_kinds, settings_numbers
+from annotation.protocol.questions import VOTE, Judgment, Question
 from annotation.protocol.state import ImageState
 from annotation.protocol.terms import LayerRecord
 
-_HODOSH = "Hodosh et al. 2013, section 4.3.2"
 
-
-@dataclass(frozen=True, slots=True)
 class AnswerSettings:
-    """How many workers answer each question that is only counted, and how many regions each describes.
+    """How many workers answer each question that is only counted, and what else kinds count: by name.
 
-    Raises ValueError on a number below 1, naming the field.
+    The names, their defaults and sources are the kinds' own (`kinds.settings_numbers`). Raises TypeError on
+    an unknown name, ValueError on a number below 1, naming it.
     """
 
-    relevance: int = field(default=3, metadata={"source": _HODOSH})
-    graded_relevance: int = field(default=3, metadata={"source": "Hodosh et al. 2013, section 4.2.1"})
-    caption_writing: int = field(default=5, metadata={"source": "Hodosh et al. 2013, section 2.1"})
-    region_description: int = field(default=9, metadata={"source": "Karpathy and Fei-Fei 2015, section 4.3"})
-    regions: int = field(default=5, metadata={"source": "Karpathy and Fei-Fei 2015, section 4.3"})
+    __slots__ = ("_given",)
 
-    def __post_init__(self) -> None:
-        for name in (RELEVANCE, GRADED_RELEVANCE, CAPTION_WRITING, REGION_DESCRIPTION, "regions"):
-            value = getattr(self, name)
+    def __init__(self, **given: int) -> None:
+        known = settings_numbers() if given else {}
+        for name, value in given.items():
+            if name not in known:
+                raise TypeError(f"unknown number {name!r}; known: {', '.join(known)}")
             if type(value) is not int or value < 1:
                 raise ValueError(f"{name} is {value!r}: expected a whole number, 1 or more")
+        self._given = dict(given)
+
+    def number(self, name: str) -> int:
+        """The number of that name; raises KeyError where no kind has one."""
+        return self._given[name] if name in self._given else settings_numbers()[name].default
 
     def wanted(self, kind: str) -> int:
         """How many workers answer a question of `kind`."""
-        return int(getattr(self, kind))
+        return self.number(kind)
+
+    def as_dict(self) -> dict[str, int]:
+        """What a row keeps: the numbers of the kinds that are built in, and all that were changed."""
+        kept = {name for kind in all_kinds() if kind.built_in for name in kind.numbers}
+        return {
+            name: self.number(name)
+            for name, number in settings_numbers().items()
+            if name in kept or self.number(name) != number.default
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AnswerSettings) and self.as_dict() == other.as_dict()
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.as_dict().items()))
+
+    def __repr__(self) -> str:
+        return f"AnswerSettings({', '.join(f'{name}={value}' for name, value in self._given.items())})"
 
 
 class Asked(NamedTuple):

@@ -17,7 +17,6 @@ from math import ceil
 from typing import NamedTuple
 
 from annotation.protocol.controls import Seed, draw, drawn
-from annotation.protocol.questions import RELEVANCE
 from annotation.protocol.trust import PROBATION
 from annotation.protocol.trust_settings import TrustSettings
 
@@ -213,6 +212,7 @@ def controls_on_page(
     worker: str,
     state: str,
     page: int,
+    kind: str,
     settings: PagingSettings | None = None,
 ) -> int:
     """How many images of this worker's page number `page` (from 1) are controls.
@@ -230,7 +230,7 @@ def controls_on_page(
     lacking = trust.probation_known - pages * settings.controls
     tests = min(pages, max(0, ceil(lacking / (settings.images - settings.controls))))
     block, place = divmod(page - 1, pages)
-    places = drawn(map(str, range(pages)), tests, seed, worker, RELEVANCE, "test pages", block)
+    places = drawn(map(str, range(pages)), tests, seed, worker, kind, "test pages", block)
     return settings.images if str(place) in places else settings.controls
 
 

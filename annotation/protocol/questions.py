@@ -1,7 +1,8 @@
 """Questions put to workers, their content keys, and the judgments given on them.
 
-There are the six of the chain, whose answers settle what is asked next (`image.Fold`), and four that
-are only counted: so many workers answer each, whatever they say (`counted.CountedFold`).
+There are the six of the chain, whose answers settle what is asked next (`image.Fold`), and kinds that are
+only counted: so many workers answer each, whatever they say (`counted.CountedFold`). What sets kinds apart is
+in `kinds`.
 
 A key says what a question is about, not which row asks it: two questions with one key are
 one question, whenever they come up, so an answer once given is found again.
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
+from annotation.protocol import kinds
 from annotation.protocol.terms import Box, Mention
 
 COREF_LINK = "coref_link"
@@ -33,34 +35,6 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     BOX_COVERAGE: ("more", "complete"),
 }
 QUESTIONS = tuple(ANSWERS)
-#: Those of them that are about boxes: nobody answers these without the picture.
-ABOUT_BOXES = (BOX_REQUIREMENT, BOX_DRAWING, BOX_QUALITY, BOX_COVERAGE)
-
-RELEVANCE = "relevance"
-GRADED_RELEVANCE = "graded_relevance"
-CAPTION_WRITING = "caption_writing"
-REGION_DESCRIPTION = "region_description"
-
-#: The questions that are only counted, with their answers. Where there is one word only, what was ticked,
-#: written or drawn is the answer's `content`.
-COUNTED: dict[str, tuple[str, ...]] = {
-    RELEVANCE: ("judged",),
-    GRADED_RELEVANCE: ("1", "2", "3", "4"),
-    CAPTION_WRITING: ("written", "correct", "incorrect"),
-    REGION_DESCRIPTION: ("described",),
-}
-#: What is answered in the test of spelling and grammar, before anybody writes captions.
-SPELLING = ("correct", "incorrect")
-#: Every kind of question.
-KINDS = (*QUESTIONS, *COUNTED)
-#: What a campaign's `tasks` ask, in the order in which an image meets them.
-ASKED_BY: dict[str, tuple[str, ...]] = {
-    "entities": QUESTIONS,
-    "relevance": (RELEVANCE,),
-    "graded": (GRADED_RELEVANCE,),
-    "captions": (CAPTION_WRITING,),
-    "regions": (REGION_DESCRIPTION,),
-}
 
 #: What a worker may flag instead of answering.
 FLAGS = ("chunk_wrong", "image_missing", "offensive")
@@ -141,7 +115,7 @@ class Question:
 
 def answers_to(kind: str) -> tuple[str, ...]:
     """The words that answer a question of `kind`; none where there is no such kind."""
-    return ANSWERS.get(kind) or COUNTED.get(kind, ())
+    return kinds.kind_of(kind).answers if kind in kinds.KINDS else ()
 
 
 def question_of(key: str) -> str:
@@ -179,15 +153,14 @@ def quality_key(drawing: str, boxes: Iterable[Box]) -> str:
     return f"{BOX_QUALITY}|{drawing}|{_corners(sorted(boxes))}"
 
 
-def pair_key(image: str, caption: str) -> str:
-    """The key of "how well does this caption describe this image?": the image's key, and the caption's
-    name, IMAGE#NUMBER."""
-    return f"{GRADED_RELEVANCE}|{image}|{caption}"
+def pair_key(kind: str, image: str, caption: str) -> str:
+    """The key of a question of `kind` about a pair: the image's key, and the caption's name, IMAGE#NUMBER."""
+    return f"{kind}|{image}|{caption}"
 
 
-def page_key(batch: str, number: int) -> str:
+def page_key(kind: str, batch: str, number: int) -> str:
     """The key of page `number` (from 1) of a batch of pairs."""
-    return f"{RELEVANCE}|{batch}|{number}"
+    return f"{kind}|{batch}|{number}"
 
 
 def judgment_name(image: str, worker: str, key: str) -> str:

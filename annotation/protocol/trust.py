@@ -13,16 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from annotation.protocol.questions import BOX_DRAWING
-from annotation.protocol.trust_settings import (
-    BOX_QUALITY_VERDICTS,
-    CONTROLS,
-    NOTHING,
-    UNTESTED,
-    Known,
-    TrustSettings,
-    known_from,
-)
+from annotation.protocol.kinds import CONTROLS, NOTHING, VERDICTS, draws, kind_of
+from annotation.protocol.trust_settings import Known, TrustSettings
 from annotation.protocol.words import gettext as _
 
 QUALIFICATION = "qualification"
@@ -133,9 +125,9 @@ def after(standing: Standing, event: Event, settings: TrustSettings) -> Standing
         raise OutOfTurn(standing, event, "nobody works before they are admitted")
     if isinstance(event, ItemDone):
         return _judge(replace(standing, items=standing.items + 1), settings)
-    source = CONTROLS if isinstance(event, ControlGraded) else BOX_QUALITY_VERDICTS
-    if known_from(standing.kind) != source:
-        raise OutOfTurn(standing, event, f"its accuracy is measured on {known_from(standing.kind)}")
+    source = CONTROLS if isinstance(event, ControlGraded) else VERDICTS
+    if (measured_on := kind_of(standing.kind).measured_on) != source:
+        raise OutOfTurn(standing, event, f"its accuracy is measured on {measured_on}")
     right = event.right if isinstance(event, ControlGraded) else event.good
     return _judge(
         replace(
@@ -158,7 +150,7 @@ def reading(kind: str, state: str, known: Known, *, examined: bool) -> str:
     """
     if state == PROBATION and not known.accuracy:
         return UNCHECKED
-    if state == TRUSTED and known_from(kind) == NOTHING and not examined:
+    if state == TRUSTED and kind_of(kind).measured_on == NOTHING and not examined:
         return UNCHECKED
     return state
 
@@ -184,7 +176,7 @@ def _admit(standing: Standing, settings: TrustSettings) -> Standing:
 
 def admitted(standing: Standing) -> Standing:
     """The standing of somebody who is let in; a kind without known answers needs no probation."""
-    return replace(standing, state=TRUSTED if known_from(standing.kind) == NOTHING else PROBATION)
+    return replace(standing, state=TRUSTED if kind_of(standing.kind).measured_on == NOTHING else PROBATION)
 
 
 def _judge(standing: Standing, settings: TrustSettings) -> Standing:
@@ -251,7 +243,7 @@ def why_not(standing: Standing, settings: TrustSettings) -> Refusal | None:
             )
             % {"needed": _percent(settings.entry_approved), "approved": _percent(entered.approved)},
         )
-    if not settings.qualification or standing.kind in UNTESTED:
+    if not settings.qualification or not kind_of(standing.kind).tested:
         return None
     if standing.examined is None:
         return Refusal(
@@ -277,7 +269,7 @@ def watched(standing: Standing, settings: TrustSettings) -> bool:
     Other questions are measured as they are answered; a drawer could draw a hundred boxes before
     anybody has looked at one.
     """
-    return standing.kind == BOX_DRAWING and standing.state == PROBATION and settings.drawing_unjudged > 0
+    return draws(standing.kind) and standing.state == PROBATION and settings.drawing_unjudged > 0
 
 
 def ahead(standing: Standing, unjudged: int, settings: TrustSettings) -> Refusal | None:

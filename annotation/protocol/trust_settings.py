@@ -7,40 +7,21 @@ items, boxes that pass Box Quality, 2 % verification questions); Hodosh et al. 2
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
-from annotation.protocol.questions import BOX_DRAWING, CAPTION_WRITING, REGION_DESCRIPTION, RELEVANCE
-
-CONTROLS = "controls"
-BOX_QUALITY_VERDICTS = "box quality verdicts"
-NOTHING = "nothing"
-
-#: Where the known answers of a kind come from; a kind not listed has control items.
-KNOWN_FROM: Mapping[str, str] = {
-    BOX_DRAWING: BOX_QUALITY_VERDICTS,
-    CAPTION_WRITING: NOTHING,
-    REGION_DESCRIPTION: NOTHING,
-}
-
-#: What nobody could grade has no test.
-UNTESTED = frozenset({REGION_DESCRIPTION})
+from annotation.protocol.kinds import kind_of
 
 T = TypeVar("T")
-
-
-def known_from(kind: str) -> str:
-    """What a worker's accuracy at `kind` is measured on."""
-    return KNOWN_FROM.get(kind, CONTROLS)
 
 
 class Known(NamedTuple):
     """What a campaign knows the answers to, of one kind of question.
 
     `test`: there are items for its qualification test. `accuracy`: there is something by which a worker's
-    accuracy is measured (`known_from`).
+    accuracy is measured (`kinds.Kind.measured_on`).
     """
 
     test: bool
@@ -122,15 +103,15 @@ class TrustSettings:
 
     def bar_of(self, kind: str) -> float:
         """The least share of known answers that must be right at `kind`."""
-        return {RELEVANCE: self.relevance_bar, BOX_DRAWING: self.drawing_bar}.get(kind, self.bar)
+        return float(getattr(self, kind_of(kind).bar))
 
     def verdict_of(self, kind: str) -> int:
         """How many known answers of `kind` there must be before a worker is trusted."""
-        return self.drawing_known if kind == BOX_DRAWING else self.verdict_known
+        return int(getattr(self, kind_of(kind).verdict))
 
     def window_of(self, kind: str) -> int:
         """How many of the last known answers of `kind` are looked at."""
-        return self.drawing_window if kind == BOX_DRAWING else self.window
+        return int(getattr(self, kind_of(kind).window))
 
     def suspends(self, kind: str, last: Sequence[bool]) -> bool:
         """Whether the `last` known answers, a window at most, put a worker below the bar of `kind`.
@@ -141,7 +122,7 @@ class TrustSettings:
         """
         if len(last) < min(self.verdict_known, self.verdict_of(kind)):
             return False
-        over = max(len(last), self.drawing_known if kind == BOX_DRAWING else self.window)
+        over = max(len(last), int(getattr(self, kind_of(kind).over)))
         return (over - (len(last) - sum(last))) / over < self.bar_of(kind)
 
 
@@ -168,4 +149,4 @@ def practice_is_entry(kind: str, settings: TrustSettings, known: Known) -> bool:
 
 def kinds_tested(kinds: Iterable[str], settings: TrustSettings) -> tuple[str, ...]:
     """Those of `kinds` that begin with a test, where there are items for one."""
-    return tuple(kind for kind in kinds if kind not in UNTESTED) if settings.qualification else ()
+    return tuple(kind for kind in kinds if kind_of(kind).tested) if settings.qualification else ()

@@ -10,7 +10,7 @@ from calendar import monthrange
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from annotation.protocol.questions import KINDS
+from annotation.protocol import kinds
 
 #: Pay is reckoned in millionths of a currency unit, as whole numbers.
 MICROS = 1_000_000
@@ -53,8 +53,8 @@ class PaySettings:
     def __post_init__(self) -> None:
         if self.basis not in BASES:
             raise ValueError(f"basis is {self.basis!r}: expected one of {', '.join(BASES)}")
-        if unknown := sorted(set(self.per_item) - set(KINDS)):
-            raise ValueError(f"per_item names {unknown[0]!r}: expected one of {', '.join(KINDS)}")
+        if unknown := sorted(set(self.per_item) - set(kinds.names())):
+            raise ValueError(f"per_item names {unknown[0]!r}: expected one of {', '.join(kinds.names())}")
         if self.hourly < 0 or min(self.per_item.values(), default=0) < 0:
             raise ValueError("pay is negative: expected 0 or more")
         if not self.idle_after > 0:

@@ -14,14 +14,12 @@ from annotation.common import database
 from annotation.protocol import questions as q
 from annotation.protocol.contents import corners
 from annotation.protocol.grading import is_right
+from annotation.protocol.kinds import BadContent, is_page, kind_of
 from annotation.protocol.questions import Answer, BadJudgment, Judgment
 from annotation.protocol.trust import ControlGraded, ItemDone
 from annotation.quality import qualification
 from annotation.queue import relevance_pages
 from annotation.queue.lease_terms import Terms
-
-#: Answers whose word says nothing by itself.
-WITH_CONTENT = ("judged", "written", "described")
 
 
 class Held(NamedTuple):
@@ -57,11 +55,11 @@ def check(held: Held, answer: Answer) -> None:
                 f"box {[xmin, ymin, xmax, ymax]} leaves the picture, which has {held.width} x {held.height} "
                 "pixels"
             )
-    if answer.answer in WITH_CONTENT and not answer.content:
+    if answer.answer in kind_of(held.kind).with_content and not answer.content:
         raise BadJudgment(f"answer {answer.answer!r} to {held.kind} says nothing; expected what it is about")
     # A sentence is written to a task, and what the test asks is whether one is written well.
-    asks_spelling = held.kind == q.CAPTION_WRITING and held.role == qualification.ROLE
-    if held.kind == q.CAPTION_WRITING and answer.answer and (answer.answer in q.SPELLING) != asks_spelling:
+    tested = kind_of(held.kind).test_answers
+    if tested and answer.answer and (answer.answer in tested) != (held.role == qualification.ROLE):
         raise BadJudgment(f"answer {answer.answer!r} is none to this question of {held.kind}")
 
 
@@ -75,14 +73,14 @@ class Content(NamedTuple):
 
 def content_of(held: Held, terms: Terms, answer: Answer) -> Content:
     """An answer's content as it is kept. Raises BadJudgment where it is not what was asked for."""
-    if held.kind == q.RELEVANCE:
+    if is_page(held.kind):
         return _ticked(held, terms, answer)
     if answer.flag or answer.content is None:
         return Content(None, [ItemDone()], [])
-    if held.kind == q.REGION_DESCRIPTION:
-        regions = answer.content.get("regions", ())
-        if len(regions) != terms.settings.answers.regions:
-            raise BadJudgment(f"{len(regions)} regions: expected {terms.settings.answers.regions}")
+    try:
+        kind_of(held.kind).check(answer.content, terms.settings.answers.number)
+    except BadContent as error:
+        raise BadJudgment(str(error)) from error
     return Content(dict(answer.content), [ItemDone()], [])
 
 

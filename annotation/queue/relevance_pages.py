@@ -29,7 +29,7 @@ from annotation.protocol.paging import (
     for_worker,
     shown_of,
 )
-from annotation.protocol.questions import RELEVANCE, BadJudgment
+from annotation.protocol.questions import BadJudgment
 from annotation.quality import controls
 from annotation.queue.dispatch import Holder
 
@@ -58,6 +58,7 @@ def due(settings: CampaignSettings, *, seed: int, holder: Holder, held: int) -> 
         seed=seed,
         worker=holder.pseudonym,
         state=holder.standing.state,
+        kind=holder.standing.kind,
         page=number,
         settings=settings.page,
     )
@@ -123,11 +124,13 @@ def _chosen(
     """A known image that this worker has not met for each of `like`, each of another image, none of
     `images`; as many as there are."""
     # Whatever is true of them: to tick nothing, or everything, is wrong on each.
-    pool = [Known(one.id, "") for one in controls.pool(holder.campaign, RELEVANCE, revision)]
+    pool = [Known(one.id, "") for one in controls.pool(holder.campaign, holder.standing.kind, revision)]
     if not pool or not like:
         return ()
-    seen = set(controls.seen(worker=holder.worker, campaign=holder.campaign, kind=RELEVANCE))
-    past = controls.history(worker=holder.worker, campaign=holder.campaign, kind=RELEVANCE, but=but)
+    seen = set(controls.seen(worker=holder.worker, campaign=holder.campaign, kind=holder.standing.kind))
+    past = controls.history(
+        worker=holder.worker, campaign=holder.campaign, kind=holder.standing.kind, but=but
+    )
     taken = set(images)
     found: list[Put] = []
     for block in like:
@@ -136,12 +139,17 @@ def _chosen(
             image=block.image,
             content={},
             campaign=holder.campaign,
-            kind=RELEVANCE,
+            kind=holder.standing.kind,
             revision=revision,
         )
         while True:
             control = choose(
-                pool, seed=seed, worker=holder.pseudonym, kind=RELEVANCE, seen=seen, strange=strange
+                pool,
+                seed=seed,
+                worker=holder.pseudonym,
+                kind=holder.standing.kind,
+                seen=seen,
+                strange=strange,
             ).control
             if control is None:
                 return tuple(found)

@@ -26,6 +26,7 @@ from annotation.common import database
 from annotation.models import Assignment, Campaign, Task
 from annotation.protocol import questions as q
 from annotation.protocol.controls import double_checked
+from annotation.protocol.kinds import is_page, kind_of
 from annotation.protocol.questions import Answer, BadJudgment, Judgment, judgment_name
 from annotation.protocol.trust import BoxJudged, ControlGraded
 from annotation.quality import controls, qualification, worker_trust
@@ -173,7 +174,7 @@ def _of_task(
     """An answer on a task: stored, folded, paid."""
     task, task_state, task_role, barred = rest[:4]
     image, now, terms = image_state.row_from(rest[4:12]), *_both_terms(rest[12:])
-    drawer = barred if held.kind == q.BOX_QUALITY else None
+    drawer = barred if kind_of(held.kind).judges else None
     holder, drawn, votes = _holders(cursor, held, terms, drawer, image.id)
     content = answer_rows.content_of(held, terms, answer)
     if holder.withdrawn:
@@ -211,8 +212,13 @@ def _of_task(
     first = role == q.VOTE and not any(
         v.judgment.key == held.key and v.judgment.role == q.VOTE and not v.judgment.flag for v in votes[:-1]
     )
-    told = controls.tells_of_drawer(terms.id, terms.revision, database.moment_from(held.leased_at))
-    if drawn is not None and first and told and not answer.flag:
+    asked_at = database.moment_from(held.leased_at)
+    if (
+        drawn is not None
+        and first
+        and not answer.flag
+        and controls.tells_of_drawer(terms.id, drawn.standing.kind, terms.revision, asked_at)
+    ):
         judged = BoxJudged(answer.answer == "good")
         changed.append(worker_trust.changed(drawn.id, _after(drawn, [judged], terms), at))
     statements = [
@@ -289,7 +295,7 @@ def _of_control(
     holder = _holders(cursor, held, terms)[0]
     content = answer_rows.content_of(held, terms, answer)
     right: bool | None = None
-    alone = held.kind != q.RELEVANCE
+    alone = not is_page(held.kind)
     if held.role == qualification.ROLE or (alone and active and _measures(held, now, stratum)):
         right = controls.grade(
             kind=held.kind, known=json.loads(known), given=answer, settings=terms.settings.trust
@@ -353,7 +359,7 @@ def _holders(
         [
             *([image] if along else []),
             *[terms.id, held.worker, held.kind],
-            *([drawer, q.BOX_DRAWING] if drawer is not None else []),
+            *([drawer, kind_of(held.kind).judges] if drawer is not None else []),
         ],
     )
     rows = cursor.fetchall()

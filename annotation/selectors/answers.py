@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from annotation.models import Campaign, Image, Judgment
-from annotation.protocol.paging import ROLES
-from annotation.protocol.questions import GRADED_RELEVANCE, RELEVANCE
+from annotation.protocol.kinds import is_page, kind_of
 
 #: Answers read at once.
 PAGE = 500
@@ -66,21 +65,14 @@ def _record(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def told(kind: str, key: str, content: Mapping[str, Any]) -> dict[str, Any]:
     """What an answer says beside its word."""
-    if kind == GRADED_RELEVANCE:
-        return {"caption": key.split("|")[2]}
-    if kind != RELEVANCE:
-        return dict(content)
+    said = kind_of(kind).told(key, content)
+    if not is_page(kind):
+        return said
     pairs = [
-        {
-            "image": _key(block["image"]),
-            "caption": f"{_key(image)}#{place}",
-            "role": ROLES[role],
-            "yes": block["yes"][number] if "yes" in block else None,
-        }
-        for block in content.get("blocks", ())
-        for number, ((image, place), role) in enumerate(zip(block["captions"], block["roles"], strict=True))
+        {**pair, "image": _key(pair["image"]), "caption": f"{_key(pair['caption'][0])}#{pair['caption'][1]}"}
+        for pair in said["pairs"]
     ]
-    return {"pairs": pairs}
+    return {**said, "pairs": pairs}
 
 
 @lru_cache(maxsize=65536)

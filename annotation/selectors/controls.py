@@ -10,14 +10,9 @@ from typing import NamedTuple
 from django.db.models import Count, Min, Q
 
 from annotation.models import Assignment, Campaign, Control, Judgment
-from annotation.protocol.questions import BOX_QUALITY, KINDS, VOTE
-from annotation.protocol.trust_settings import (
-    BOX_QUALITY_VERDICTS,
-    CONTROLS,
-    NOTHING,
-    Known,
-    known_from,
-)
+from annotation.protocol.kinds import CONTROLS, NOTHING, VERDICTS, judged_by, kind_of, names, place_of
+from annotation.protocol.questions import VOTE
+from annotation.protocol.trust_settings import Known
 
 #: Campaigns of which a process remembers what they know.
 FACTS_KEPT = 256
@@ -31,7 +26,7 @@ def known_items(campaign: Campaign) -> dict[tuple[str, str, str], int]:
         .annotate(items=Count("id"))
         .values_list("kind", "purpose", "stratum", "items")
     )
-    found = sorted(rows, key=lambda row: (KINDS.index(row[0]), row[1], row[2]))
+    found = sorted(rows, key=lambda row: (place_of(row[0]), row[1], row[2]))
     return {(kind, purpose, answer): items for kind, purpose, answer, items in found}
 
 
@@ -53,18 +48,20 @@ def facts(campaign: int, revision: int) -> Facts:
     rows = Control.objects.filter(campaign=campaign).values_list("kind", "purpose", "active")
     first = {(kind, purpose, active): at for kind, purpose, active, at in rows.annotate(at=Min("created_at"))}
     since: dict[str, datetime] = {}
-    for kind in KINDS:
-        source = BOX_QUALITY if known_from(kind) == BOX_QUALITY_VERDICTS else kind
+    for kind in names():
+        source = judged_by(kind) if kind_of(kind).measured_on == VERDICTS else kind
         came = [first.get((source, Control.CONTROL, active)) for active in (True, False)]
         if (earliest := min(filter(None, came), default=None)) is not None:
             since[kind] = earliest
     measured = {
         CONTROLS: {kind for kind, purpose, active in first if active and purpose == Control.CONTROL},
-        BOX_QUALITY_VERDICTS: set(since),
+        VERDICTS: set(since),
     }
     known = {
-        kind: Known((kind, Control.QUALIFICATION, True) in first, kind in measured.get(known_from(kind), ()))
-        for kind in KINDS
+        kind: Known(
+            (kind, Control.QUALIFICATION, True) in first, kind in measured.get(kind_of(kind).measured_on, ())
+        )
+        for kind in names()
     }
     return Facts(known, since)
 
@@ -72,7 +69,9 @@ def facts(campaign: int, revision: int) -> Facts:
 def unchecked_kinds(campaign: Campaign) -> tuple[str, ...]:
     """The kinds that a campaign asks at which nothing tells whether workers are right, though it could."""
     known = facts(campaign.pk, campaign.revision).known
-    return tuple(kind for kind in campaign.kinds if known_from(kind) != NOTHING and not known[kind].accuracy)
+    return tuple(
+        kind for kind in campaign.kinds if kind_of(kind).measured_on != NOTHING and not known[kind].accuracy
+    )
 
 
 def unchecked_answers(campaign: Campaign) -> dict[str, int]:

@@ -22,8 +22,8 @@ from django.db.models import Count, Max, Q
 
 from annotation.models import AuditEntry, Campaign, Caption, Image, Item, Judgment, Standing, Task
 from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.kinds import PAIR, only_kind
 from annotation.protocol.paging import CONTROL, ROLES, WANTED, Filling, filling_of
-from annotation.protocol.questions import GRADED_RELEVANCE
 from annotation.protocol.trust import SUSPENDED
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.selectors.campaign.cost import QUALIFICATION
@@ -114,17 +114,23 @@ def discarded(campaign: Campaign) -> dict[str, str]:
     return dict(rows.order_by("worker__pseudonym").values_list("worker__pseudonym", "reason"))
 
 
+def _single(campaign: Campaign) -> str | None:
+    """The kind of question that a campaign asks about each pair by itself; None where pairs are on pages."""
+    kind = only_kind(campaign.tasks)
+    return kind.key if kind is not None and kind.about == PAIR else None
+
+
 def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
     """All judgments of a campaign of pairs that stand, in the order in which they came, of whomever."""
     captions = _Captions(campaign)
     rows = Judgment.objects.filter(campaign=campaign, void=False, flag="", image__isnull=False)
-    graded = campaign.kinds == (GRADED_RELEVANCE,)
+    single = _single(campaign) is not None
     columns = ("id", "worker__pseudonym", "image__image", "key", "answer", "content")
     after = 0
     while page := list(rows.filter(id__gt=after).order_by("id").values_list(*columns)[:PAGE]):
         after = page[-1][0]
         for number, judge, image, key, answer, content in page:
-            if graded:
+            if single:
                 shown = captions.named(key.split("|", 2)[2])
                 yield PairJudgment(image, shown, judge, int(answer), WANTED, number)
                 continue
@@ -138,8 +144,8 @@ def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
 def asked_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
     """The pairs that a campaign of pairs asks about: ids of image and caption, and their role, each once."""
     captions = _Captions(campaign)
-    if campaign.kinds == (GRADED_RELEVANCE,):
-        tasks = Task.objects.filter(campaign=campaign, kind=GRADED_RELEVANCE).order_by("id")
+    if (kind := _single(campaign)) is not None:
+        tasks = Task.objects.filter(campaign=campaign, kind=kind).order_by("id")
         for image, key in tasks.values_list("image__image", "key").iterator(PAGE):
             yield image, captions.named(key.split("|", 2)[2]), WANTED
         return
@@ -151,7 +157,7 @@ def asked_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
 
 def page_filling(campaign: Campaign) -> Filling:
     """How full the pages of a campaign of pairs are, as they lie there; of graded pairs there are none."""
-    if campaign.kinds == (GRADED_RELEVANCE,):
+    if _single(campaign) is not None:
         return Filling()
     items = Item.objects.filter(task__campaign=campaign).order_by("task", "position")
     rows = items.values_list("task", "content").iterator(PAGE)

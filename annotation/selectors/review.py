@@ -14,9 +14,9 @@ from typing import Any
 from django.db.models import Q, QuerySet, Sum
 
 from annotation.models import Caption, Flag, Image, Judgment, Move, OpenImage, Ruling
-from annotation.protocol import questions as q
 from annotation.protocol.boxes import REVIEW
 from annotation.protocol.contents import mention_from, ruling_from
+from annotation.protocol.kinds import kind_of
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume
 from annotation.protocol.rulings import Ruling as Asserted
 from annotation.protocol.terms import Mention, representative
@@ -150,7 +150,7 @@ def reports(
         "judgment__worker", "judgment__image__image", "judgment__assignment__control__image", "resolved_by"
     ).order_by("-pk")
     page = list(rows[: size + 1])
-    drawings = [row.judgment.key.split("|")[1] for row in page if row.judgment.kind == q.BOX_QUALITY]
+    drawings = [row.judgment.key.split("|")[1] for row in page if kind_of(row.judgment.kind).judges]
     of = [row.judgment.image_id for row in page]
     names = dict(Judgment.objects.filter(image__in=of, name__in=drawings).values_list("name", "key"))
     found = [_report(row, names) for row in page[:size]]
@@ -263,8 +263,8 @@ def _report(row: Flag, names: Mapping[str, str]) -> Report:
 def _about(key: str, names: Mapping[str, str]) -> tuple[str, ...]:
     """The mentions that a key is about; `names` are judgments' keys, by which a quality's is known."""
     kind, first, *rest = key.split("|")
-    if kind == q.COREF_LINK:
+    if kind_of(kind).mentions == (2, 2):
         return (first, *rest[:1])
-    if kind == q.BOX_QUALITY:
+    if kind_of(kind).judges:
         return _about(names[first], {}) if first in names else ()
     return tuple(first.split())

@@ -18,10 +18,11 @@ from __future__ import annotations
 from django.db import connection
 
 from annotation.models import Assignment
-from annotation.protocol.questions import BOX_QUALITY, RELEVANCE, judgment_name
+from annotation.protocol.kinds import is_page, kind_of
+from annotation.protocol.questions import judgment_name
 
-#: Where the boxes begin in a key of Box Quality, from 1: behind its kind and the name of a judgment.
-_BOXES = len(BOX_QUALITY) + len(judgment_name("", "", "")) + 3
+#: Characters of a judgment's name.
+_NAME = len(judgment_name("", "", ""))
 
 
 def met_as_control(kind: str, worker: str = "%s") -> str:
@@ -30,9 +31,9 @@ def met_as_control(kind: str, worker: str = "%s") -> str:
     `worker` is a column, or the one parameter. Looks up the control items of the task's image by index, so
     that it costs next to nothing where there are none.
     """
-    if kind == RELEVANCE:
+    if is_page(kind):
         return f"""EXISTS (SELECT 1 FROM annotation_item i
-            JOIN annotation_control k ON k.campaign_id = t.campaign_id AND k.kind = '{RELEVANCE}'
+            JOIN annotation_control k ON k.campaign_id = t.campaign_id AND k.kind = '{kind}'
                 AND {_image_is("k", "i")}
             WHERE i.task_id = t.id AND {_pair_in_common("k", "i")} AND {worker} IN (
                 SELECT m.worker_id FROM annotation_assignment m
@@ -40,9 +41,9 @@ def met_as_control(kind: str, worker: str = "%s") -> str:
                 UNION ALL SELECT m.worker_id FROM annotation_pagecontrol p
                 JOIN annotation_assignment m ON m.id = p.assignment_id WHERE p.control_id = k.id))"""
     item, same = "", "k.key = t.key"
-    if kind == BOX_QUALITY:
+    if kind_of(kind).judges:
         item = "JOIN annotation_item i ON i.task_id = t.id AND i.position = 0"
-        same = f"(k.key = t.key OR {_same_box('k', 't', 'i')})"
+        same = f"(k.key = t.key OR {_same_box(kind, 'k', 't', 'i')})"
     return f"""EXISTS (SELECT 1 FROM annotation_openimage oi
         JOIN annotation_control k ON k.image_id = oi.image_id AND k.campaign_id = t.campaign_id {item}
         JOIN annotation_assignment m ON m.control_id = k.id AND m.state <> '{Assignment.PLANNED}'
@@ -74,14 +75,14 @@ def asked_before(*, worker: int, campaign: int, kind: str) -> frozenset[int]:
 
 def _of_task(kind: str) -> str:
     """What joins a task `t` with the control items `c` that ask the same."""
-    if kind == RELEVANCE:
+    if is_page(kind):
         return f"""annotation_item i ON i.task_id = t.id
             JOIN annotation_control c ON c.campaign_id = t.campaign_id AND c.kind = t.kind
                 AND {_image_is("c", "i")} AND {_pair_in_common("c", "i")}"""
     item, same = "", "c.key = t.key"
-    if kind == BOX_QUALITY:
+    if kind_of(kind).judges:
         item = "JOIN annotation_item i ON i.task_id = t.id AND i.position = 0"
-        same = f"(c.key = t.key OR {_same_box('c', 't', 'i')})"
+        same = f"(c.key = t.key OR {_same_box(kind, 'c', 't', 'i')})"
     return f"""annotation_openimage o ON o.id = t.image_id {item}
         JOIN annotation_control c ON c.campaign_id = o.campaign_id AND c.image_id = o.image_id
             AND c.kind = t.kind AND {same}"""
@@ -89,17 +90,19 @@ def _of_task(kind: str) -> str:
 
 def _of_control(kind: str) -> str:
     """Whether the control items `k` and `c` of one image ask the same."""
-    if kind == RELEVANCE:
+    if is_page(kind):
         return _in_common(_captions_of("k"), _captions_of("c"))
-    if kind == BOX_QUALITY:
-        return f"(c.key = k.key OR {_same_box('c', 'k', 'k')})"
+    if kind_of(kind).judges:
+        return f"(c.key = k.key OR {_same_box(kind, 'c', 'k', 'k')})"
     return "c.key = k.key"
 
 
-def _same_box(control: str, other: str, shown: str) -> str:
+def _same_box(kind: str, control: str, other: str, shown: str) -> str:
     """Whether a control item asks about the same box as `other`, whose content is that of `shown`."""
+    # The boxes begin behind the kind and the name of the judgment that drew the box, counted from 1.
+    boxes = len(kind) + _NAME + 3
     return (
-        f"(substr({control}.key, {_BOXES}) = substr({other}.key, {_BOXES})"
+        f"(substr({control}.key, {boxes}) = substr({other}.key, {boxes})"
         f" AND {_part(control, 'pending')} = {_part(shown, 'pending')}"
         f" AND {_part(control, 'mentions')} = {_part(shown, 'mentions')})"
     )

@@ -13,11 +13,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotation.protocol import questions as q
 from annotation.protocol.grading import GRADES
 from annotation.protocol.questions import Answer
 from annotation.simulation.dice import Dice
 from annotation.simulation.workers import HONEST, PERFECT, YES, Worker
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING, SPELLING
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+from annotation.task_types.relevance.rules import RELEVANCE
 
 #: A described part of an image: its box, [xmin, ymin, xmax, ymax], and its text.
 Part = tuple[list[int], str]
@@ -62,38 +65,38 @@ class Known:
 
 def answer(worker: Worker, kind: str, image: str, content: Mapping[str, Any], known: Known) -> Answer:
     """What `worker` answers to a question about `image` (its key); `content` as the API tells it."""
-    if kind == q.RELEVANCE:
+    if kind == RELEVANCE:
         ticked = [
             [_ticks(worker, block["image"], caption, known) for caption in block["captions"]]
             for block in content["blocks"]
         ]
         return Answer("judged", content={"ticked": ticked})
-    if kind == q.GRADED_RELEVANCE:
+    if kind == GRADED_RELEVANCE:
         return Answer(_grade(worker, image, content["caption"], known))
-    if kind == q.CAPTION_WRITING and content.get("sentence"):
+    if kind == CAPTION_WRITING and content.get("sentence"):
         return Answer(_spelling(worker, content["sentence"], known))
-    if kind == q.CAPTION_WRITING:
+    if kind == CAPTION_WRITING:
         return Answer("written", content={"text": _caption(worker, image, known)})
     return Answer("described", content={"regions": _regions(worker, image, content["regions"], known)})
 
 
 def _ticks(worker: Worker, image: str, caption: str, known: Known) -> bool:
-    dice = Dice(worker.seed, worker.name, q.RELEVANCE, image, caption)
+    dice = Dice(worker.seed, worker.name, RELEVANCE, image, caption)
     if (vote := known.vote(worker, image, caption)) is not None:
         return vote > 0
     if worker.habits.style == HONEST:
-        return known.fits(image, caption) != _errs(worker, q.RELEVANCE, dice)
+        return known.fits(image, caption) != _errs(worker, RELEVANCE, dice)
     return worker.habits.style == YES or dice.chance(0.5)
 
 
 def _grade(worker: Worker, image: str, caption: str, known: Known) -> str:
-    dice = Dice(worker.seed, worker.name, q.GRADED_RELEVANCE, image, caption)
+    dice = Dice(worker.seed, worker.name, GRADED_RELEVANCE, image, caption)
     right = known.grade(image, caption)
     if (vote := known.vote(worker, image, caption)) is not None:
         return str(int(vote))
     if worker.habits.style == YES:
         return str(GRADES[-1])
-    if worker.habits.style == HONEST and not _errs(worker, q.GRADED_RELEVANCE, dice):
+    if worker.habits.style == HONEST and not _errs(worker, GRADED_RELEVANCE, dice):
         return str(right)
     wrong = [grade for grade in GRADES if worker.habits.style != HONEST or grade != right]
     return str(dice.choice(wrong))
@@ -105,19 +108,19 @@ def _spelling(worker: Worker, sentence: str, known: Known) -> str:
     if worker.habits.style == YES:
         return "correct"
     if worker.habits.style != HONEST:
-        return dice.choice(q.SPELLING)
-    return q.SPELLING[0] if correct != _errs(worker, q.CAPTION_WRITING, dice) else q.SPELLING[1]
+        return dice.choice(SPELLING)
+    return SPELLING[0] if correct != _errs(worker, CAPTION_WRITING, dice) else SPELLING[1]
 
 
 def _caption(worker: Worker, image: str, known: Known) -> str:
     """One of the captions that the image has, as if it were theirs."""
     captions = known.captions.get(image) or ("Something can be seen here.",)
-    return Dice(worker.seed, worker.name, q.CAPTION_WRITING, image).choice(list(captions))
+    return Dice(worker.seed, worker.name, CAPTION_WRITING, image).choice(list(captions))
 
 
 def _regions(worker: Worker, image: str, number: int, known: Known) -> list[dict[str, Any]]:
     """Known parts first, then boxes anywhere; no two alike."""
-    dice = Dice(worker.seed, worker.name, q.REGION_DESCRIPTION, image)
+    dice = Dice(worker.seed, worker.name, REGION_DESCRIPTION, image)
     width, height = known.sizes.get(image, (100, 100))
     parts = list(known.parts.get(image, ())) if worker.habits.style == HONEST else []
     found: dict[tuple[int, ...], str] = {tuple(box): text for box, text in parts[:number]}

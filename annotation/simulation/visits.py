@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from annotation.protocol.contents import question_from
-from annotation.protocol.questions import COUNTED, FLAGS, QUESTIONS, Answer
+from annotation.protocol.kinds import is_counted
+from annotation.protocol.questions import FLAGS, QUESTIONS, Answer
 from annotation.simulation import judging
 from annotation.simulation.dice import Dice
 from annotation.simulation.truth import Truth
@@ -305,7 +306,7 @@ class Visit:
     def _reply(self, task: Handed, chance: Dice | None) -> Answer:
         if chance is not None and chance.chance(self._conduct.flagged):
             return Answer(flag=chance.choice(FLAGS))
-        if task.kind in COUNTED and self._known is not None:
+        if is_counted(task.kind) and self._known is not None:
             return judging.answer(self.worker, task.kind, task.image, task.content, self._known)
         question = question_from(task.kind, f"{task.kind}|{_about(task)}", task.content)
         answer, box = self.worker.answer(question, self._truth(task.image))

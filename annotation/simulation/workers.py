@@ -13,6 +13,10 @@ from annotation.protocol.questions import Question
 from annotation.protocol.terms import Box
 from annotation.simulation.dice import Dice
 from annotation.simulation.truth import Truth
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+from annotation.task_types.relevance.rules import RELEVANCE
 
 HONEST, RANDOM, YES = "honest", "random", "yes"
 
@@ -70,10 +74,10 @@ SECONDS: dict[str, float] = {
     q.BOX_DRAWING: 35.0,
     q.BOX_QUALITY: 6.0,
     q.BOX_COVERAGE: 7.0,
-    q.RELEVANCE: 120.0,
-    q.GRADED_RELEVANCE: 8.0,
-    q.CAPTION_WRITING: 40.0,
-    q.REGION_DESCRIPTION: 150.0,
+    RELEVANCE: 120.0,
+    GRADED_RELEVANCE: 8.0,
+    CAPTION_WRITING: 40.0,
+    REGION_DESCRIPTION: 150.0,
 }
 
 

@@ -17,7 +17,8 @@ from urllib.parse import urlencode, urlsplit
 
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import corners
-from annotation.protocol.questions import COUNTED, Answer
+from annotation.protocol.kinds import is_counted
+from annotation.protocol.questions import Answer
 from annotation.simulation.visits import Gone, Handed, Refused, Taken, TwiceAnswered
 
 #: Seconds to wait for an answer, and in all for a server that does not give one: at first, and once
@@ -201,7 +202,7 @@ class HttpDesk:
             again = data.get("again_at")
             return Refused(data["nothing"], datetime.fromisoformat(again).timestamp() if again else None)
         content: dict[str, Any]
-        if data["kind"] in COUNTED:
+        if is_counted(data["kind"]):
             content = {name: data[name] for name in ("caption", "sentence", "regions") if name in data}
             if "blocks" in data:
                 content["blocks"] = [

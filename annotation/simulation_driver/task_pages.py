@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from annotation.models import Campaign, Judgment
-from annotation.protocol.questions import COUNTED, SURPLUS, Answer
+from annotation.protocol.kinds import is_counted
+from annotation.protocol.questions import SURPLUS, Answer
 from annotation.quality import qualification
 from annotation.queue import image_state, leases, submission
 from annotation.queue.leases import Lease, Nothing
@@ -82,7 +83,7 @@ class QueueDesk:
             return Refused(found.code, found.again_at.timestamp() if found.again_at else None)
         image = self._truths.key(found.image)
         content = found.content
-        if found.kind in COUNTED:
+        if is_counted(found.kind):
             # As the API tells it: texts, by which a crowd knows what is right.
             content = TASK_TYPES.get(found.kind).told(content, lambda image: image.key)
         return Handed(found.id, found.kind, image, content, found.expires_at.timestamp())

@@ -10,11 +10,11 @@ from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import corners, mention_from
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.terms import ImageRecord, LayerRecord, Mention, representative
-from annotation.quality.controls.spelling import CORRECT
 from annotation.selectors.records import stream_records
 from annotation.simulation.judging import Known
 from annotation.simulation.standin import stand_in
 from annotation.simulation.truth import Truth
+from annotation.task_types.caption_writing.rules import CORRECT
 from annotation.task_types.shown import name_of
 
 #: Images read at once. Tasks come in the order of images, so that the next are wanted next.

@@ -157,6 +157,10 @@ class TaskType:
         how an image is told."""
         return {}
 
+    def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...] | None:
+        """The words that a control item is about, for lists of staff; None where it is about mentions."""
+        return None
+
     def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
         """What a page's form sends, as `parse` takes it. Raises BadAnswer."""
         return {name: form.get(name, "") for name in ("answer", "flag", "comment")}

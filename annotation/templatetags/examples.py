@@ -13,10 +13,11 @@ from django.utils.translation import get_language
 
 from annotation import instructions
 from annotation.instructions import Text
-from annotation.protocol.questions import REGION_DESCRIPTION, RELEVANCE
 from annotation.protocol.terms import Box
 from annotation.task_types.base import Page
 from annotation.task_types.practice import EXAMPLES, Example, posed
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.task_types.shown import ShownImage
 from annotation.web.annotator.task_page import Bit, bits, boxes_of
 from annotation.web.common.overlay import DrawnBox, Frame

@@ -42,7 +42,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.moderation import control_items, trust_replay
-from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY
+from annotation.protocol.kinds import judging_kinds
 from annotation.protocol.trust import QUALIFICATION
 from annotation.quality import qualification
 from annotation.quality.controls.authoring import raise_revision
@@ -132,7 +132,8 @@ def _lock(was: int, stays: int, images: list[int]) -> Any:
     locked(Assignment.objects.filter(Q(worker=was) | Q(worker=stays, task__image__in=images)))
     drawers = _judged_by(both, images)
     own = Q(worker__in=both)
-    concerned = Q(worker__in=drawers, kind=BOX_DRAWING)
+    judged = [kind for _, kind in judging_kinds()]
+    concerned = Q(worker__in=drawers, kind__in=judged)
     pairs = set(Standing.objects.filter(worker=was).values_list("campaign", "kind"))
     locked(Standing.objects.filter(own | concerned))
 
@@ -141,7 +142,7 @@ def _lock(was: int, stays: int, images: list[int]) -> Any:
         return [
             row.pk
             for row in found
-            if row.worker_id != worker or (row.campaign_id, row.kind) in pairs or row.kind == BOX_DRAWING
+            if row.worker_id != worker or (row.campaign_id, row.kind) in pairs or row.kind in judged
         ]
 
     return told_again
@@ -149,14 +150,17 @@ def _lock(was: int, stays: int, images: list[int]) -> Any:
 
 def _judged_by(workers: Iterable[int], images: list[int]) -> set[int]:
     """Whose boxes these workers judged on these images: of them a verdict may become void."""
-    judged = Judgment.objects.filter(worker__in=workers, image__in=images, kind=BOX_QUALITY)
-    names = {(image, key.split("|")[1]) for image, key in judged.values_list("image", "key")}
-    boxes = Judgment.objects.filter(image__in={image for image, _ in names}, kind=BOX_DRAWING)
-    return {
-        worker
-        for image, name, worker in boxes.values_list("image", "name", "worker")
-        if (image, name) in names
-    }
+    found = set[int]()
+    for judging, judged_kind in judging_kinds():
+        judged = Judgment.objects.filter(worker__in=workers, image__in=images, kind=judging)
+        names = {(image, key.split("|")[1]) for image, key in judged.values_list("image", "key")}
+        boxes = Judgment.objects.filter(image__in={image for image, _ in names}, kind=judged_kind)
+        found |= {
+            worker
+            for image, name, worker in boxes.values_list("image", "name", "worker")
+            if (image, name) in names
+        }
+    return found
 
 
 # Rows of the queue ------------------------------------------------------------------------------

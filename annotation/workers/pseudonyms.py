@@ -38,7 +38,7 @@ from annotation.models import (
     Visit,
     Worker,
 )
-from annotation.protocol.questions import CAPTION_WRITING, REGION_DESCRIPTION
+from annotation.protocol.kinds import all_kinds
 from annotation.queue import leases
 from annotation.selectors.campaign.cost import money
 from annotation.workers import payments, sessions
@@ -46,8 +46,6 @@ from annotation.workers import payments, sessions
 ERASURES = "erasures.txt"
 #: What a line of it ends with where the worker's own words were erased too.
 _TEXTS = "texts"
-#: Questions that are answered with one's own words.
-WRITTEN = (CAPTION_WRITING, REGION_DESCRIPTION)
 #: How pseudonyms begin, and no name that anybody chooses.
 PREFIX = "w-"
 #: Letters and digits of pseudonyms: none that is taken for another.
@@ -220,7 +218,9 @@ def wrote(worker: Worker) -> bool:
 
 
 def _written(worker: Worker) -> QuerySet[Judgment]:
-    return Judgment.objects.filter(worker=worker, kind__in=WRITTEN, content__isnull=False)
+    return Judgment.objects.filter(
+        worker=worker, kind__in=[kind.key for kind in all_kinds() if kind.writes], content__isnull=False
+    )
 
 
 def _texts(judgment: Judgment) -> list[dict[str, Any]]:

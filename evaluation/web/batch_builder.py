@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
-from annotation.campaigns import OF_PAIRS, CampaignError
+from annotation.campaigns import CampaignError
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import splits_of
@@ -27,6 +27,7 @@ from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.models import Batch, JudgmentSet, Run
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import THRESHOLD
+from evaluation.relevance.pair_tasks import PAIR_TASKS, USUAL_TASKS
 from evaluation.services.batches.launching import check_known
 from evaluation.services.batches.next_pairs import SHARE
 from evaluation.services.batches.planning import DEPTH, Plan, plan
@@ -57,7 +58,7 @@ class Wanted:
 
     corpus: str = ""
     runs: tuple[str, ...] = ()
-    tasks: str = "relevance"
+    tasks: str = USUAL_TASKS
     depth: int = DEPTH
     threshold: float | None = THRESHOLD
     judges: int | None = None
@@ -118,12 +119,12 @@ def wanted_in(given: QueryDict) -> Wanted:
     """What an address or a form asks for, the defaults where it says nothing; raises NotOffered, BadPool."""
     corpus = asked(given, "corpus")
     if not given.get("chosen"):
-        reuse = tuple(reusable(corpus, "relevance")) if corpus else ()
+        reuse = tuple(reusable(corpus, USUAL_TASKS)) if corpus else ()
         return Wanted(corpus=corpus, runs=tuple(all_asked(given, "run")), reuse=reuse)
-    depth, tasks = whole_in(given, "depth", default=DEPTH), asked(given, "tasks") or "relevance"
+    depth, tasks = whole_in(given, "depth", default=DEPTH), asked(given, "tasks") or USUAL_TASKS
     if depth > WIDEST:
         raise BadPool(f"depth {depth}: expected {WIDEST} or less, or the command open_batch")
-    if tasks not in OF_PAIRS:
+    if tasks not in PAIR_TASKS:
         raise NotOffered(_("“%(given)s” is no kind of question about pairs.") % {"given": tasks[:60]})
     settings = asked(given, "settings")
     try:
@@ -207,7 +208,7 @@ def _shown(
         more_runs=more,
         sets=[one for one in sets if not one.format.startswith("batch-")],
         splits=splits,
-        kinds=OF_PAIRS,
+        kinds=PAIR_TASKS,
         orders=ORDERS.items(),
         plan=made,
         numbers=numbers,

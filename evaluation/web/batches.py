@@ -25,9 +25,9 @@ from annotation.web.common.access import RUNNING, At, account_of, for_roles, for
 from annotation.web.staff.frame import said
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.relevance.grades import GRADED_RULES
+from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.relevance.qrels import RULES, rule_named
 from evaluation.services.batches.collecting import judges_of, staying_out
-from evaluation.services.batches.next_pairs import USUAL
 from evaluation.services.batches.reassignment import CLOSED
 from evaluation.services.batches.scheduler import wave_after
 from evaluation.services.batches.state import BatchState, kept_state
@@ -123,7 +123,7 @@ def batch(request: HttpRequest, row: Batch) -> HttpResponse:
     ][:NEWEST]
     frozen = frozen_of(row)
     current = next((one for one in frozen if row.judgments and is_made_of(one, row.judgments)), None)
-    rules = GRADED_RULES if seen.tasks == "graded" else RULES
+    rules = GRADED_RULES if PAIR_TASKS[seen.tasks].rule.name in GRADED_RULES else RULES
     return render(
         request,
         "evaluation/batch.html",
@@ -149,7 +149,7 @@ def batch(request: HttpRequest, row: Batch) -> HttpResponse:
             frozen=frozen,
             current=current,
             rules=[(rule.name, rule.described()) for rule in rules],
-            usual=USUAL[seen.tasks].name,
+            usual=PAIR_TASKS[seen.tasks].rule.name,
             qrels=frozen[0].name if frozen else row.name,
             report=report_of(current, seen) if current else "",
             comparison=comparison_of(current, seen) if current else "",

@@ -32,6 +32,8 @@ from annotation.simulation.truth import Truth
 from annotation.simulation.workers import PRESETS
 from annotation.simulation.workers import Worker as Simulated
 from annotation.synthetic_corpus.generate import scene
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
+from annotation.task_types.relevance.rules import RELEVANCE
 from tests.factories import a_corpus
 from tests.web import world
 
@@ -102,7 +104,7 @@ class Place:
     def answer(self, worker: Simulated, assignment: int) -> Answer:
         """What a careful worker answers to what they hold."""
         row = Assignment.objects.select_related("task__image", "control").get(pk=assignment)
-        if row.kind == q.RELEVANCE:
+        if row.kind == RELEVANCE:
             page = relevance_pages.blocks(assignment, seed=self.campaign.seed, settings=self.settings)
             ticked = [[image == block.image for image, _ in block.captions] for block in page]
             return Answer("judged", content={"ticked": ticked})
@@ -112,14 +114,14 @@ class Place:
             assert row.task is not None
             image, key = row.task.image.image_id, row.task.key
             content = Item.objects.get(task=row.task, position=0).content
-        if row.kind == q.GRADED_RELEVANCE:
+        if row.kind == GRADED_RELEVANCE:
             return Answer("4" if content["caption"][0] == image else "1")
         return Answer(*worker.answer(question_from(row.kind, key, content), self.truths[image]))
 
     def known(self, assignment: int) -> bool | list[bool]:
         """Whether an item was a known one; of a page that of each image, in the order shown."""
         row = Assignment.objects.get(pk=assignment)
-        if row.kind != q.RELEVANCE:
+        if row.kind != RELEVANCE:
             return row.control_id is not None
         page = relevance_pages.blocks(assignment, seed=self.campaign.seed, settings=self.settings)
         return [block.control is not None for block in page]
@@ -127,7 +129,7 @@ class Place:
     def group(self, assignment: int) -> str | list[str]:
         """The image of an item, by its key."""
         row = Assignment.objects.select_related("task__image", "control").get(pk=assignment)
-        if row.kind == q.RELEVANCE:
+        if row.kind == RELEVANCE:
             page = relevance_pages.blocks(assignment, seed=self.campaign.seed, settings=self.settings)
             return [f"{self.name} {block.image}" for block in page]
         if row.control is not None:

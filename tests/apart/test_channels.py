@@ -28,6 +28,8 @@ from annotation.quality.controls import likeness
 from annotation.queue import relevance_pages
 from annotation.selectors.workers import own_data
 from annotation.task_types.base import TASK_TYPES
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
+from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.task_types.shown import name_of, shown_image
 from tests.apart import features, learner
 from tests.api.conftest import Program, annotator
@@ -112,9 +114,9 @@ def items(program: Program, kind: str, answer: dict[str, Any], number: int) -> I
 def test_the_list_and_the_receipt_say_the_same_of_known_items_and_others():
     a_campaign("graded", HALF)
     program, _ = ann()
-    program.answer(program.take(q.GRADED_RELEVANCE), answer="4", token="first", next=False)
+    program.answer(program.take(GRADED_RELEVANCE), answer="4", token="first", next=False)
     said: dict[bool, set[str]] = {True: set(), False: set()}
-    for known, told in items(program, q.GRADED_RELEVANCE, {"answer": "4"}, 12):
+    for known, told in items(program, GRADED_RELEVANCE, {"answer": "4"}, 12):
         said[known].add(json.dumps([sorted(t) if isinstance(t, set) else t for t in told]))
     assert said[True] == said[False] and len(said[True]) == 1
     (only,) = map(json.loads, said[True])
@@ -165,7 +167,7 @@ def test_a_question_about_phrases_carries_the_captions_that_they_stand_in():
 def test_an_image_is_told_by_a_name_that_says_nothing_of_its_place():
     made = a_campaign("graded", TRUSTING)
     program, worker = ann()
-    task = program.take(q.GRADED_RELEVANCE)
+    task = program.take(GRADED_RELEVANCE)
     image = Task.objects.get(assignments=task["id"]).image.image
     assert task["image"]["name"] == name_of(image.pk) == shown_image(image.pk).name
     names = [name_of(image) for image in made.corpus.images.order_by("position").values_list("pk", flat=True)]
@@ -262,7 +264,7 @@ def test_known_images_of_a_page_have_as_many_captions_as_those_beside_them():
     assert {size for page in asked for size in page} == {4, 5, 6}
     mixed = only = 0
     for turn in range(8):
-        task = program.take(q.RELEVANCE)
+        task = program.take(RELEVANCE)
         row = Assignment.objects.get(pk=task["id"])
         put = list(PageControl.objects.filter(assignment=row).values_list("captions", flat=True))
         sizes = sizes_of(task)
@@ -306,7 +308,7 @@ def test_what_a_worker_reads_of_their_own_data_does_not_tell_known_pages():
     trust = {**TRUSTING["trust"], "probation_items": 4, "probation_known": 4}
     a_campaign("relevance", {**PAGE, "trust": trust})
     program, worker = ann()
-    task = program.take(q.RELEVANCE)
+    task = program.take(RELEVANCE)
     assert Assignment.objects.get(pk=task["id"]).task_id is None
     ticked = [[False] * size for size in sizes_of(task)]
     program.answer(task, answer="judged", ticked=ticked, next=False)

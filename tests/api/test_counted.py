@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from annotation.models import Account, Judgment
-from annotation.protocol import questions as q
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+from annotation.task_types.relevance.rules import RELEVANCE
 from tests.api.conftest import Program
 from tests.web import counted_desk
 
@@ -44,15 +47,15 @@ def form_of_regions(task: Any) -> dict[str, Any]:
 
 Given = Callable[[Any], dict[str, Any]]
 ANSWERS: dict[str, tuple[str, Given, Given]] = {
-    "relevance": (q.RELEVANCE, of_a_page, form_of_a_page),
-    "graded": (q.GRADED_RELEVANCE, lambda task: {"answer": "3"}, lambda task: {"answer": "3"}),
+    "relevance": (RELEVANCE, of_a_page, form_of_a_page),
+    "graded": (GRADED_RELEVANCE, lambda task: {"answer": "3"}, lambda task: {"answer": "3"}),
     "captions": (
-        q.CAPTION_WRITING,
+        CAPTION_WRITING,
         lambda task: {"answer": "written", "text": "Two people walk."},
         lambda task: {"answer": "written", "text": "Two people walk."},
     ),
     "regions": (
-        q.REGION_DESCRIPTION,
+        REGION_DESCRIPTION,
         lambda task: {"answer": "described", "regions": REGIONS},
         form_of_regions,
     ),

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 
 from annotation.api import spelling as api
-from annotation.quality.controls.spelling import CORRECT
 from annotation.selectors import spelling
+from annotation.task_types.caption_writing.rules import CORRECT
 from annotation.workers import rate_limit
 from tests.api.conftest import Program
 from tests.factories import a_corpus, an_image

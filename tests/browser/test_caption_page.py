@@ -9,8 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import Campaign, Judgment
-from annotation.protocol import questions as q
-from annotation.quality.controls import spelling
+from annotation.quality import controls
+from annotation.task_types.caption_writing import rules
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from tests.browser.at_work import (
     WORKING,
     answered,
@@ -39,7 +40,7 @@ def work(transactional_db: None, tmp_path: Path) -> Campaign:
 
 def opened(page: Page) -> int:
     """Wait until one may write and send; which assignment that is."""
-    at(page, q.CAPTION_WRITING)
+    at(page, CAPTION_WRITING)
     shown(page)
     return in_hand(page)
 
@@ -67,7 +68,7 @@ def test_one_writes_at_once_and_sends_with_enter(work: Campaign, open_page: Open
     page.keyboard.press("Enter")
     moved_on(page, held)
     expect(field(page)).to_be_focused()
-    answered(page, q.CAPTION_WRITING, 1)
+    answered(page, CAPTION_WRITING, 1)
     assert written() == RIGHT
 
 
@@ -78,16 +79,16 @@ def test_a_sentence_is_sent_by_finger(work: Campaign, open_page: Open):
     page.keyboard.insert_text(RIGHT)
     page.get_by_role("button", name="Send this sentence").tap()
     moved_on(page, held)
-    answered(page, q.CAPTION_WRITING, 1)
+    answered(page, CAPTION_WRITING, 1)
     assert written() == RIGHT
 
 
 def test_a_sentence_is_sent_without_scripts(work: Campaign, open_page: Open):
     page = open_page(java_script_enabled=False)
-    at(page, q.CAPTION_WRITING)
+    at(page, CAPTION_WRITING)
     field(page).fill(WRONG)
     send(page)
-    answered(page, q.CAPTION_WRITING, 1)
+    answered(page, CAPTION_WRITING, 1)
     assert written() == WRONG
 
 
@@ -99,7 +100,7 @@ def test_misspelt_words_are_shown_and_put_right_by_mouse(work: Campaign, open_pa
     odd = page.get_by_role("region", name="Are these words spelled right?")
     expect(odd).to_be_focused()
     assert odd.locator(".word").all_text_contents() == ["peopel", "doggs"]
-    assert stored(q.CAPTION_WRITING) == [] and in_hand(page) == held
+    assert stored(CAPTION_WRITING) == [] and in_hand(page) == held
     page.get_by_role("button", name="Write “people” instead of “peopel”").click()
     expect(field(page)).to_have_value("Two people walk with two doggs.")
     page.get_by_role("button", name="Write “dogs” instead of “doggs”").click()
@@ -107,7 +108,7 @@ def test_misspelt_words_are_shown_and_put_right_by_mouse(work: Campaign, open_pa
     expect(field(page)).to_have_value(RIGHT)
     send(page)
     moved_on(page, held)
-    answered(page, q.CAPTION_WRITING, 1)
+    answered(page, CAPTION_WRITING, 1)
     assert written() == RIGHT
 
 
@@ -123,7 +124,7 @@ def test_misspelt_words_are_put_right_by_keys_alone(work: Campaign, open_page: O
     expect(page.get_by_role("button", name="Send this sentence")).to_be_focused()
     page.keyboard.press("Enter")
     moved_on(page, held)
-    answered(page, q.CAPTION_WRITING, 1)
+    answered(page, CAPTION_WRITING, 1)
     assert written() == "Two people walk home."
 
 
@@ -134,7 +135,7 @@ def test_a_sentence_goes_as_it_is_where_one_says_so(work: Campaign, open_page: O
     send(page)
     page.get_by_role("button", name="Send it as it is").click()
     moved_on(page, held)
-    answered(page, q.CAPTION_WRITING, 1)
+    answered(page, CAPTION_WRITING, 1)
     assert written() == WRONG
 
 
@@ -172,7 +173,7 @@ def test_what_cannot_be_looked_at_goes_as_it_is(work: Campaign, open_page: Open,
     field(page).fill(WRONG)
     send(page)
     moved_on(page, held)
-    answered(page, q.CAPTION_WRITING, 1)
+    answered(page, CAPTION_WRITING, 1)
     assert written() == WRONG
 
 
@@ -197,18 +198,18 @@ def test_what_one_wrote_is_there_after_a_reload_and_after_an_undo(work: Campaign
 def test_first(transactional_db: None, tmp_path: Path) -> Campaign:
     """A campaign that lets nobody write before they have passed the test of spelling."""
     made = counted_desk.campaign(tmp_path / "drawn", "captions", settings={}, images=4)
-    spelling.install(campaign=made)
+    controls.install_sentences(campaign=made, kind=rules.CAPTION_WRITING)
     return made
 
 
 def test_the_test_shows_a_sentence_with_two_choices_and_no_picture(test_first: Campaign, open_page: Open):
     page = open_page()
-    sign_in(page, "ann", then=desk.address(q.CAPTION_WRITING))
+    sign_in(page, "ann", then=desk.address(CAPTION_WRITING))
     page.get_by_role("button", name="Take the test").click()
     page.get_by_role("button", name="I have read this: begin").click()
     page.wait_for_selector("blockquote")
     page.wait_for_function(WORKING)
-    sentences = {*spelling.CORRECT, *(sentence for sentence, _ in spelling.INCORRECT)}
+    sentences = {*rules.CORRECT, *(sentence for sentence, _ in rules.INCORRECT)}
     assert page.locator("blockquote").text_content() in sentences
     expect(page.locator(".stage, .writing")).to_have_count(0)
     assert_accessible(page)
@@ -218,7 +219,7 @@ def test_the_test_shows_a_sentence_with_two_choices_and_no_picture(test_first: C
         page.keyboard.press("1" if number % 2 else "2")
         moved_on(page, held)
         page.wait_for_function(WORKING)
-    eventually(page, lambda: stored(q.CAPTION_WRITING) == ["incorrect", "correct", "incorrect"])
+    eventually(page, lambda: stored(CAPTION_WRITING) == ["incorrect", "correct", "incorrect"])
 
 
 def test_the_page_is_for_everybody(work: Campaign, open_page: Open):

@@ -10,6 +10,10 @@ from playwright.sync_api import Page, expect
 
 from annotation import instructions
 from annotation.protocol import questions as q
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+from annotation.task_types.relevance.rules import RELEVANCE
 from tests.browser.at_work import (
     WORKING,
     at,
@@ -95,7 +99,7 @@ def test_a_question_in_german_fits_and_is_for_everybody(work: World, open_page: 
     for_everybody(page)
 
 
-@pytest.mark.parametrize(("tasks", "kind"), [("relevance", q.RELEVANCE), ("graded", q.GRADED_RELEVANCE)])
+@pytest.mark.parametrize(("tasks", "kind"), [("relevance", RELEVANCE), ("graded", GRADED_RELEVANCE)])
 def test_a_counted_question_in_german_fits_and_is_for_everybody(
     transactional_db: None, tmp_path: Path, open_page: Open, tasks: str, kind: str
 ):
@@ -121,7 +125,7 @@ def all_open_fits(page: Page) -> None:
 def test_a_sentence_is_written_by_german_words(transactional_db: None, tmp_path: Path, open_page: Open):
     counted_desk.campaign(tmp_path / "drawn", "captions", images=2)
     page = open_page(**PHONE)
-    asked(page, q.CAPTION_WRITING)
+    asked(page, CAPTION_WRITING)
     expect(page.get_by_role("heading", level=1)).to_have_text("Beschreiben Sie dieses Bild in einem Satz.")
     sentence = page.get_by_label("Ihr Satz, auf Englisch")
     sentence.fill("Two dogs")
@@ -139,14 +143,14 @@ def test_a_sentence_is_written_by_german_words(transactional_db: None, tmp_path:
     odd.get_by_role("button", name="So senden, wie er ist").click()
     moved_on(page, held)
     let_go(page)
-    eventually(page, lambda: stored(q.CAPTION_WRITING) == ["written"])
+    eventually(page, lambda: stored(CAPTION_WRITING) == ["written"])
 
 
 def test_regions_are_described_by_german_words(transactional_db: None, tmp_path: Path, open_page: Open):
     settings = {**TRUSTING, "answers": {"regions": 2}}
     counted_desk.campaign(tmp_path / "drawn", "regions", settings=settings, images=2)
     page = open_page(**{**PHONE, "has_touch": True})
-    asked(page, q.REGION_DESCRIPTION)
+    asked(page, REGION_DESCRIPTION)
     shown(page)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Zeichnen Sie 2 Rahmen um Teile")
     said = page.locator("[data-lacking]")
@@ -165,7 +169,7 @@ def test_regions_are_described_by_german_words(transactional_db: None, tmp_path:
     page.get_by_role("button", name="Diese Bereiche senden").click()
     moved_on(page, held)
     let_go(page)
-    eventually(page, lambda: stored(q.REGION_DESCRIPTION) == ["described"])
+    eventually(page, lambda: stored(REGION_DESCRIPTION) == ["described"])
 
 
 @pytest.mark.usefixtures("walks")

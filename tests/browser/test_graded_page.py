@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import Campaign
-from annotation.protocol import questions as q
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from tests.browser.at_work import answered, at, in_hand, moved_on, shown, stored
 from tests.browser.conftest import Open
 from tests.browser.looks import for_everybody
@@ -42,26 +42,26 @@ def test_a_pair_is_graded_by_every_means(
     work: Campaign, open_page: Open, answer: Any, device: dict[str, Any]
 ):
     page = open_page(**device)
-    at(page, q.GRADED_RELEVANCE)
+    at(page, GRADED_RELEVANCE)
     shown(page)
     held = in_hand(page)
     answer(page)
     moved_on(page, held)
-    answered(page, q.GRADED_RELEVANCE, 1)
-    assert stored(q.GRADED_RELEVANCE) == ["3"]
+    answered(page, GRADED_RELEVANCE, 1)
+    assert stored(GRADED_RELEVANCE) == ["3"]
 
 
 def test_a_pair_is_graded_without_scripts(work: Campaign, open_page: Open):
     page = open_page(java_script_enabled=False)
-    at(page, q.GRADED_RELEVANCE)
+    at(page, GRADED_RELEVANCE)
     by_mouse(page)
-    answered(page, q.GRADED_RELEVANCE, 1)
-    assert stored(q.GRADED_RELEVANCE) == ["3"]
+    answered(page, GRADED_RELEVANCE, 1)
+    assert stored(GRADED_RELEVANCE) == ["3"]
 
 
 def test_each_key_is_the_grade_that_its_button_shows(work: Campaign, open_page: Open):
     page = open_page()
-    at(page, q.GRADED_RELEVANCE)
+    at(page, GRADED_RELEVANCE)
     choices = page.locator(".choice")
     assert choices.locator("kbd").all_text_contents() == ["4", "3", "2", "1"]
     for choice in choices.all():
@@ -72,6 +72,6 @@ def test_each_key_is_the_grade_that_its_button_shows(work: Campaign, open_page: 
 
 def test_the_page_is_for_everybody(work: Campaign, open_page: Open):
     page = open_page()
-    at(page, q.GRADED_RELEVANCE)
+    at(page, GRADED_RELEVANCE)
     shown(page)
     for_everybody(page)

@@ -10,7 +10,11 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Judgment
 from annotation.protocol import questions as q
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.practice import ITEMS, Item, scene
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+from annotation.task_types.relevance.rules import RELEVANCE
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import assert_accessible, for_everybody, overflow
 from tests.web import counted_desk, desk
@@ -123,10 +127,10 @@ def test_the_pages_of_the_chain_are_for_everybody(open_page: Open, tmp_path: Pat
 @pytest.mark.parametrize(
     ("tasks", "kind", "width", "scheme"),
     [
-        ("relevance", q.RELEVANCE, 390, "dark"),
-        ("graded", q.GRADED_RELEVANCE, 1280, "dark"),
-        ("captions", q.CAPTION_WRITING, 390, "light"),
-        ("regions", q.REGION_DESCRIPTION, 1280, "light"),
+        ("relevance", RELEVANCE, 390, "dark"),
+        ("graded", GRADED_RELEVANCE, 1280, "dark"),
+        ("captions", CAPTION_WRITING, 390, "light"),
+        ("regions", REGION_DESCRIPTION, 1280, "light"),
     ],
 )
 def test_the_pages_that_judge_write_and_describe_are_accessible(
@@ -134,9 +138,9 @@ def test_the_pages_that_judge_write_and_describe_are_accessible(
 ):
     counted_desk.campaign(tmp_path / "drawn", tasks)
     page = open_page(width, color_scheme=scheme)
-    begin(page, kind, number=4 if kind == q.CAPTION_WRITING else 1)
+    begin(page, kind, number=4 if kind == CAPTION_WRITING else 1)
     looked_at(page)
-    if kind == q.RELEVANCE:
+    if kind == RELEVANCE:
         for _name, sentences in ITEMS[kind][0].blocks:
             page.get_by_label(sentences[1][0]).check()
             if page.locator("[data-step='1']").is_visible():
@@ -144,11 +148,11 @@ def test_the_pages_that_judge_write_and_describe_are_accessible(
         page.get_by_role("button", name="Send this page").click()
         assert verdict(page) == "That is not right"
         expect(page.locator(".ticks li")).to_have_count(4)
-    elif kind == q.GRADED_RELEVANCE:
+    elif kind == GRADED_RELEVANCE:
         page.keyboard.press("4")
         assert verdict(page) == "That is right"
         expect(page.locator(".judged")).to_have_text(ITEMS[kind][0].sentence)
-    elif kind == q.CAPTION_WRITING:
+    elif kind == CAPTION_WRITING:
         page.get_by_label("Your sentence").fill("A boy throws a frisbee for his dog.")
         page.get_by_role("button", name="Send this sentence").click()
         assert verdict(page) == "An answer that would do"

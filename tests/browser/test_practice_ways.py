@@ -13,9 +13,12 @@ from playwright.sync_api import Locator, Page, expect
 from annotation.models import Campaign
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.questions import ASKED_BY
+from annotation.protocol.kinds import all_tasks, asked_by
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.practice import ITEMS, Item, scene
 from annotation.task_types.practice.scenes import Corners
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+from annotation.task_types.relevance.rules import RELEVANCE
 from tests.browser.box_editor import EDGES, Fingers, Place
 from tests.browser.conftest import Open, sign_in
 from tests.browser.test_practice import drag, gold, ready
@@ -25,8 +28,8 @@ from tests.web import world
 SENTENCE = "A boy throws a frisbee for his dog."
 #: What is practised: every kind's first item, and the first that asks for a sentence.
 WALKED = [
-    *((tasks, kind, 1) for tasks, kinds in ASKED_BY.items() for kind in kinds),
-    ("captions", q.CAPTION_WRITING, next(n for n, i in enumerate(ITEMS[q.CAPTION_WRITING], 1) if i.models)),
+    *((tasks, kind, 1) for tasks in all_tasks() for kind in asked_by(tasks)),
+    ("captions", CAPTION_WRITING, next(n for n, i in enumerate(ITEMS[CAPTION_WRITING], 1) if i.models)),
 ]
 
 
@@ -140,7 +143,7 @@ def answer(hands: Hands, kind: str, item: Item) -> None:
     if kind == q.BOX_DRAWING:
         expect(page.locator("[data-frame].is-drawn-on")).to_be_visible()
         hands.draw(item, gold(item))
-    elif kind == q.REGION_DESCRIPTION:
+    elif kind == REGION_DESCRIPTION:
         expect(page.locator("[data-frame].is-drawn-on")).to_be_visible()
         for number, (corners, words) in enumerate(item.regions, 1):
             hands.draw(item, corners)
@@ -148,7 +151,7 @@ def answer(hands: Hands, kind: str, item: Item) -> None:
             hands.write(words)
             if isinstance(hands, Keys):
                 page.keyboard.press("Enter")
-    elif kind == q.RELEVANCE:
+    elif kind == RELEVANCE:
         onward = page.locator("[data-step='1']")
         for place, (_name, sentences) in enumerate(item.blocks):
             expect(page.locator(".block").nth(place)).to_have_class(re.compile("is-in-hand"))
@@ -164,7 +167,7 @@ def answer(hands: Hands, kind: str, item: Item) -> None:
 def campaigns(transactional_db: None) -> None:
     """A campaign of each sort, of its name, in which ann may practise."""
     corpus = a_corpus("all", [an_image("one", "A dog runs .", layered=False)])
-    for tasks in ASKED_BY:
+    for tasks in all_tasks():
         plain = settings_of({}).as_dict()
         Campaign.objects.create(
             name=tasks, corpus=corpus, tasks=tasks, settings=plain, state=Campaign.OPEN, open_to_all=True

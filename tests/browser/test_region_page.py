@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import Campaign, Judgment
-from annotation.protocol import questions as q
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from tests.browser.at_work import answered, at, in_hand, moved_on, read, shown, stored, take_time
 from tests.browser.box_editor import Fingers, by_points, click, drag
 from tests.browser.conftest import Open
@@ -31,7 +31,7 @@ def work(transactional_db: None, tmp_path: Path) -> Campaign:
 
 def opened(page: Page) -> int:
     """Wait until one may draw and send; which assignment that is."""
-    at(page, q.REGION_DESCRIPTION)
+    at(page, REGION_DESCRIPTION)
     shown(page)
     return in_hand(page)
 
@@ -72,7 +72,7 @@ def test_regions_are_drawn_and_told_by_mouse_and_the_words_typed_at_once(work: C
     send(page)
     moved_on(page, held)
     expect(says(page, 1)).to_have_value("")
-    answered(page, q.REGION_DESCRIPTION, 1)
+    answered(page, REGION_DESCRIPTION, 1)
     assert kept() == [{"box": b, "text": t, "way": "drag"} for b, t in zip(BOXES, WORDS, strict=True)]
 
 
@@ -102,7 +102,7 @@ def test_regions_are_drawn_and_told_by_keys_alone(work: Campaign, open_page: Ope
     expect(page.get_by_role("button", name="Send these regions")).to_be_focused()
     page.keyboard.press("Enter")
     moved_on(page, held)
-    answered(page, q.REGION_DESCRIPTION, 1)
+    answered(page, REGION_DESCRIPTION, 1)
     assert [(one["text"], one["way"]) for one in kept()] == [(words, "keys") for words in WORDS]
     assert len({tuple(one["box"]) for one in kept()}) == len(WORDS)
 
@@ -117,7 +117,7 @@ def test_regions_are_drawn_and_told_by_finger(work: Campaign, open_page: Open):
         page.keyboard.insert_text(words)
     page.get_by_role("button", name="Send these regions").tap()
     moved_on(page, held)
-    answered(page, q.REGION_DESCRIPTION, 1)
+    answered(page, REGION_DESCRIPTION, 1)
     assert [one["text"] for one in kept()] == WORDS
     for one, box in zip(kept(), BOXES, strict=True):
         assert all(abs(a - b) <= 3 for a, b in zip(one["box"], box, strict=True)), (one, box)
@@ -125,7 +125,7 @@ def test_regions_are_drawn_and_told_by_finger(work: Campaign, open_page: Open):
 
 def test_regions_are_typed_without_scripts(work: Campaign, open_page: Open):
     page = open_page(java_script_enabled=False)
-    at(page, q.REGION_DESCRIPTION)
+    at(page, REGION_DESCRIPTION)
     for number, (box, words) in enumerate(zip(BOXES, WORDS, strict=True), 1):
         row = page.get_by_role("group", name=f"Region {number}", exact=True)
         says(page, number).fill(words)
@@ -137,7 +137,7 @@ def test_regions_are_typed_without_scripts(work: Campaign, open_page: Open):
     for name, edge in zip(("Left", "Top", "Right", "Bottom"), BOXES[3], strict=True):
         row.get_by_label(name, exact=True).fill(str(edge))
     send(page)
-    answered(page, q.REGION_DESCRIPTION, 1)
+    answered(page, REGION_DESCRIPTION, 1)
     assert kept() == [{"box": b, "text": t, "way": ""} for b, t in zip(BOXES, WORDS, strict=True)]
 
 
@@ -160,7 +160,7 @@ def test_what_is_missing_is_said_and_nothing_is_sent(work: Campaign, open_page: 
         page.locator(f"[name=region-3-{edge}]").fill(str(value))
     expect(said).to_have_text("Regions 1 and 4 have the same box: draw another one.")
     send(page)
-    assert in_hand(page) == held and stored(q.REGION_DESCRIPTION) == []
+    assert in_hand(page) == held and stored(REGION_DESCRIPTION) == []
     page.locator("[name=region-3-xmax]").fill("200")
     expect(said).to_have_text("All is there: send it.")
 
@@ -243,7 +243,7 @@ def test_what_was_drawn_is_there_after_a_reload_and_after_an_undo(work: Campaign
     read(page)
     send(page)
     moved_on(page, held)
-    answered(page, q.REGION_DESCRIPTION, 1)
+    answered(page, REGION_DESCRIPTION, 1)
     assert kept() == [{"box": b, "text": t, "way": "drag"} for b, t in zip(BOXES, WORDS, strict=True)]
 
 

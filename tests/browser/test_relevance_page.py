@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from annotation.models import Campaign, Judgment
-from annotation.protocol import questions as q
+from annotation.task_types.relevance.rules import RELEVANCE
 from tests.browser.at_work import WORKING, answered, at, in_hand, moved_on, stored, take_time
 from tests.browser.conftest import Open
 from tests.browser.looks import for_everybody
@@ -27,7 +27,7 @@ def work(transactional_db: None, tmp_path: Path) -> Campaign:
 
 
 def opened(page: Page) -> None:
-    at(page, q.RELEVANCE)
+    at(page, RELEVANCE)
     ready(page)
 
 
@@ -120,17 +120,17 @@ def test_a_page_is_ticked_by_every_means(
     held = in_hand(page)
     answer(page)
     moved_on(page, held)
-    answered(page, q.RELEVANCE, 1)
+    answered(page, RELEVANCE, 1)
     assert kept() == WANTED
 
 
 def test_a_page_is_ticked_without_scripts(work: Campaign, open_page: Open):
     page = open_page(java_script_enabled=False)
-    at(page, q.RELEVANCE)
+    at(page, RELEVANCE)
     for number, place in sorted(WANTED):
         sentence(page, number, place).click()
     page.get_by_role("button", name="Send this page").click()
-    answered(page, q.RELEVANCE, 1)
+    answered(page, RELEVANCE, 1)
     assert kept() == WANTED
 
 
@@ -152,7 +152,7 @@ def test_a_page_with_nothing_ticked_is_sent_at_the_second_word(work: Campaign, o
     asked = page.get_by_role("alert").filter(has_text="Nothing is ticked: does none of them fit?")
     expect(asked).to_be_visible()
     expect(asked).to_be_focused()
-    assert in_hand(page) == held and stored(q.RELEVANCE) == []
+    assert in_hand(page) == held and stored(RELEVANCE) == []
     sentence(page, PICTURES - 1, 0).click()
     expect(asked).to_be_hidden()
     sentence(page, PICTURES - 1, 0).click()
@@ -163,7 +163,7 @@ def test_a_page_with_nothing_ticked_is_sent_at_the_second_word(work: Campaign, o
     expect(asked).to_be_visible()
     send()
     moved_on(page, held)
-    answered(page, q.RELEVANCE, 1)
+    answered(page, RELEVANCE, 1)
     assert kept() == set()
 
 
@@ -174,7 +174,7 @@ def test_a_held_enter_goes_one_picture_further_only(work: Campaign, open_page: O
         page.keyboard.down("Enter")
     page.keyboard.up("Enter")
     expect(block(page, 1)).to_be_focused()
-    assert stored(q.RELEVANCE) == []
+    assert stored(RELEVANCE) == []
 
 
 def test_ticks_are_there_after_a_reload_and_after_an_undo(work: Campaign, open_page: Open):

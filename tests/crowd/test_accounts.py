@@ -18,6 +18,8 @@ from annotation import instructions, jobs
 from annotation.jobs import emails
 from annotation.models import Account, Assignment, Identity, Job, Judgment, Worker
 from annotation.protocol import questions as q
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.web.common import known_browsers, limits
 from annotation.workers import payments
 from tests.queue.world import TRUSTING, World
@@ -337,7 +339,7 @@ def test_what_one_wrote_is_in_the_download_and_goes_on_request(work: World):
     earn(work)
     be_paid(work)
     own = Judgment.objects.filter(worker=work.workers[0])
-    own.update(kind=q.CAPTION_WRITING, answer="written", content={"text": "My son on a beach ."})
+    own.update(kind=CAPTION_WRITING, answer="written", content={"text": "My son on a beach ."})
     assert downloaded()["answers"][0]["text"] == "My son on a beach ."
     press(ann(), reverse("account"), "Erase me", sure="yes", texts="yes")
     assert own.get().content == {"text": ""}
@@ -347,7 +349,7 @@ def test_a_download_tells_what_was_ticked_on_a_page_but_not_what_was_checked(wor
     earn(work)
     caption = {"image": work.images()[0].image_id, "captions": [[work.images()[0].image_id, 0]]}
     blocks = [{**caption, "roles": [2], "yes": [True]}]
-    Judgment.objects.update(kind=q.RELEVANCE, answer="judged", content={"blocks": blocks})
+    Judgment.objects.update(kind=RELEVANCE, answer="judged", content={"blocks": blocks})
     assert downloaded()["answers"][0]["pairs"] == [{"image": "1000", "caption": "1000#0", "yes": True}]
 
 

@@ -23,13 +23,13 @@ from hypothesis import strategies as st
 from annotation import campaigns
 from annotation.models import Control, PageControl, Standing
 from annotation.moderation import discarding
-from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.quality import controls
 from annotation.queue import leases, submission
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
 from annotation.selectors.campaign import forecast, kept, money, overview
+from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.workers import payments
 from evaluation.formats.trec import read_qrels, write_qrels
 from evaluation.models import Batch, QrelsSnapshot, Report, Run
@@ -92,7 +92,7 @@ class Managed:
 
     def take(self, number: int, turn: int) -> Lease | None:
         """A page in hand."""
-        found = leases.take(worker=self.judges[number], campaign=self.batch(turn).campaign, kind=q.RELEVANCE)
+        found = leases.take(worker=self.judges[number], campaign=self.batch(turn).campaign, kind=RELEVANCE)
         self.met["taken"] += isinstance(found, Lease)
         return found if isinstance(found, Lease) else None
 

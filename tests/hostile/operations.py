@@ -39,6 +39,10 @@ from annotation.protocol.rulings import KeepApart
 from annotation.queue import leases
 from annotation.queue.leases import Lease
 from annotation.recruitment import mturk, prolific
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.web.common.addresses import picture_address
 from annotation.workers import invitations
 from annotation.workers.accounts import granting, inviting
@@ -57,10 +61,10 @@ SIGNED_IN, READERS, RUNNERS = ALL[1:], ALL[2:], ALL[3:]
 #: A campaign of every kind of question, and the question.
 ASKED = {
     "quay": q.COREF_LINK,
-    "relevance": q.RELEVANCE,
-    "graded": q.GRADED_RELEVANCE,
-    "captions": q.CAPTION_WRITING,
-    "regions": q.REGION_DESCRIPTION,
+    "relevance": RELEVANCE,
+    "graded": GRADED_RELEVANCE,
+    "captions": CAPTION_WRITING,
+    "regions": REGION_DESCRIPTION,
 }
 REGIONS = [{"box": [n, 2, 60 + n, 90], "text": f"part {n}", "way": "drag"} for n in range(1, 6)]
 TREC = "scene-2.png Q0 scene-2.png#0 1 1.0 x\nscene-5.png Q0 scene-2.png#0 1 1.0 x\n"
@@ -304,12 +308,12 @@ def _answer(lease: Lease) -> dict[str, Any]:
     match lease.kind:
         case q.COREF_LINK:
             return {"answer": "no"}
-        case q.GRADED_RELEVANCE:
+        case "graded_relevance":
             return {"answer": "3"}
-        case q.RELEVANCE:
+        case "relevance":
             blocks = lease.content["blocks"]
             return {"answer": "judged", "ticked": [[True] * len(block["captions"]) for block in blocks]}
-        case q.CAPTION_WRITING:
+        case "caption_writing":
             return {"answer": "written", "text": "Two people walk their dogs."}
         case _:
             return {"answer": "described", "regions": REGIONS}

@@ -77,7 +77,7 @@ def _agreed(campaign: Campaign) -> None:
 
 def _counted(tasks: str) -> None:
     made = campaigns.create(name=tasks, corpus="quay", tasks=tasks, settings=TRUSTING, open_to_all=True)
-    if tasks in campaigns.OF_PAIRS:
+    if campaigns.asks_pairs(tasks):
         # Those of `train` are left for known items.
         asked = [n for n in range(IMAGES) if n % 3]
         pairs = [Pair(f"scene-{n}", f"scene-{m}#{k}") for n in asked for m in asked for k in range(2)]

@@ -10,12 +10,15 @@ from django.conf import settings
 from django.core.management import call_command
 from PIL import Image, ImageChops, ImageStat
 
+from annotation.protocol import kinds
 from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.practice import EXAMPLES, GOOD_FIT, ITEMS, Item, judged, posed, scene
 from annotation.task_types.practice.scenes import CHOSEN, PICTURES, TOLD, picture_of
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+from annotation.task_types.relevance.rules import RELEVANCE
 
 EVERY = [(kind, item) for kind, items in ITEMS.items() for item in items]
 #: Kilobytes that all pictures together may have.
@@ -41,7 +44,7 @@ def missing(item: Item) -> list[Box]:
 
 
 def test_every_question_can_be_practised_and_has_a_good_and_a_bad_example():
-    assert set(ITEMS) == set(EXAMPLES) == set(q.KINDS)
+    assert set(ITEMS) == set(EXAMPLES) == set(kinds.names())
     for kind, examples in EXAMPLES.items():
         assert {example.good for example in examples} == {True, False}, kind
         assert len(ITEMS[kind]) >= 2
@@ -91,11 +94,11 @@ def test_practice_has_answers_of_either_sort(kind: str, item: Item):
     if item.right:
         assert item.right in q.answers_to(kind)
     rights = {item.right for item in ITEMS[kind]}
-    assert len(rights) > 1 or kind in (q.RELEVANCE, q.REGION_DESCRIPTION)
+    assert len(rights) > 1 or kind in (RELEVANCE, REGION_DESCRIPTION)
 
 
 @pytest.mark.parametrize(
-    ("kind", "item"), [(k, i) for k, i in EVERY if i.right and k not in (q.BOX_DRAWING, q.RELEVANCE)]
+    ("kind", "item"), [(k, i) for k, i in EVERY if i.right and k not in (q.BOX_DRAWING, RELEVANCE)]
 )
 def test_the_right_word_is_right_and_no_other(kind: str, item: Item):
     page, _image = posed(kind, item)
@@ -123,22 +126,22 @@ def test_a_box_where_none_is_wanted_is_wrong_however_it_lies():
 
 
 def test_a_page_is_right_where_every_tick_is():
-    item = ITEMS[q.RELEVANCE][0]
+    item = ITEMS[RELEVANCE][0]
     ticked = [[fits for _text, fits in sentences] for _name, sentences in item.blocks]
-    assert judged(q.RELEVANCE, item, Answer("judged", content={"ticked": ticked})).right
+    assert judged(RELEVANCE, item, Answer("judged", content={"ticked": ticked})).right
     ticked[1][0] = not ticked[1][0]
-    verdict = judged(q.RELEVANCE, item, Answer("judged", content={"ticked": ticked}))
+    verdict = judged(RELEVANCE, item, Answer("judged", content={"ticked": ticked}))
     assert not verdict.right and verdict.wrong_ticks == ((1, 0),)
 
 
 @pytest.mark.parametrize("ticked", [[], [[True]], [[False] * 9] * 9])
 def test_a_page_of_another_shape_is_wrong_and_breaks_nothing(ticked: list[list[bool]]):
-    assert not judged(q.RELEVANCE, ITEMS[q.RELEVANCE][0], Answer("judged", content={"ticked": ticked})).right
+    assert not judged(RELEVANCE, ITEMS[RELEVANCE][0], Answer("judged", content={"ticked": ticked})).right
 
 
 def test_what_nobody_can_grade_gets_no_verdict():
-    item = ITEMS[q.REGION_DESCRIPTION][0]
-    assert judged(q.REGION_DESCRIPTION, item, Answer("described")).right is None
+    item = ITEMS[REGION_DESCRIPTION][0]
+    assert judged(REGION_DESCRIPTION, item, Answer("described")).right is None
 
 
 def test_the_scenes_are_made_anew_from_the_sample_corpus(tmp_path: Path):
@@ -160,7 +163,7 @@ def test_the_pictures_are_small_and_all_are_used():
     assert {file.stem for file in files} == set(CHOSEN)
     assert sum(file.stat().st_size for file in files) < MOST * 1000
     shown = {item.scene for _kind, item in EVERY} | {
-        name for item in ITEMS[q.RELEVANCE] for name, _s in item.blocks
+        name for item in ITEMS[RELEVANCE] for name, _s in item.blocks
     }
     assert shown == set(CHOSEN)
 

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from annotation.protocol.questions import KINDS
+from annotation.protocol import kinds
 from annotation.protocol.trust import (
     PROBATION,
     QUALIFICATION,
@@ -137,8 +137,10 @@ def test_writers_have_no_known_answers_and_so_no_probation():
 
 
 def test_what_nobody_can_grade_has_no_test():
-    assert kinds_tested(KINDS, SETTINGS) == tuple(kind for kind in KINDS if kind != "region_description")
-    assert kinds_tested(KINDS, TrustSettings(qualification=False)) == ()
+    assert kinds_tested(kinds.names(), SETTINGS) == tuple(
+        kind for kind in kinds.names() if kind != "region_description"
+    )
+    assert kinds_tested(kinds.names(), TrustSettings(qualification=False)) == ()
 
 
 @pytest.mark.parametrize(("right", "asked"), [(0, 0), (3, 2), (-1, 2)])

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocol.counted import AnswerSettings, Asked, CountedFold
-from annotation.protocol.questions import DOUBLE_CHECK, GRADED_RELEVANCE, SURPLUS, VOTE, Judgment, discard
+from annotation.protocol.questions import DOUBLE_CHECK, SURPLUS, VOTE, Judgment, discard
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 
 KEYS = [f"{GRADED_RELEVANCE}|a|a#{n}" for n in range(3)]
 QUESTIONS = [Asked(GRADED_RELEVANCE, key, wanted) for key, wanted in zip(KEYS, (1, 2, 3), strict=True)]

@@ -246,14 +246,17 @@ def test_a_control_image_that_cannot_grade_is_refused(true, wrong):
 @given(SEEDS, SEEDS, st.integers(0, 3))
 def test_on_probation_two_pages_in_five_are_tests_and_fifteen_of_thirty_images_are_known(seed, worker, block):
     pages = range(1 + 5 * block, 6 + 5 * block)
-    counts = [controls_on_page(TRUST, seed=seed, worker=worker, state=PROBATION, page=page) for page in pages]
+    counts = [
+        controls_on_page(TRUST, seed=seed, worker=worker, state=PROBATION, page=page, kind="relevance")
+        for page in pages
+    ]
     assert sorted(counts) == [1, 1, 1, 6, 6]
     assert sum(counts) >= TRUST.probation_known
 
 
 @given(SEEDS, st.integers(1, 500))
 def test_a_trusted_worker_has_one_control_image_on_every_page(worker, page):
-    assert controls_on_page(TRUST, seed="s", worker=worker, state=TRUSTED, page=page) == 1
+    assert controls_on_page(TRUST, seed="s", worker=worker, state=TRUSTED, page=page, kind="relevance") == 1
 
 
 @given(st.integers(1, 60), st.data(), SMALL)
@@ -262,7 +265,9 @@ def test_probation_pages_know_as_many_images_as_the_settings_ask(items, data, se
     trust = TrustSettings(probation_items=items, probation_known=known)
     pages = range(1, ceil(items / settings.images) + 1)
     counts = [
-        controls_on_page(trust, seed="s", worker="w", state=PROBATION, page=page, settings=settings)
+        controls_on_page(
+            trust, seed="s", worker="w", state=PROBATION, page=page, kind="relevance", settings=settings
+        )
         for page in pages
     ]
     assert sum(counts) >= known
@@ -271,4 +276,4 @@ def test_probation_pages_know_as_many_images_as_the_settings_ask(items, data, se
 
 def test_pages_are_counted_from_one():
     with pytest.raises(ValueError, match="page number 0"):
-        controls_on_page(TRUST, seed="s", worker="w", state=PROBATION, page=0)
+        controls_on_page(TRUST, seed="s", worker="w", state=PROBATION, page=0, kind="relevance")

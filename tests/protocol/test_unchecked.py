@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.protocol.questions import (
-    BOX_DRAWING,
-    CAPTION_WRITING,
-    COREF_LINK,
-    KINDS,
-    REGION_DESCRIPTION,
-)
+from annotation.protocol import kinds
+from annotation.protocol.questions import BOX_DRAWING, COREF_LINK
 from annotation.protocol.trust import (
     PROBATION,
     QUALIFICATION,
@@ -30,6 +25,8 @@ from annotation.protocol.trust_settings import (
     in_force,
     practice_is_entry,
 )
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from tests.protocol.standings import SETTINGS
 
 NOTHING_KNOWN = Known(False, False)
@@ -86,4 +83,4 @@ def test_a_fifth_is_asked_twice_unless_more_is_or_nothing(given, share):
 
 def test_no_drawer_waits_for_verdicts_that_tell_nothing():
     assert in_force(SETTINGS, Known(True, False)).drawing_unjudged == 0
-    assert set(KINDS) >= {BOX_DRAWING}
+    assert set(kinds.names()) >= {BOX_DRAWING}

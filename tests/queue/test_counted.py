@@ -11,7 +11,6 @@ import pytest
 from annotation import campaigns
 from annotation.models import Campaign, Judgment, OpenImage, Task, Worker
 from annotation.moderation import discarding
-from annotation.protocol import questions as q
 from annotation.queue import leases, submission
 from annotation.queue.leases import Lease, Nothing
 from annotation.queue.submission import Answer, BadJudgment
@@ -45,13 +44,13 @@ def held(campaign: Campaign, worker: int, **also: Any) -> Lease:
 
 def an_answer(lease: Lease) -> Answer:
     match lease.kind:
-        case q.GRADED_RELEVANCE:
+        case "graded_relevance":
             return Answer("4")
-        case q.RELEVANCE:
+        case "relevance":
             blocks = lease.content["blocks"]
             own = [[image == block["image"] for image, _ in block["captions"]] for block in blocks]
             return Answer("judged", content={"ticked": own})
-        case q.CAPTION_WRITING:
+        case "caption_writing":
             return Answer("written", content={"text": "A dog runs."})
         case _:
             return Answer("described", content=REGIONS)

@@ -10,7 +10,6 @@ from annotation import campaigns
 from annotation.campaigns import CampaignError
 from annotation.models import Assignment, Campaign, Control, Image, Judgment, PageControl, Standing, Task
 from annotation.moderation.trust_replay import replayed
-from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import CONTROL as KNOWN
 from annotation.protocol.paging import FILLER, ROLES, Pair
@@ -19,6 +18,7 @@ from annotation.quality import controls, qualification
 from annotation.queue import leases, relevance_pages
 from annotation.queue.leases import Nothing
 from annotation.queue.submission import Answer, BadJudgment
+from annotation.task_types.relevance.rules import RELEVANCE
 from tests.factories import a_corpus, an_image
 from tests.queue.test_counted import held, submit, workers
 
@@ -222,9 +222,9 @@ def test_the_test_asks_one_known_image_at_a_time():
     controls.add(campaign=made, items=enumerate(items, 1), source="gold")
     made.refresh_from_db()
     (worker,) = workers(1)
-    refused = leases.take(worker=worker, campaign=made, kind=q.RELEVANCE)
+    refused = leases.take(worker=worker, campaign=made, kind=RELEVANCE)
     assert isinstance(refused, Nothing) and refused.code == "no_test"
-    begun = qualification.begin(worker=worker, campaign=made, kind=q.RELEVANCE)
+    begun = qualification.begin(worker=worker, campaign=made, kind=RELEVANCE)
     assert isinstance(begun, qualification.Test) and begun.asked == 3
     for _ in range(3):
         lease = held(made, worker)

@@ -23,6 +23,8 @@ from annotation.queue.leases import Lease
 from annotation.selectors.campaign import watch
 from annotation.selectors.same_question import asked_before
 from annotation.simulation_driver.soundness import MET_TWICE, violations
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
+from annotation.task_types.relevance.rules import RELEVANCE
 from tests.factories import a_corpus, an_image, some_images
 from tests.queue.test_counted import take, workers
 from tests.queue.test_leases import known_link
@@ -227,7 +229,7 @@ def known_block(made: Campaign, image: str, *places: int) -> Control:
     keys = dict(Image.objects.values_list("key", "pk"))
     return Control.objects.create(
         campaign=made,
-        kind=q.RELEVANCE,
+        kind=RELEVANCE,
         image_id=keys[image],
         key=f"relevance|known|{image}{places}",
         content={"blocks": [{"image": keys[image], "captions": [[keys[image], n] for n in places]}]},
@@ -255,7 +257,7 @@ def test_a_page_with_a_pair_that_was_judged_on_a_known_image_goes_to_others():
         assert isinstance(found, Nothing) and found.code == "all_judged"
     found = take(made, free)
     assert isinstance(found, Lease) and found.task == page.pk
-    place: dict[str, Any] = {"campaign": made.pk, "kind": q.RELEVANCE}
+    place: dict[str, Any] = {"campaign": made.pk, "kind": RELEVANCE}
     # Who had the page meets none of its pairs as known; two known images may have a pair in common, too.
     assert asked_before(worker=free, **place) == {shared.pk}
     assert asked_before(worker=in_test, **place) == {apart.pk}
@@ -269,7 +271,7 @@ def test_a_pair_that_was_graded_as_a_control_item_is_graded_by_others():
     Task.objects.exclude(pk=task.pk).update(state=Task.VOID)
     control = Control.objects.create(
         campaign=made,
-        kind=q.GRADED_RELEVANCE,
+        kind=GRADED_RELEVANCE,
         image=task.image.image,
         key=task.key,
         content=Item.objects.get(task=task).content,

@@ -12,10 +12,10 @@ from django.core.management import CommandError, call_command
 
 from annotation import campaigns
 from annotation.models import Control, Judgment, PageControl, Standing, Task
-from annotation.protocol import questions as q
 from annotation.protocol.trust import SUSPENDED
 from annotation.simulation.visits import Conduct
 from annotation.simulation_driver import rehearse
+from annotation.task_types.caption_writing.rules import SPELLING
 from tests.factories import a_corpus, an_image, some_images
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -88,7 +88,7 @@ def test_writers_pass_the_test_of_spelling_first():
     a_corpus("quay", some_images(2))
     campaign = campaigns.open_campaign(name="work", corpus="quay", tasks="captions")
     items = Control.objects.filter(campaign=campaign, purpose=Control.QUALIFICATION)
-    assert {stratum: items.filter(stratum=stratum).count() for stratum in q.SPELLING} == {
+    assert {stratum: items.filter(stratum=stratum).count() for stratum in SPELLING} == {
         "correct": 18,
         "incorrect": 18,
     }

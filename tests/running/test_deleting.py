@@ -28,6 +28,7 @@ from annotation.models import (
     Visit,
     Worker,
 )
+from annotation.protocol import kinds
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignSettings, as_toml, settings_of
 from annotation.quality import controls
@@ -178,7 +179,7 @@ def test_a_line_of_the_audit_keeps_its_names_and_cannot_be_edited():
                 {},
                 optional={
                     "currency": st.text('EURO€"\\ ', max_size=5),
-                    "per_item": st.dictionaries(st.sampled_from(q.KINDS), st.floats(0, 9)),
+                    "per_item": st.dictionaries(st.sampled_from(kinds.names()), st.floats(0, 9)),
                 },
             ),
             "stop": st.fixed_dictionaries({}, optional={"until": st.just("2027-03-01")}),

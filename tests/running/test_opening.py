@@ -26,6 +26,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.moderation import control_items
+from annotation.protocol import kinds
 from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_mention
 from annotation.protocol.image import Fold
@@ -84,7 +85,9 @@ def test_no_box_is_asked_of_an_image_without_a_picture(tmp_path):
     bare.refresh_from_db()
     assert bare.complete and {chain["s"] for chain in bare.state["chains"]} == {"UNSEEN"}
     control_items.from_gold(campaign=campaign, layer=campaign.corpus.layers.get(name="import"))
-    about = Control.objects.filter(kind__in=q.ABOUT_BOXES).values_list("image__key", flat=True)
+    about = Control.objects.filter(
+        kind__in=[kind.key for kind in kinds.all_kinds() if kind.about_boxes]
+    ).values_list("image__key", flat=True)
     assert set(about) == {"1000"}
 
 

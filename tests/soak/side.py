@@ -24,7 +24,7 @@ from typing import Any
 
 import psycopg2
 
-from annotation.protocol.questions import ASKED_BY
+from annotation.protocol import kinds
 from tests.soak import check, clock, disk, ledger, memory, stored, tables
 from tests.soak.crowd import Crowd, Offer
 from tests.soak.faults import Faults
@@ -143,7 +143,7 @@ class Side:
             "import_corpus", "sample", str(sample), "--format", "jsonl", "--images", str(sample / "images")
         )
         (self.folder / "campaign.toml").write_text(CONFIG)
-        for tasks in ASKED_BY:
+        for tasks in kinds.all_tasks():
             self._opened(tasks, tasks, wait=True)
         for number in range(1, 3):
             self._opened(f"entities-{number}", "entities", wait=True)
@@ -198,8 +198,13 @@ class Side:
         """Tell the crowd where there is work: each campaign's kinds, entities above all."""
         assert self.crowd is not None and self.staff is not None
         newest = [name for name in self.opened if name.startswith("entities")][-3:]
-        offers = [Offer(name, kind) for name in newest for kind in ASKED_BY["entities"]]
-        offers += [Offer(name, kind) for name in ASKED_BY if name != "entities" for kind in ASKED_BY[name]]
+        offers = [Offer(name, kind) for name in newest for kind in kinds.asked_by("entities")]
+        offers += [
+            Offer(name, kind)
+            for name in kinds.all_tasks()
+            if name != "entities"
+            for kind in kinds.asked_by(name)
+        ]
         self.crowd.board.offers = offers
         self.crowd.board.refreshed()
         self.staff.campaigns = newest

@@ -52,7 +52,7 @@ def test_a_type_without_template_is_an_error_that_names_it():
 
 
 def test_a_question_without_type_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("annotation.checks.KINDS", ("coref_link", "unheard_of"))
+    monkeypatch.setattr("annotation.checks.names", lambda: ("coref_link", "unheard_of"))
     (found,) = task_types(None)
     assert found.id == "annotation.E001" and "unheard_of" in found.msg
 

@@ -8,10 +8,11 @@ import pytest
 
 from annotation import campaigns
 from annotation.models import Campaign, Control
-from annotation.protocol import questions as q
+from annotation.protocol import kinds
 from annotation.quality import controls
 from annotation.quality.controls import BadItems, CountedItem
-from annotation.quality.controls.spelling import CORRECT, INCORRECT
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING, CORRECT, INCORRECT
+from annotation.task_types.relevance.rules import RELEVANCE
 from tests.factories import a_corpus, an_image
 
 pytestmark = pytest.mark.django_db
@@ -68,7 +69,7 @@ def test_a_graded_pair_is_known_to_be_4_or_1(tmp_path: Path):
     ],
 )
 def test_what_cannot_be_an_item_is_named_with_its_line(tmp_path: Path, line: str, problem: str):
-    of_kind = {q.ASKED_BY[tasks][0]: tasks for tasks in q.ASKED_BY}
+    of_kind = {kinds.asked_by(tasks)[0]: tasks for tasks in kinds.all_tasks()}
     made = campaign(of_kind[line.split(",")[0]])
     if not problem:
         assert from_file(made, tmp_path, line).added == 1
@@ -89,7 +90,7 @@ def test_the_same_captions_in_another_order_are_the_same_item():
         ((("i0", 1), ("i1", 0)), (True, False)),
         ((("i1", 0), ("i0", 1)), (False, True)),
     ):
-        item = CountedItem(q.RELEVANCE, Control.CONTROL, "i0", known, captions)
+        item = CountedItem(RELEVANCE, Control.CONTROL, "i0", known, captions)
         try:
             controls.add(campaign=made, items=[(1, item)], source="page")
         except BadItems:
@@ -105,8 +106,9 @@ def test_sentences_of_the_test_are_balanced_and_each_wrong_one_says_why():
 
 def test_installing_the_test_twice_adds_nothing():
     made = campaign("captions")
-    first = controls.install_spelling(campaign=made)
-    again = controls.install_spelling(campaign=made)
+    first = controls.install_sentences(campaign=made, kind=CAPTION_WRITING)
+    again = controls.install_sentences(campaign=made, kind=CAPTION_WRITING)
+    assert first is not None and again is not None
     assert (first.added, again.added, again.there) == (36, 0, 36)
 
 

@@ -11,7 +11,10 @@ from django.test import Client
 
 from annotation import instructions
 from annotation.models import Account, Campaign, Judgment
-from annotation.protocol import questions as q
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.web.annotator.task_texts import READ
 from tests.web import counted_desk
 from tests.web.desk import address, hidden
@@ -39,7 +42,7 @@ def sent(client: Client, kind: str, **fields: str) -> tuple[int, str]:
 
 def test_a_page_shows_each_picture_with_its_sentences_and_no_picture_beside(tmp_path: Path):
     client = at_work(counted_desk.campaign(tmp_path, "relevance"))
-    text = client.get(address(q.RELEVANCE)).content.decode()
+    text = client.get(address(RELEVANCE)).content.decode()
     assert text.count('class="larger"') == counted_desk.PICTURES
     assert len(re.findall(r'type="checkbox" name="tick-\d-\d"', text)) == 50
     assert "data-frame" not in text and "data-picture>" not in text
@@ -49,20 +52,20 @@ def test_a_page_shows_each_picture_with_its_sentences_and_no_picture_beside(tmp_
 
 def test_ticks_are_there_again_where_a_page_was_not_whole(tmp_path: Path):
     client = at_work(counted_desk.campaign(tmp_path, "relevance"))
-    status, text = sent(client, q.RELEVANCE, answer="judged", sizes="10,10", **{"tick-0-3": "on"})
+    status, text = sent(client, RELEVANCE, answer="judged", sizes="10,10", **{"tick-0-3": "on"})
     assert status == 422 and not Judgment.objects.exists()
     assert re.findall(r'name="(tick-\d-\d)" checked', text) == ["tick-0-3"]
 
 
 def test_a_grade_is_the_key_of_its_button(tmp_path: Path):
     client = at_work(counted_desk.campaign(tmp_path, "graded", images=2))
-    text = client.get(address(q.GRADED_RELEVANCE)).content.decode()
+    text = client.get(address(GRADED_RELEVANCE)).content.decode()
     assert re.findall(r'name="answer" value="(\d)" data-key="(\d)"', text) == [(g, g) for g in "4321"]
 
 
 def test_a_caption_that_is_none_is_there_again_with_what_is_wrong(tmp_path: Path):
     client = at_work(counted_desk.campaign(tmp_path, "captions", images=1))
-    status, text = sent(client, q.CAPTION_WRITING, answer="written", text="Two <people>")
+    status, text = sent(client, CAPTION_WRITING, answer="written", text="Two <people>")
     assert status == 422 and not Judgment.objects.exists()
     assert "3 words at least" in text and ">Two &lt;people&gt;</textarea>" in text
     assert 'aria-describedby="limits wrong"' in text
@@ -70,11 +73,11 @@ def test_a_caption_that_is_none_is_there_again_with_what_is_wrong(tmp_path: Path
 
 def test_regions_that_are_too_few_are_there_again(tmp_path: Path):
     client = at_work(counted_desk.campaign(tmp_path, "regions", images=1))
-    text = client.get(address(q.REGION_DESCRIPTION)).content.decode()
+    text = client.get(address(REGION_DESCRIPTION)).content.decode()
     assert text.count('class="region"') == 5 and text.count('max="480"') == 10
     fields = {"xmin": "3", "ymin": "4", "xmax": "90", "ymax": "80", "text": "a “dog”", "way": "drag"}
     status, text = sent(
-        client, q.REGION_DESCRIPTION, answer="described", **{f"region-1-{k}": v for k, v in fields.items()}
+        client, REGION_DESCRIPTION, answer="described", **{f"region-1-{k}": v for k, v in fields.items()}
     )
     assert status == 422 and not Judgment.objects.exists()
     for name, value in fields.items():

@@ -12,22 +12,27 @@ from django.utils import translation
 
 from annotation import instructions
 from annotation.models import Assignment, AuditEntry, Campaign, Control, Judgment, Standing
+from annotation.protocol import kinds
 from annotation.protocol import questions as q
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.practice import ITEMS, Item, scene
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+from annotation.task_types.relevance.rules import RELEVANCE
 from tests.web import counted_desk, desk, world
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 #: How the campaign is opened in which a kind can be practised.
 TASKS = {
-    q.RELEVANCE: "relevance",
-    q.GRADED_RELEVANCE: "graded",
-    q.CAPTION_WRITING: "captions",
-    q.REGION_DESCRIPTION: "regions",
+    RELEVANCE: "relevance",
+    GRADED_RELEVANCE: "graded",
+    CAPTION_WRITING: "captions",
+    REGION_DESCRIPTION: "regions",
 }
 
 
-@pytest.fixture(params=q.KINDS)
+@pytest.fixture(params=kinds.names())
 def kind(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Each kind of question, in a campaign that asks it."""
     asked: str = request.param
@@ -56,7 +61,7 @@ def answer(kind: str, item: Item, *, right: bool = True) -> dict[str, Any]:
         if not (left and right):
             return {"answer": "none" if right or left else "drawn", **edges((1, 1, 50, 50))}
         return {"answer": "drawn", **edges(tuple_of(left[0]))}
-    if kind == q.RELEVANCE:
+    if kind == RELEVANCE:
         ticks = {
             f"tick-{place}-{number}": "on"
             for place, (_name, sentences) in enumerate(item.blocks)
@@ -65,7 +70,7 @@ def answer(kind: str, item: Item, *, right: bool = True) -> dict[str, Any]:
         }
         sizes = ",".join(str(len(sentences)) for _name, sentences in item.blocks)
         return {"answer": "judged", "sizes": sizes, **ticks}
-    if kind == q.REGION_DESCRIPTION:
+    if kind == REGION_DESCRIPTION:
         regions: dict[str, Any] = {"answer": "described"}
         for place, (corners, words) in enumerate(item.regions):
             regions[f"region-{place}-text"] = f"my {words}"
@@ -116,7 +121,7 @@ def test_all_items_can_be_answered_rightly_and_nothing_is_stored(kind: str):
 
 
 def test_a_wrong_answer_is_told_what_is_right_and_why(kind: str):
-    if kind == q.REGION_DESCRIPTION:
+    if kind == REGION_DESCRIPTION:
         return  # nothing of it can be wrong
     client, item = ann(), ITEMS[kind][0]
     page = client.post(address(kind), answer(kind, item, right=False))

@@ -15,7 +15,7 @@ from annotation.management.base import ReportCommand, table
 from annotation.models import Control
 from annotation.moderation import control_items
 from annotation.protocol.campaign_settings import CampaignError, settings_of
-from annotation.protocol.questions import BOX_DRAWING, QUESTIONS
+from annotation.protocol.kinds import all_kinds
 from annotation.quality import controls, qualification
 from annotation.selectors.controls import known_items
 from annotation.selectors.corpora import check_split
@@ -52,7 +52,7 @@ class Command(ReportCommand):
         source.add_argument(
             "--promote",
             metavar="KIND",
-            choices=[kind for kind in QUESTIONS if kind != BOX_DRAWING],
+            choices=[kind.key for kind in all_kinds() if kind.promotable],
             help="Take settled questions that all who were asked answered alike",
         )
         parser.add_argument(

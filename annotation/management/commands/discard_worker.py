@@ -11,7 +11,7 @@ from annotation.campaigns import campaign_named
 from annotation.management.base import ReportCommand, move_bar, progress_bar
 from annotation.moderation import discarding
 from annotation.protocol.campaign_settings import CampaignError
-from annotation.protocol.questions import KINDS
+from annotation.protocol.kinds import names
 
 
 class Command(ReportCommand):
@@ -25,7 +25,7 @@ class Command(ReportCommand):
         super().add_arguments(parser)
         parser.add_argument("campaign")
         parser.add_argument("worker", help="The worker's pseudonym")
-        parser.add_argument("--kind", choices=KINDS, help="One question only (default: all)")
+        parser.add_argument("--kind", choices=names(), help="One question only (default: all)")
         way = parser.add_mutually_exclusive_group()
         way.add_argument("--reason", default="", help="What the worker reads")
         way.add_argument("--restore", action="store_true", help="Let the judgments count again")

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation import campaigns
-from annotation.campaigns import ENTITIES, OF_PAIRS, SMALLEST_CROWD, TASKS, CampaignError, monitoring
+from annotation.campaigns import ENTITIES, SMALLEST_CROWD, CampaignError, asks_pairs, monitoring
 from annotation.campaigns.pairs import pairs_from_csv
 from annotation.common.registry import UnknownName
 from annotation.datasets.layer_rows import LayerError
@@ -19,7 +19,7 @@ from annotation.management.base import ReportCommand, move_bar, pages_text, prog
 from annotation.management.commands.campaign_status import alarms_of, alarms_text
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.questions import ASKED_BY
+from annotation.protocol.kinds import all_tasks, asked_by
 from annotation.selectors.pair_judgments import page_filling
 
 #: What helps where pages lack captions.
@@ -45,7 +45,9 @@ class Command(ReportCommand):
         super().add_arguments(parser)
         parser.add_argument("name", help="What the campaign, and the layer it makes, shall be called")
         parser.add_argument("--corpus", help="Needed unless --like names a campaign")
-        parser.add_argument("--tasks", help="One of: " + ", ".join(TASKS) + "; needed unless --like is given")
+        parser.add_argument(
+            "--tasks", help="One of: " + ", ".join(all_tasks()) + "; needed unless --like is given"
+        )
         parser.add_argument(
             "--like",
             metavar="CAMPAIGN",
@@ -99,7 +101,7 @@ class Command(ReportCommand):
                     campaign=campaign, split=options["split"], images=options["images"], progress=tell
                 )
             campaigns.begin(campaign=campaign)
-        of_pairs = options["pairs"] is not None and campaign.tasks in OF_PAIRS
+        of_pairs = options["pairs"] is not None and asks_pairs(campaign.tasks)
         return {
             "campaign": campaign.name,
             "corpus": campaign.corpus.name,
@@ -132,7 +134,7 @@ class Command(ReportCommand):
                 f"images left out because the gold layer does not cover them: {report['images_without_gold']}"
             )
         if report["tasks"] != ENTITIES:
-            (kind,) = ASKED_BY[report["tasks"]]
+            (kind,) = asked_by(report["tasks"])
             wanted = report["settings"]["answers"][kind]
             lines.append(f"it takes {wanted} workers at least: nobody answers a question twice")
         else:

@@ -24,7 +24,7 @@ class Command(ReportCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("campaign")
-        parser.add_argument("kind", help="One of: " + ", ".join(instructions.KINDS))
+        parser.add_argument("kind", help="One of: " + ", ".join(instructions.known_texts()))
         parser.add_argument("file", nargs="?", type=Path, help="A text file in UTF-8")
 
     def report(self, **options: Any) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from annotation.common import database
 from annotation.models import Account, Campaign, Control, Item, Judgment, Task
 from annotation.protocol.contents import question_from
 from annotation.protocol.controls import drawn
-from annotation.protocol.questions import BOX_DRAWING, QUESTIONS, VOTE
+from annotation.protocol.kinds import all_kinds
+from annotation.protocol.questions import VOTE
 from annotation.protocol.state import ImageState
 from annotation.protocol.trust import SUSPENDED
 from annotation.quality.controls.authoring import Added, add
@@ -47,8 +48,9 @@ def promote(
     By default a question is settled by one answer or two: to have more of them, ask for `at_least` two,
     or set more votes.
     """
-    if kind not in QUESTIONS or kind == BOX_DRAWING:
-        known = ", ".join(name for name in QUESTIONS if name != BOX_DRAWING)
+    promotable = [one.key for one in all_kinds() if one.promotable]
+    if kind not in promotable:
+        known = ", ".join(promotable)
         raise CannotPromote(f"answers to {kind!r} cannot be promoted; those to these can: {known}")
     if at_least < LEAST:
         raise CannotPromote(f"agreement of {at_least} is none: expected {LEAST} workers or more")

@@ -18,14 +18,13 @@ from django.db.models import Exists, OuterRef
 from annotation.common import database
 from annotation.datasets import layers
 from annotation.models import Account, Campaign, Control, Image, Layer, OpenImage
-from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.controls import draw, drawn
 from annotation.protocol.grading import stratum
+from annotation.protocol.kinds import CONTROLS, kind_of
 from annotation.protocol.questions import Question
 from annotation.protocol.state import NEVER
 from annotation.protocol.terms import Box
-from annotation.protocol.trust_settings import CONTROLS, known_from
 from annotation.quality.controls.authoring import Added, add
 from annotation.quality.controls.items import KnownItem, item_of
 from annotation.selectors.records import stream_records
@@ -110,7 +109,10 @@ def from_golds(
     protocol = settings_of(campaign.settings).protocol
     bare = set(Image.objects.filter(corpus=campaign.corpus_id, picture="").values_list("key", flat=True))
     for image, question, truth in questions_about(golds, seed=seed):
-        if question.kind in q.ABOUT_BOXES and protocol.of_image(pictured=image not in bare).boxes == NEVER:
+        if (
+            kind_of(question.kind).about_boxes
+            and protocol.of_image(pictured=image not in bare).boxes == NEVER
+        ):
             continue
         if clear(question, truth):
             known = known_of(question, truth)
@@ -118,7 +120,7 @@ def from_golds(
     items: list[KnownItem] = []
     for (kind, _), candidates in sorted(found.items()):
         ordered = _spread(candidates, seed)
-        serving = [p for p in purposes if p != Control.CONTROL or known_from(kind) == CONTROLS]
+        serving = [p for p in purposes if p != Control.CONTROL or kind_of(kind).measured_on == CONTROLS]
         total = sum(per_answer[purpose] for purpose in serving)
         for purpose in serving:
             # Where there are too few for all purposes, each gets its share.
@@ -132,7 +134,7 @@ def from_golds(
 
 def clear(question: Question, truth: Truth) -> bool:
     """Whether careful people answer `question` alike, as far as gold tells."""
-    if question.kind in (q.COREF_LINK, q.CHAIN_VERIFICATION):
+    if not kind_of(question.kind).about_boxes:
         return True
     if len({truth.chain_of[mention] for mention in question.mentions}) > 1:
         return False
@@ -151,7 +153,7 @@ def clear(question: Question, truth: Truth) -> bool:
 
 def known_of(question: Question, truth: Truth) -> str | tuple[Box, ...]:
     """The known answer to `question`: its word, or for drawing the boxes still to be drawn."""
-    if question.kind == q.BOX_DRAWING:
+    if kind_of(question.kind).draws:
         return tuple(truth.uncovered(truth.chain(question.mentions), question.boxes))
     return truth.answer(question)[0]
 

@@ -15,8 +15,9 @@ from django.db.models import F
 from annotation.audit import record
 from annotation.common import database
 from annotation.models import Account, Campaign, Control, Layer
+from annotation.protocol.kinds import BadItem
 from annotation.quality.controls.counted import CountedItem, counted_row
-from annotation.quality.controls.items import BadItem, Images, ItemName, KnownItem, row_of
+from annotation.quality.controls.items import Images, ItemName, KnownItem, row_of
 
 
 class BadItems(ValueError):

@@ -17,13 +17,12 @@ from django.db.models import Exists, OuterRef
 
 from annotation.common.batching import chunks
 from annotation.models import Account, Campaign, Caption, Control, Image, Item, OpenImage
-from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.controls import draw, drawn
-from annotation.protocol.grading import TRUE_CAPTIONS
+from annotation.protocol.kinds import PAGE, PAIR, BadItem, Kind, all_kinds, only_kind
 from annotation.quality.controls.authoring import Added, add
 from annotation.quality.controls.counted import CaptionName, CountedItem
-from annotation.quality.controls.items import BadItem
+from annotation.task_types.relevance.rules import TRUE_CAPTIONS
 from models_core.text.stems import stem
 from models_core.text.tokens import tokenise
 
@@ -73,6 +72,8 @@ def from_captions(
     asked, each = _asked(campaign)
     others = [caption for one in own.values() for caption in one]
     turn = iter(rows)
+    kind = _judging_pairs(campaign)
+    assert kind is not None
     for purpose, number in purposes.items():
         for _ in range(number):
             image = next(turn, None)
@@ -80,11 +81,11 @@ def from_captions(
                 return
             true = [caption.name for caption in own[image.key]]
             wrong = _wrong(image.key, own[image.key], asked or others, seed)
-            if campaign.kinds[0] == q.GRADED_RELEVANCE:
-                yield from _pairs(purpose, image.key, true, wrong, seed, min(each, MOST_PAIRS))
+            if kind.about == PAIR:
+                yield from _pairs(kind, purpose, image.key, true, wrong, seed, min(each, MOST_PAIRS))
             else:
                 blocks = min(ceil(each / per_page), MOST_BLOCKS)
-                yield from _blocks(purpose, image.key, true, wrong, seed, per_page, blocks)
+                yield from _blocks(kind.key, purpose, image.key, true, wrong, seed, per_page, blocks)
 
 
 def from_split(
@@ -100,8 +101,9 @@ def from_split(
 
     Raises BadItem where the campaign judges no pairs, or the split has none but images that it asks about.
     """
-    if campaign.kinds not in ((q.RELEVANCE,), (q.GRADED_RELEVANCE,)):
-        raise BadItem(f"campaign {campaign.name!r} asks {campaign.tasks}; expected relevance or graded")
+    if _judging_pairs(campaign) is None:
+        takes = [kind.tasks for kind in all_kinds() if _made_from_captions(kind)]
+        raise BadItem(f"campaign {campaign.name!r} asks {campaign.tasks}; expected {' or '.join(takes)}")
     asked = OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk"))
     free = Image.objects.filter(corpus=campaign.corpus, split=split).exclude(Exists(asked))
     items = from_captions(
@@ -118,6 +120,17 @@ def from_split(
             "campaign does not ask about; name another split"
         )
     return add(campaign=campaign, items=enumerate(found, 1), source="captions", actor=actor)
+
+
+def _made_from_captions(kind: Kind) -> bool:
+    """Whether control items of `kind` can be made from captions that are known to be an image's own."""
+    return kind.about == PAGE or kind.pair_known is not None
+
+
+def _judging_pairs(campaign: Campaign) -> Kind | None:
+    """The kind of question that a campaign asks about pairs, where items can be made from captions."""
+    kind = only_kind(campaign.tasks)
+    return kind if kind is not None and _made_from_captions(kind) else None
 
 
 def _told(rows: Sequence[Image]) -> dict[str, list[Told]]:
@@ -166,6 +179,7 @@ def _wrong(image: str, own: Sequence[Told], others: Sequence[Told], seed: int) -
 
 
 def _pairs(
+    kind: Kind,
     purpose: str,
     image: str,
     true: Sequence[CaptionName],
@@ -174,13 +188,16 @@ def _pairs(
     number: int,
 ) -> Iterator[CountedItem]:
     """Graded pairs of an image: half of them true, each caption once."""
-    known = [("4", name) for name in sorted(true, key=lambda name: draw(seed, "known", image, "4", *name))]
+    assert kind.pair_known is not None
+    fits, wrongly = kind.pair_known
+    known = [(fits, name) for name in sorted(true, key=lambda name: draw(seed, "known", image, fits, *name))]
     for name, other in zip(known[: max(1, number // 2)], wrong, strict=False):
-        for grade, caption in (name, ("1", other)):
-            yield CountedItem(q.GRADED_RELEVANCE, purpose, image, grade, (caption,))
+        for grade, caption in (name, (wrongly, other)):
+            yield CountedItem(kind.key, purpose, image, grade, (caption,))
 
 
 def _blocks(
+    kind: str,
     purpose: str,
     image: str,
     true: Sequence[CaptionName],
@@ -201,4 +218,4 @@ def _blocks(
         if len(names) < per_page:
             return
         names.sort(key=lambda name: draw(seed, "order", image, *name))
-        yield CountedItem(q.RELEVANCE, purpose, image, tuple(name in own for name in names), tuple(names))
+        yield CountedItem(kind, purpose, image, tuple(name in own for name in names), tuple(names))

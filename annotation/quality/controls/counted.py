@@ -10,14 +10,12 @@ captions, the rest random ones that were verified not to describe it; section 2.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
-from annotation.models import Campaign, Control, Image
-from annotation.protocol import questions as q
+from annotation.models import Campaign, Control
 from annotation.protocol.grading import BadKnownAnswer, stratum
-from annotation.protocol.trust_settings import CONTROLS, UNTESTED, known_from
-from annotation.quality.controls.items import BadItem, Images
+from annotation.protocol.kinds import CONTROLS, BadItem, WrittenItem, all_kinds, is_counted, kind_of
+from annotation.quality.controls.items import Images
 
 #: A caption is named by its image's key and its place, from 0.
 CaptionName = tuple[str, int]
@@ -43,22 +41,30 @@ class CountedItem:
 
 def counted_row(item: CountedItem, *, campaign: Campaign, images: Images) -> Control:
     """The row of a known item, not stored yet, its source left open. Raises BadItem."""
-    if item.kind not in q.COUNTED or item.kind in UNTESTED:
-        raise BadItem(
-            f"nobody can grade {item.kind!r}; expected relevance, graded_relevance, caption_writing"
-        )
+    kind = kind_of(item.kind) if is_counted(item.kind) else None
+    if kind is None or kind.item is None:
+        known_kinds = ", ".join(one.key for one in all_kinds() if one.item is not None)
+        raise BadItem(f"nobody can grade {item.kind!r}; expected {known_kinds}")
     if item.kind not in campaign.kinds:
         raise BadItem(f"campaign {campaign.name!r} asks {', '.join(campaign.kinds)}; not {item.kind}")
     if item.purpose not in Control.PURPOSES:
         raise BadItem(f"unknown purpose {item.purpose!r}; known: {', '.join(Control.PURPOSES)}")
-    if item.purpose == Control.CONTROL and known_from(item.kind) != CONTROLS:
+    if item.purpose == Control.CONTROL and kind.measured_on != CONTROLS:
         raise BadItem(f"{item.kind} has no control items; expected the purpose 'qualification'")
     if item.image not in images.rows:
         raise BadItem(f"there is no image {item.image!r} in corpus {campaign.corpus.name!r}")
     known: Any = list(item.known) if isinstance(item.known, tuple) else item.known
-    content, key = _CONTENTS[item.kind](item, _found(item, campaign, images), images.rows[item.image])
+    written = WrittenItem(
+        item.image,
+        images.rows[item.image].pk,
+        item.known,
+        item.captions,
+        _found(item, campaign, images),
+        item.sentence,
+    )
+    content, key = kind.item(written)
     try:
-        answer = stratum(item.kind, int(known) if item.kind == q.GRADED_RELEVANCE else known)
+        answer = stratum(item.kind, kind.from_plain(known))
     except (BadKnownAnswer, ValueError) as error:
         raise BadItem(f"{error}, which {item.kind} cannot have") from error
     return Control(
@@ -89,31 +95,3 @@ def _found(item: CountedItem, campaign: Campaign, images: Images) -> list[list[i
             raise BadItem(f"image {key!r} has {len(captions)} captions and no number {place}, from 0")
         found.append([row.pk, place])
     return found
-
-
-def _graded(item: CountedItem, captions: list[list[int]], image: Image) -> tuple[dict[str, Any], str]:
-    if len(captions) != 1:
-        raise BadItem(f"{len(captions)} captions to be graded; expected one")
-    key, place = item.captions[0]
-    return {"caption": captions[0]}, q.pair_key(image.key, f"{key}#{place}")
-
-
-def _page(item: CountedItem, captions: list[list[int]], image: Image) -> tuple[dict[str, Any], str]:
-    if not isinstance(item.known, tuple) or len(item.known) != len(captions):
-        raise BadItem(f"{len(captions)} captions; expected whether each is true")
-    if len(set(item.captions)) < len(captions):
-        raise BadItem("a caption is named twice; expected each once")
-    names = sorted(f"{key}#{place}" for key, place in item.captions)
-    digest = blake2b("\x1f".join((image.key, *names)).encode(), digest_size=9).hexdigest()
-    return {"blocks": [{"image": image.pk, "captions": captions}]}, f"{q.RELEVANCE}|known|{digest}"
-
-
-def _spelling(item: CountedItem, captions: list[list[int]], image: Image) -> tuple[dict[str, Any], str]:
-    sentence = " ".join(item.sentence.split())
-    if not sentence or captions:
-        raise BadItem("the test of spelling asks about a sentence; expected one, and no captions")
-    digest = blake2b(sentence.encode(), digest_size=9).hexdigest()
-    return {"sentence": sentence}, f"{q.CAPTION_WRITING}|{digest}"
-
-
-_CONTENTS = {q.GRADED_RELEVANCE: _graded, q.RELEVANCE: _page, q.CAPTION_WRITING: _spelling}

@@ -11,20 +11,12 @@ from annotation.models import Campaign, Caption, Control, Image
 from annotation.protocol import questions as q
 from annotation.protocol.contents import content_of, corners
 from annotation.protocol.grading import BadKnownAnswer, stratum
+from annotation.protocol.kinds import CONTROLS, BadItem, judging_kinds, kind_of
 from annotation.protocol.questions import Question
 from annotation.protocol.terms import Box, Mention
-from annotation.protocol.trust_settings import CONTROLS, known_from
 from annotation.quality.controls.pools import known_from_plain
 
 _MENTION = re.compile(r"(\d+):(\d+)-(\d+)")
-#: Kinds that show boxes beside the picture.
-_WITH_BOXES = (q.BOX_DRAWING, q.BOX_QUALITY, q.BOX_COVERAGE)
-#: Least mentions a question is about, and most where that is bounded.
-_MENTIONS = {q.COREF_LINK: (2, 2), q.CHAIN_VERIFICATION: (2, None)}
-
-
-class BadItem(ValueError):
-    """A known item that cannot be one; one line that says what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +88,10 @@ def row_of(item: KnownItem, *, campaign: Campaign, images: Images) -> Control:
         raise BadItem(f"unknown kind {item.kind!r}; known: {', '.join(campaign.kinds)}")
     if item.purpose not in Control.PURPOSES:
         raise BadItem(f"unknown purpose {item.purpose!r}; known: {', '.join(Control.PURPOSES)}")
-    if item.purpose == Control.CONTROL and known_from(item.kind) != CONTROLS:
+    if item.purpose == Control.CONTROL and kind_of(item.kind).measured_on != CONTROLS:
         raise BadItem(
-            f"{item.kind} has no control items, its accuracy is measured on {known_from(item.kind)}; "
-            "expected the purpose 'qualification'"
+            f"{item.kind} has no control items, its accuracy is measured on "
+            f"{kind_of(item.kind).measured_on}; expected the purpose 'qualification'"
         )
     if item.image not in images.rows:
         raise BadItem(f"there is no image {item.image!r} in corpus {campaign.corpus.name!r}")
@@ -107,7 +99,7 @@ def row_of(item: KnownItem, *, campaign: Campaign, images: Images) -> Control:
     question = _question(item, image, images.words[image.pk])
     plain = plain_known(item.known)
     try:
-        if isinstance(plain, str) == (item.kind == q.BOX_DRAWING):
+        if isinstance(plain, str) == kind_of(item.kind).draws:
             raise BadItem(f"known answer {plain!r} is no answer to {item.kind}")
         answer = stratum(item.kind, known_from_plain(item.kind, plain))
     except BadKnownAnswer as error:
@@ -129,25 +121,27 @@ def row_of(item: KnownItem, *, campaign: Campaign, images: Images) -> Control:
 def _question(item: KnownItem, image: Image, words: Mapping[int, list[str]]) -> Question:
     """The question that an item asks, under its key. Raises BadItem."""
     mentions = sorted((_mention(name, image, words) for name in item.mentions), key=lambda m: m.place)
-    least, most = _MENTIONS.get(item.kind, (1, None))
+    kind = kind_of(item.kind)
+    least, most = kind.mentions
     if len({m.id for m in mentions}) < len(mentions):
         raise BadItem("a mention is named twice; expected each once")
     if len(mentions) < least or (most is not None and len(mentions) > most):
         raise BadItem(
             f"{len(mentions)} mentions for {item.kind}; expected {least}{'' if most else ' or more'}"
         )
-    if item.boxes and item.kind not in _WITH_BOXES:
+    if item.boxes and not kind.shows_boxes:
         raise BadItem(f"{item.kind} shows no boxes; expected none")
-    if item.kind == q.BOX_COVERAGE and not item.boxes:
+    if kind.needs_boxes and not item.boxes:
         raise BadItem(
-            "box_coverage asks whether boxes are missing beside those accepted; expected one or more"
+            f"{item.kind} asks whether boxes are missing beside those accepted; expected one or more"
         )
-    if (item.pending is not None) != (item.kind == q.BOX_QUALITY):
-        raise BadItem("a pending box belongs to box_quality, which needs one, and to nothing else")
+    if (item.pending is not None) != bool(kind.judges):
+        judging = ", ".join(each for each, _ in judging_kinds())
+        raise BadItem(f"a pending box belongs to {judging}, which needs one, and to nothing else")
     _check_boxes(image, (*item.boxes, *([item.pending] if item.pending else [])))
     if item.key:
         key = item.key
-    elif item.kind == q.COREF_LINK:
+    elif kind.mentions == (2, 2):
         key = q.link_key(*mentions)
     elif item.pending is None:
         key = q.chain_key(item.kind, mentions, item.boxes)

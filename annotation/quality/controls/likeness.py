@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from annotation.models import Assignment, Control, Item, PageControl
-from annotation.protocol.questions import RELEVANCE
+from annotation.protocol.kinds import is_page
 
 #: So many of a worker's last assignments are looked back on.
 LOOK_BACK = 300
@@ -47,7 +47,7 @@ def history(*, worker: int, campaign: int, kind: str, but: int = 0) -> History:
 
     The assignment `but` is not looked at: the page that a known image is to be put on.
     """
-    rows = _on_pages(worker, campaign, but) if kind == RELEVANCE else _alone(worker, campaign)
+    rows = _on_pages(worker, campaign, but) if is_page(kind) else _alone(worker, campaign)
     met: dict[int, Met] = {}
     for ago, (image, role) in enumerate(rows):
         if role != Control.QUALIFICATION:

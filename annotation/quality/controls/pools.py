@@ -19,9 +19,9 @@ from annotation.models import Assignment, Campaign
 from annotation.models import Control as Row
 from annotation.protocol.controls import Control, Measured
 from annotation.protocol.grading import is_right, needed_strata
-from annotation.protocol.questions import BOX_DRAWING, GRADED_RELEVANCE, RELEVANCE
+from annotation.protocol.kinds import CONTROLS, kind_of
 from annotation.protocol.terms import Box
-from annotation.protocol.trust_settings import CONTROLS, Known, TrustSettings, in_force, known_from
+from annotation.protocol.trust_settings import Known, TrustSettings, in_force
 from annotation.selectors.controls import facts
 from annotation.selectors.same_question import asked_before
 
@@ -70,9 +70,9 @@ def rules(settings: TrustSettings, *, campaign: int, kind: str, revision: int) -
     return in_force(settings, known(campaign, kind, revision))
 
 
-def tells_of_drawer(campaign: int, revision: int, asked_at: datetime) -> bool:
-    """Whether a verdict on a box that was asked for then is a known answer about who drew it."""
-    since = facts(campaign, revision).since.get(BOX_DRAWING)
+def tells_of_drawer(campaign: int, kind: str, revision: int, asked_at: datetime) -> bool:
+    """Whether a verdict on a box of `kind` that was asked for then is a known answer about who drew it."""
+    since = facts(campaign, revision).since.get(kind)
     return since is not None and asked_at >= since
 
 
@@ -80,7 +80,7 @@ def warnings(*, campaign: Campaign, settings: TrustSettings) -> dict[str, str]:
     """Kind -> one line for the campaign page, where its control items cannot tell good workers from bad."""
     found = {}
     for kind in campaign.kinds:
-        if known_from(kind) != CONTROLS:
+        if kind_of(kind).measured_on != CONTROLS:
             continue
         there = Counter(item.stratum for item in pool(campaign.pk, kind, campaign.revision))
         lacking = _(" or ").join(repr(answer) for answer in needed_strata(kind) if not there[answer])
@@ -172,19 +172,9 @@ def grade(*, kind: str, known: Any, given: Given, settings: TrustSettings) -> bo
     """
     if given.flag:
         return False
-    answer: Any = given.answer
-    if kind == BOX_DRAWING:
-        answer = given.box
-    elif kind == GRADED_RELEVANCE:
-        answer = int(given.answer)
-    elif kind == RELEVANCE:
-        # In the test an image is a page of its own.
-        (answer,) = (given.content or {})["ticked"]
-    return is_right(kind, answer, known_from_plain(kind, known), settings)
+    return is_right(kind, kind_of(kind).given(given), known_from_plain(kind, known), settings)
 
 
 def known_from_plain(kind: str, known: Any) -> Any:
     """A known answer as `protocol.grading` takes it, from the plain data of its row."""
-    if kind == BOX_DRAWING:
-        return tuple(Box(*corners) for corners in known)
-    return int(known) if kind == GRADED_RELEVANCE else known
+    return kind_of(kind).from_plain(known)

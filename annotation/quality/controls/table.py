@@ -29,11 +29,11 @@ from typing import Any
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import lines
 from annotation.models import Account, Campaign
-from annotation.protocol.questions import BOX_DRAWING, COUNTED, RELEVANCE
+from annotation.protocol.kinds import BadItem, draws, is_counted, kind_of
 from annotation.protocol.terms import Box
 from annotation.quality.controls.authoring import Added, add
 from annotation.quality.controls.counted import CountedItem
-from annotation.quality.controls.items import BadItem, KnownItem
+from annotation.quality.controls.items import KnownItem
 
 REQUIRED = ("kind", "purpose", "image", "known")
 #: Needed unless the file has the columns of questions that are only counted.
@@ -87,10 +87,10 @@ def _item(cells: Mapping[str | None, Any]) -> KnownItem | CountedItem:
     row = {str(name): cell.strip() for name, cell in cells.items()}
     if not row["known"]:
         raise BadItem("known is empty; expected the answer, or none where no box is left to draw")
-    if row["kind"] in COUNTED:
+    if is_counted(row["kind"]):
         return _counted(row)
     known: str | tuple[Box, ...] = row["known"]
-    if row["kind"] == BOX_DRAWING:
+    if draws(row["kind"]):
         known = () if known == NOTHING_LEFT else _boxes(row["known"], "known")
     pending = _boxes(row.get("pending", ""), "pending")
     if len(pending) > 1:
@@ -110,13 +110,8 @@ def _item(cells: Mapping[str | None, Any]) -> KnownItem | CountedItem:
 def _counted(row: Mapping[str, str]) -> CountedItem:
     """The known item of a row about a question that is only counted. Raises BadItem."""
     captions = tuple(_caption(name) for name in row.get("captions", "").split())
-    known: str | tuple[bool, ...] = row["known"]
-    if row["kind"] == RELEVANCE:
-        true = {_caption(name) for name in row["known"].split()}
-        if unknown := true - set(captions):
-            key, place = min(unknown)
-            raise BadItem(f"known names {key}#{place}, which is not among the captions")
-        known = tuple(name in true for name in captions)
+    read = kind_of(row["kind"]).written_known
+    known: str | tuple[bool, ...] = read(row["known"], captions) if read is not None else row["known"]
     return CountedItem(
         kind=row["kind"],
         purpose=row["purpose"],

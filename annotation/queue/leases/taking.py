@@ -16,7 +16,7 @@ from annotation.models import Assignment, Campaign, Worker
 from annotation.models import Standing as StandingRow
 from annotation.protocol import trust
 from annotation.protocol.controls import choose, due
-from annotation.protocol.questions import RELEVANCE
+from annotation.protocol.kinds import is_page
 from annotation.quality import controls, qualification, worker_trust
 from annotation.queue import dispatch, relevance_pages
 from annotation.queue.dispatch import Holder, Nothing
@@ -135,9 +135,9 @@ def following(
     if ahead is not None:
         return ahead
     known = 0
-    if kind == RELEVANCE:
+    if is_page(kind):
         known = relevance_pages.due(terms.settings, seed=terms.seed, holder=holder, held=len(held))
-        control = _known_page(cursor, terms, holder, known, at, expires)
+        control = _known_page(cursor, terms, holder, kind, known, at, expires)
     else:
         control = _control(cursor, terms, holder, kind, holder.standing.items + len(held) + 1, at, expires)
     if control is not None:
@@ -169,7 +169,7 @@ def following(
 
 def _shown(lease: Lease, terms: Terms) -> Lease:
     """A lease with what its worker sees, where that is not what its first item holds."""
-    if lease.kind != RELEVANCE:
+    if not is_page(lease.kind):
         return lease
     page = relevance_pages.blocks(lease.id, seed=terms.seed, settings=terms.settings)
     # A page's own image is one that is asked about; who is told it must not learn which.
@@ -177,7 +177,7 @@ def _shown(lease: Lease, terms: Terms) -> Lease:
 
 
 def _known_page(
-    cursor: Any, terms: Terms, holder: Holder, known: int, at: datetime, expires: datetime
+    cursor: Any, terms: Terms, holder: Holder, kind: str, known: int, at: datetime, expires: datetime
 ) -> Lease | None:
     """A page of known images only, where the worker's next is to be one and enough are new to them.
 
@@ -185,7 +185,7 @@ def _known_page(
     """
     if known < terms.settings.page.images:
         return None
-    instead_of = dispatch.next_task(cursor, holder, RELEVANCE)
+    instead_of = dispatch.next_task(cursor, holder, kind)
     if instead_of is None:
         return None
     chosen = relevance_pages.known_only(
@@ -194,16 +194,16 @@ def _known_page(
     if not chosen:
         return None
     first = chosen[0].control
-    assignment = _insert(cursor, terms, holder, RELEVANCE, _ROLE_CONTROL, at, expires, control=first)
+    assignment = _insert(cursor, terms, holder, kind, _ROLE_CONTROL, at, expires, control=first)
     relevance_pages.put(assignment, chosen)
-    return _shown(_known_lease(assignment, RELEVANCE, _ROLE_CONTROL, first, expires, terms.version), terms)
+    return _shown(_known_lease(assignment, kind, _ROLE_CONTROL, first, expires, terms.version), terms)
 
 
 def _is_plain(terms: Terms, holder: Holder, kind: str, held: int) -> bool:
     """Whether a worker who holds `held` of the kind is to get a task like any other, or nothing."""
     return (
         held < terms.settings.lease.in_hand
-        and kind != RELEVANCE
+        and not is_page(kind)
         and dispatch.closed(terms) is None
         and refused_to(holder, terms) is None
         and not trust.watched(holder.standing, rules_of(terms, kind))

@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Q
 
 from annotation.models import Campaign, Standing, Worker
-from annotation.protocol.questions import KINDS
+from annotation.protocol.kinds import place_of
 from annotation.protocol.trust import STATES, reading
 from annotation.protocol.trust_settings import Known
 from annotation.selectors.campaign.cost import QUALIFICATION, hourly, paid
@@ -103,7 +103,7 @@ def workers(
     for row in rows.values():
         row.hourly = hourly(row.earned, row.seconds)
     found = list(standings.filter(worker__in=rows))
-    found.sort(key=lambda s: KINDS.index(s.kind) if s.kind in KINDS else len(KINDS))
+    found.sort(key=lambda standing: place_of(standing.kind))
     medians = _medians(campaign, [(s.worker_id, s.kind) for s in found if answers[s.worker_id, s.kind]])
     for standing in found:
         rows[standing.worker_id].kinds.append(

@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, OpenImage, Standing
 from annotation.protocol.boxes import STAGES
-from annotation.protocol.questions import CONTROL, COUNTED, DOUBLE_CHECK
+from annotation.protocol.kinds import is_counted
+from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
 from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
 from annotation.selectors.campaign.cost import QUALIFICATION
 from annotation.selectors.campaign.kept import kept
@@ -180,7 +181,7 @@ def to_come(campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts]) ->
     if campaign.state == Campaign.CLOSED:
         return 0
     wanting = sum(of.wanting + of.in_hand for of in asked.values())
-    if set(campaign.kinds) <= set(COUNTED) or now.complete == now.images:
+    if all(map(is_counted, campaign.kinds)) or now.complete == now.images:
         return wanting
     if now.finished < TELLING:
         return None

@@ -14,7 +14,7 @@ from typing import Any
 from django.db.models import Count, Max, Min
 
 from annotation.models import Account, Consent, Flag, Identity, Judgment, Payout, Worker
-from annotation.protocol.questions import RELEVANCE
+from annotation.protocol.kinds import is_page
 from annotation.protocol.work import MICROS
 from annotation.selectors.answers import told
 
@@ -103,7 +103,7 @@ def _answers(worker: Worker) -> Iterator[dict[str, Any]]:
             "campaign": row.campaign.name,
             "kind": row.kind,
             # A page's key, and the image that it stands with, tell what it was.
-            **({} if row.kind == RELEVANCE else {"image": image.key if image else None, "question": row.key}),
+            **({} if is_page(row.kind) else {"image": image.key if image else None, "question": row.key}),
             "answer": row.answer or None,
             "box": box,
             "report": row.flag or None,

@@ -11,8 +11,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation.protocol.questions import CAPTION_WRITING, SPELLING, Answer
+from annotation.protocol.questions import Answer
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, TaskType, text_in
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING, SPELLING
 from annotation.task_types.shown import ShownImage
 
 #: Words a caption has at least, and characters at most.
@@ -76,6 +77,9 @@ class CaptionWriting(TaskType):
                 "text", _("Write one whole sentence: %(words)d words at least.") % {"words": FEWEST_WORDS}
             )
         return Answer(answer.answer, content={"text": text})
+
+    def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...]:
+        return (content["sentence"],)
 
     def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
         return {**super().from_form(form), "text": form.get("text", "")}

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.protocol.questions import GRADED_RELEVANCE
 from annotation.task_types.base import TASK_TYPES, Choice, Page, TaskType
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.shown import ShownImage, sentence
 
 
@@ -30,6 +30,9 @@ class GradedRelevance(TaskType):
 
     def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
         return Page(choices=self.choices, about=sentence(*content["caption"]))
+
+    def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...]:
+        return (sentence(*content["caption"]),)
 
     def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
         return {"caption": sentence(*content["caption"])}

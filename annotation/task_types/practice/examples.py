@@ -13,7 +13,11 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.protocol import questions as q
 from annotation.task_types.base import Words
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.practice.records import Item
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+from annotation.task_types.relevance.rules import RELEVANCE
 
 _STAGE = _("A woman plays the violin on a stage, and a bearded man the keyboard.")
 _FRISBEE = _("A boy in a brown hat throws a pink frisbee; a white dog sits in the field.")
@@ -124,7 +128,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             ),
         ),
     ),
-    q.RELEVANCE: (
+    RELEVANCE: (
         Example(
             True,
             _FRISBEE,
@@ -140,7 +144,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             Item("frisbee", _("ticked, only because there is a dog"), sentence="A dog swims in a lake."),
         ),
     ),
-    q.GRADED_RELEVANCE: (
+    GRADED_RELEVANCE: (
         Example(
             True,
             _UMBRELLA,
@@ -162,7 +166,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             ),
         ),
     ),
-    q.CAPTION_WRITING: (
+    CAPTION_WRITING: (
         Example(
             True,
             _KITE,
@@ -180,7 +184,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             ),
         ),
     ),
-    q.REGION_DESCRIPTION: (
+    REGION_DESCRIPTION: (
         Example(
             True,
             _STAGE,

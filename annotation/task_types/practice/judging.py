@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from annotation.protocol.questions import BOX_DRAWING, RELEVANCE, Answer
+from annotation.protocol.questions import BOX_DRAWING, Answer
 from annotation.protocol.terms import Box
 from annotation.task_types.practice.records import Item
 from annotation.task_types.practice.scenes import scene
+from annotation.task_types.relevance.rules import RELEVANCE
 
 #: From this overlap (IoU) on a drawn box is taken for right: what careful people reach, as for known items.
 GOOD_FIT = 0.8

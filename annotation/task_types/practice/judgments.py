@@ -9,8 +9,11 @@ from collections.abc import Mapping
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.protocol import questions as q
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.practice.records import Item
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+from annotation.task_types.relevance.rules import RELEVANCE
 
 PAGES = (
     Item(
@@ -180,8 +183,8 @@ REGIONS = (
 )
 
 JUDGED: Mapping[str, tuple[Item, ...]] = {
-    q.RELEVANCE: PAGES,
-    q.GRADED_RELEVANCE: GRADES,
-    q.CAPTION_WRITING: WRITING,
-    q.REGION_DESCRIPTION: REGIONS,
+    RELEVANCE: PAGES,
+    GRADED_RELEVANCE: GRADES,
+    CAPTION_WRITING: WRITING,
+    REGION_DESCRIPTION: REGIONS,
 }

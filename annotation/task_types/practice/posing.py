@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from annotation.protocol.questions import CAPTION_WRITING, GRADED_RELEVANCE, REGION_DESCRIPTION, RELEVANCE
 from annotation.task_types.base import TASK_TYPES, Page
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.practice.records import Item
 from annotation.task_types.practice.scenes import scene
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.task_types.relevance.type import ShownBlock, field_of
 from annotation.task_types.shown import ShownImage
 

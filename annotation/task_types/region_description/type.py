@@ -9,10 +9,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.protocol.contents import corners
-from annotation.protocol.questions import REGION_DESCRIPTION, WAYS, Answer
+from annotation.protocol.questions import WAYS, Answer
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, TaskType, box_in, text_in
 from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.shown import ShownImage
 
 #: Characters of a region's text, at most, and regions that one answer may have.

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation.protocol.questions import RELEVANCE, Answer
+from annotation.protocol.questions import Answer
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, TaskType
+from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.task_types.shown import ShownImage, sentence, shown_image
 
 #: No page has more images, or captions beside one, than this.
@@ -79,6 +80,11 @@ class Relevance(TaskType):
         return (
             answer if answer.flag else Answer(answer.answer, content={"ticked": _ticked(data.get("ticked"))})
         )
+
+    def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...]:
+        """The true captions of the image."""
+        (block,) = content["blocks"]
+        return tuple(sentence(*c) for c, true in zip(block["captions"], known, strict=True) if true)
 
     def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
         data = super().from_form(form)

@@ -22,13 +22,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.common.roles import ANNOTATOR
-from annotation.protocol.questions import REGION_DESCRIPTION, Answer
+from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.protocol.work import LeaseSettings, PaySettings
 from annotation.queue.available_tasks import Today
 from annotation.queue.leases import Lease
 from annotation.task_types.base import BadAnswer, Page, TaskType
 from annotation.task_types.practice import ITEMS, Item, Verdict, judged, posed, scene
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.shown import ShownImage
 from annotation.web.annotator.task_page import Desk, boxes_of, desk
 from annotation.web.annotator.task_place import Place, place_of

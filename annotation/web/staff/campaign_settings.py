@@ -19,6 +19,7 @@ from annotation import campaigns, jobs
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, OpenImage, SettingsVersion
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, as_toml, settings_of
+from annotation.protocol.kinds import asked_by, is_page
 from annotation.selectors.settings_versions import images_by_version, settings_versions
 from annotation.web.common.access import BROWSING, account_of, for_roles_on, role_missing
 from annotation.web.common.filters import number_in
@@ -238,7 +239,7 @@ def tables_of(settings: CampaignSettings, tasks: str) -> list[SettingTable]:
     of_images: dict[str, Any] = {"limits": protocol.limits, "merging": protocol.merging}
     if tasks != campaigns.ENTITIES:
         of_images = {"answers": settings.answers}
-        of_images |= {"page": settings.page} if tasks == "relevance" else {}
+        of_images |= {"page": settings.page} if any(map(is_page, asked_by(tasks))) else {}
     records: dict[str, Any] = {
         "protocol": protocol,
         **of_images,

@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.campaigns.monitoring import Alarm
 from annotation.models import AuditEntry, Campaign
+from annotation.protocol import kinds
 from annotation.protocol.boxes import REVIEW
-from annotation.protocol.questions import KINDS as ALL_KINDS
 from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign import Agreement, Funnel, Overview, TaskCounts, money
 from annotation.selectors.campaign.reasons import in_words
@@ -228,7 +228,7 @@ def _named(about: dict[str, object]) -> Sequence[str]:
     for key in NAMED:
         value = about.get(key)
         if isinstance(value, list):
-            value = " ".join(map(str, value)) if len(value) < len(ALL_KINDS) else None
+            value = " ".join(map(str, value)) if len(value) < len(kinds.names()) else None
         if value not in (None, ""):
             told = in_words(str(value))
             found.append(str(KINDS.get(told, told)) if key == "kind" else f"{key} {told}")

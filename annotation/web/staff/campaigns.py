@@ -17,7 +17,7 @@ from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
 from annotation.models import Account, AuditEntry, Campaign
 from annotation.protocol.campaign_settings import CampaignError, as_toml, settings_of
-from annotation.protocol.questions import ASKED_BY, RELEVANCE
+from annotation.protocol.kinds import all_tasks, asked_by, is_page
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaign.reasons import PAUSED, coded
 from annotation.selectors.campaigns import listed
@@ -75,7 +75,7 @@ def campaign(request: HttpRequest, shown: Campaign) -> HttpResponse:
             facts=facts(
                 seen,
                 basis=settings.pay.basis,
-                paged=shown.kinds == (RELEVANCE,),
+                paged=any(map(is_page, shown.kinds)),
                 unchecked=unchecked_kinds(shown),
             ),
             stages=funnel_rows(seen.funnel) if shown.tasks == campaigns.ENTITIES else [],
@@ -158,7 +158,7 @@ def opening(request: HttpRequest) -> HttpResponse:
         "annotation/staff/opening.html",
         {
             "corpora": corpora,
-            "tasks": campaigns.TASKS,
+            "tasks": all_tasks(),
             "given": given,
             "wrong": wrong,
             "smallest": campaigns.SMALLEST_CROWD,
@@ -195,7 +195,7 @@ def _draft(given: Any, like: Campaign | None, actor: Account) -> Campaign:
         "tasks": given.get("tasks", ""),
         "settings": settings_in(given.get("settings", "")),
     }
-    unpaid = settings_of(asked["settings"]).pay.unpaid(ASKED_BY.get(asked["tasks"], ()))
+    unpaid = settings_of(asked["settings"]).pay.unpaid(asked_by(asked["tasks"]))
     if unpaid and given.get("unpaid") != "yes":
         raise CampaignError(
             _(

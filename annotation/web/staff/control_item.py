@@ -15,8 +15,8 @@ from annotation.models import Campaign, Control, Image, OpenImage
 from annotation.moderation.rulings import CannotRule
 from annotation.protocol import questions as q
 from annotation.protocol.contents import mention_from
+from annotation.protocol.kinds import CONTROLS, draws, kind_of
 from annotation.protocol.terms import Box, Mention
-from annotation.protocol.trust_settings import CONTROLS, known_from
 from annotation.quality import controls
 from annotation.quality.controls import BadItems, KnownItem
 from annotation.selectors.browse import captions_of
@@ -30,7 +30,6 @@ from annotation.web.staff.review_tables import Reviewed, marked_captions
 from annotation.web.staff.wording import ANSWERS, PURPOSES, QUESTIONS, kinds_in_words
 
 #: Kinds that show boxes which were accepted already.
-WITH_BOXES = (q.BOX_DRAWING, q.BOX_QUALITY, q.BOX_COVERAGE)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -60,6 +59,7 @@ def new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             wrong = error.problems[0][1] if isinstance(error, BadItems) else str(error)
             status = 409
     mentions = _mentions(campaign, image) if image else ()
+    asked_about = kind_of(kind) if kind else None
     seen = _seen(image, mentions) if image else None
     return render(
         request,
@@ -70,18 +70,24 @@ def new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             "known",
             image=image,
             seen=seen,
-            edits=bool(seen and seen.frame and kind in WITH_BOXES),
+            edits=bool(seen and seen.frame and asked_about and asked_about.shows_boxes),
             mentions=list(enumerate(mentions, 1)),
             chosen=request.POST.getlist("mention"),
             key=key,
             kind=kind,
             kinds=kinds_in_words(campaign),
             question=QUESTIONS.get(kind, ""),
-            purposes=[p for p in PURPOSES.items() if p[0] != Control.CONTROL or known_from(kind) == CONTROLS],
-            answers=[(a, ANSWERS[a]) for a in q.ANSWERS.get(kind, ())] if kind != q.BOX_DRAWING else [],
-            with_boxes=kind in WITH_BOXES,
-            with_pending=kind == q.BOX_QUALITY,
-            draws=kind == q.BOX_DRAWING,
+            purposes=[
+                purpose
+                for purpose in PURPOSES.items()
+                if purpose[0] != Control.CONTROL or (asked_about and asked_about.measured_on == CONTROLS)
+            ],
+            answers=[(a, ANSWERS[a]) for a in asked_about.answers]
+            if asked_about and not asked_about.draws
+            else [],
+            with_boxes=bool(asked_about and asked_about.shows_boxes),
+            with_pending=bool(asked_about and asked_about.judges),
+            draws=draws(kind),
             given=request.POST,
             wrong=wrong,
         ),
@@ -93,16 +99,16 @@ def _add(campaign: Campaign, image: Image, kind: str, request: HttpRequest) -> N
     """Add the item that the form describes. Raises BadItems, and CannotRule on what is no box."""
     data = request.POST
     known: str | tuple[Box, ...] = data.get("known", "")
-    if kind == q.BOX_DRAWING:
+    if draws(kind):
         known = _boxes(data.get("left", ""))
-    pending = _boxes(data.get("pending", "")) if kind == q.BOX_QUALITY else ()
+    pending = _boxes(data.get("pending", "")) if kind_of(kind).judges else ()
     item = KnownItem(
         kind=kind,
         purpose=data.get("purpose", ""),
         image=image.key,
         mentions=tuple(data.getlist("mention")),
         known=known,
-        boxes=_boxes(data.get("accepted", "")) if kind in WITH_BOXES else (),
+        boxes=_boxes(data.get("accepted", "")) if kind_of(kind).shows_boxes else (),
         pending=pending[0] if pending else None,
         explanation=data.get("explanation", "").replace("\0", "").strip(),
     )

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.campaigns import OF_PAIRS
+from annotation import campaigns
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layers import AT_ONCE, LayerBehind, layer_to_read
@@ -24,10 +24,12 @@ from annotation.moderation import control_items, discarding
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import question_from
+from annotation.protocol.kinds import draws, kind_of
 from annotation.quality import controls, qualification
 from annotation.selectors.controls import answered, known_items
 from annotation.selectors.corpora import check_split, splits_of
-from annotation.task_types.shown import sentence, shown_image
+from annotation.task_types.base import TASK_TYPES
+from annotation.task_types.shown import shown_image
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.filters import number_in
 from annotation.web.staff.frame import CAMPAIGN, framed, layer_is_open, layers_open, query, said
@@ -91,10 +93,10 @@ def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             purpose=purpose,
             kinds=kinds_in_words(campaign),
             purposes=PURPOSES.items(),
-            promotable=[(each, KINDS[each]) for each in q.QUESTIONS if each != q.BOX_DRAWING],
+            promotable=[(each, KINDS[each]) for each in q.QUESTIONS if kind_of(each).promotable],
             layers=[layer for layer in layers_open(request, campaign) if layer.name != campaign.name],
             chained=campaign.kinds == q.QUESTIONS,
-            splits=splits_of(campaign.corpus) if campaign.tasks in OF_PAIRS else [],
+            splits=splits_of(campaign.corpus) if campaigns.asks_pairs(campaign.tasks) else [],
             images=IMAGES,
         ),
     )
@@ -220,7 +222,7 @@ def _shown(rows: list[Control]) -> list[ShownItem]:
     told = answered(row.pk for row in rows)
     found = []
     for row in rows:
-        answer = row.stratum if row.kind != q.BOX_DRAWING else ("drawn" if row.known else "none")
+        answer = row.stratum if not draws(row.kind) else ("drawn" if row.known else "none")
         found.append(
             ShownItem(
                 row,
@@ -237,13 +239,8 @@ def _shown(rows: list[Control]) -> list[ShownItem]:
 
 def _about(row: Control) -> tuple[str, ...]:
     """The words that an item is about: mentions, the sentence to be judged, or a page's true captions."""
-    if row.kind == q.GRADED_RELEVANCE:
-        return (sentence(*row.content["caption"]),)
-    if row.kind == q.RELEVANCE:
-        (block,) = row.content["blocks"]
-        return tuple(sentence(*c) for c, true in zip(block["captions"], row.known, strict=True) if true)
-    if row.kind == q.CAPTION_WRITING:
-        return (row.content["sentence"],)
+    if (words := TASK_TYPES.get(row.kind).words_of_item(row.content, row.known)) is not None:
+        return words
     question = question_from(row.kind, row.key, row.content)
     return tuple(_words(name, row.image_id) for name in question.mentions)
 

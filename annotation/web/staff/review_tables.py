@@ -16,6 +16,7 @@ from annotation.models import Caption, Move
 from annotation.models import Mention as MentionRow
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
+from annotation.protocol.kinds import kind_of
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume
 from annotation.protocol.state import LINKING
 from annotation.protocol.terms import Chain, Mention
@@ -240,7 +241,7 @@ def _answered(
     """A judgment about the chain of the mentions `own`; a link names the chain at its other end."""
     judgment = said.judgment
     question = str(QUESTIONS.get(judgment.kind, judgment.kind))
-    if judgment.kind == q.COREF_LINK:
+    if kind_of(judgment.kind).mentions == (2, 2):
         others = [c.number for c in chains for m in c.mentions if m.id in said.mentions and m.id not in own]
         if others:
             question = _("same thing as %(number)d?") % {"number": others[0]}

@@ -11,6 +11,10 @@ from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
 from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
 from annotation.quality.controls import ItemName
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+from annotation.task_types.relevance.rules import RELEVANCE
 
 #: Stages of a chain, in words.
 STAGES = {
@@ -34,10 +38,10 @@ KINDS = {
     q.BOX_DRAWING: gettext_lazy("drawing"),
     q.BOX_QUALITY: gettext_lazy("quality"),
     q.BOX_COVERAGE: gettext_lazy("coverage"),
-    q.RELEVANCE: gettext_lazy("relevance"),
-    q.GRADED_RELEVANCE: gettext_lazy("grading"),
-    q.CAPTION_WRITING: gettext_lazy("caption writing"),
-    q.REGION_DESCRIPTION: gettext_lazy("region description"),
+    RELEVANCE: gettext_lazy("relevance"),
+    GRADED_RELEVANCE: gettext_lazy("grading"),
+    CAPTION_WRITING: gettext_lazy("caption writing"),
+    REGION_DESCRIPTION: gettext_lazy("region description"),
 }
 
 
@@ -87,10 +91,10 @@ QUESTIONS = {
     q.BOX_DRAWING: gettext_lazy("draw a box"),
     q.BOX_QUALITY: gettext_lazy("is the box good?"),
     q.BOX_COVERAGE: gettext_lazy("are boxes missing?"),
-    q.RELEVANCE: gettext_lazy("which sentences fit?"),
-    q.GRADED_RELEVANCE: gettext_lazy("how well does it fit?"),
-    q.CAPTION_WRITING: gettext_lazy("describe the picture"),
-    q.REGION_DESCRIPTION: gettext_lazy("describe its parts"),
+    RELEVANCE: gettext_lazy("which sentences fit?"),
+    GRADED_RELEVANCE: gettext_lazy("how well does it fit?"),
+    CAPTION_WRITING: gettext_lazy("describe the picture"),
+    REGION_DESCRIPTION: gettext_lazy("describe its parts"),
 }
 ANSWERS = {
     "yes": gettext_lazy("yes"),

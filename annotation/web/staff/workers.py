@@ -17,8 +17,8 @@ from annotation.common.roles import ADMIN, EVERYTHING, RESEARCHER
 from annotation.models import Campaign, Worker
 from annotation.moderation import discarding
 from annotation.moderation.discarding import CannotDo
+from annotation.protocol import kinds
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.questions import KINDS as ALL_KINDS
 from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign import KindRow, WorkerRow
 from annotation.selectors.campaign import workers as worker_rows
@@ -200,7 +200,7 @@ def asked_in(given: Mapping[str, str]) -> Asked:
     return Asked(
         sort=sort if sort in SORTS else "answers",
         up=given.get("way", "") == "up",
-        kind=kind if kind in ALL_KINDS else "",
+        kind=kind if kind in kinds.names() else "",
         state=state if state in STATES else "",
         find=given.get("find", "").replace("\0", "").strip(),
         after=int(after) if after.isascii() and after.isdigit() and len(after) < 18 else 0,

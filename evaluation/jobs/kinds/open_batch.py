@@ -16,6 +16,7 @@ from annotation.quality.controls import BadItem
 from evaluation.jobs.progress import told_by
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import THRESHOLD
+from evaluation.relevance.pair_tasks import USUAL_TASKS
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.next_pairs import SHARE
 from evaluation.services.batches.planning import DEPTH, plan
@@ -35,7 +36,7 @@ def open_batch(
     name: str,
     corpus: str,
     runs: Sequence[str],
-    tasks: str = "relevance",
+    tasks: str = USUAL_TASKS,
     depth: int = DEPTH,
     threshold: float | None = THRESHOLD,
     judges: int | None = None,

@@ -17,7 +17,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.campaigns import OF_PAIRS, CampaignError
+from annotation.campaigns import CampaignError
 from annotation.common.locks import Busy
 from annotation.datasets.layer_rows import LayerError
 from annotation.management.base import ReportCommand, pages_text, table
@@ -25,6 +25,7 @@ from annotation.quality.controls import BadItem
 from evaluation.pooling.active import STRATEGIES
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import THRESHOLD
+from evaluation.relevance.pair_tasks import PAIR_TASKS, USUAL_TASKS
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.next_pairs import SHARE
 from evaluation.services.batches.planning import DEPTH, plan
@@ -52,7 +53,7 @@ class Command(ReportCommand):
         parser.add_argument("name", help="What the batch, and its campaign, shall be called")
         parser.add_argument("--corpus", required=True)
         parser.add_argument("--runs", nargs="+", required=True, metavar="RUN")
-        parser.add_argument("--tasks", default="relevance", help=f"One of: {', '.join(OF_PAIRS)}")
+        parser.add_argument("--tasks", default=USUAL_TASKS, help=f"One of: {', '.join(PAIR_TASKS)}")
         parser.add_argument(
             "--depth", type=int, default=DEPTH, help=f"Items pooled of each ranking (default {DEPTH})"
         )
@@ -94,7 +95,7 @@ class Command(ReportCommand):
             raise BatchRefused("--no-filter and --threshold: choose one")
         if options["waves"] is not None and (not options["order"] or options["waves"] < 1):
             raise BatchRefused("--waves wants an --order, and is 1 or more")
-        if threshold is None and not options["no_filter"] and options["tasks"] == "relevance":
+        if threshold is None and not options["no_filter"] and PAIR_TASKS[options["tasks"]].paged:
             threshold = THRESHOLD
         made = plan(
             corpus=options["corpus"],
@@ -139,7 +140,7 @@ class Command(ReportCommand):
     def show(self, report: dict[str, Any]) -> str:
         runs = [[r["run"], r["direction"], r["pairs"], r["alone"], r["unjudged"]] for r in report["runs"]]
         cut = "no filter" if report["threshold"] is None else f"BLEU_pre under {report['threshold']:g}"
-        word = "pages" if report["tasks"] == "relevance" else "graded pairs"
+        word = "pages" if PAIR_TASKS[report["tasks"]].paged else "graded pairs"
         took = f"as in batch {report['measured_on']!r}" if report["measured_on"] else "assumed"
         rows = [
             [f"pairs in the top {report['depth']}", report["pooled"]],

@@ -22,8 +22,8 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import WANTED
 from annotation.selectors.pair_judgments import Judge, asked_pairs, judges
 from evaluation.models import Batch, JudgmentSet
+from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.relevance.pairs import JudgedPair
-from evaluation.relevance.scales import ONE_TO_FOUR, VOTES
 from evaluation.selectors import names_of
 from evaluation.services.batches.stored_answers import Answers, BatchRefused, counted_by_name, earlier, stored
 from evaluation.services.common import alone
@@ -31,7 +31,6 @@ from evaluation.services.judgments.importing import JudgmentsReport, digest_of, 
 from evaluation.services.phases import Tell, over, part, silent
 
 #: What a batch's answers are, by what its campaign asks.
-SCALES = {"relevance": VOTES, "graded": ONE_TO_FOUR}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +154,7 @@ def is_collected(batch: Batch, answers: Answers, who: Mapping[str, Mapping[str, 
     corpus = batch.corpus.name
     pairs = answers.judged_pairs(names_of(corpus))
     return newest.counted == counted_in(who) and newest.digest == digest_of(
-        corpus=corpus, pairs=pairs, source=newest.source, scale=SCALES[batch.campaign.tasks]
+        corpus=corpus, pairs=pairs, source=newest.source, scale=PAIR_TASKS[batch.campaign.tasks].scale
     )
 
 
@@ -165,7 +164,7 @@ def _kept(
     """The set that holds `pairs`, with who is `counted`: the batch's newest where it does, else the next."""
     corpus, source = batch.corpus.name, f"batch {batch.name}"
     tell("keeping judgments", 0.0)
-    scale = SCALES[batch.campaign.tasks]
+    scale = PAIR_TASKS[batch.campaign.tasks].scale
     digest = digest_of(corpus=corpus, pairs=pairs, source=source, scale=scale)
     name = batch.judgments.name if batch.judgments is not None else batch.name
     published = JudgmentSet.objects.filter(corpus=batch.corpus, published=True)

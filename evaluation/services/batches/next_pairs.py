@@ -6,14 +6,11 @@ import numpy as np
 
 from evaluation.pooling.active import Wave, next_wave, stop_for
 from evaluation.pooling.pools import Integers, Pool
-from evaluation.relevance.grades import MEAN_GRADE
+from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.relevance.pairs import JudgedPair
-from evaluation.relevance.qrels import MAJORITY, AnyRule
 from evaluation.services.batches.pooled_runs import Pooled
 from evaluation.services.batches.stored_answers import Answers, BatchRefused
 
-#: What counts as relevant where a batch is looked at; qrels may be frozen under another rule.
-USUAL: dict[str, AnyRule] = {"relevance": MAJORITY, "graded": MEAN_GRADE}
 #: The share of the pairs that can be asked which a wave asks at most. Decided.
 SHARE = 0.05
 #: Of the order in which waves ask.
@@ -57,7 +54,7 @@ def wave_of(
         raise BatchRefused(f"waves of {share:g} of the pairs: expected a share over 0 and at most 1")
     images, captions, _, values = answers.arrays()
     pairs, ours = found.numbers(images, captions)
-    rule = USUAL[tasks]
+    rule = PAIR_TASKS[tasks].rule
     given = (tuple(values[place]) for place in np.flatnonzero(ours))
     held = np.array([rule.holds(JudgedPair("", "", one)) for one in given], dtype=bool)
     return next_wave(

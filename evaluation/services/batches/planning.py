@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from annotation.campaigns import OF_PAIRS, count_pairs
+from annotation.campaigns import count_pairs
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
+from annotation.protocol.kinds import asked_by
 from annotation.protocol.paging import Filling
 from annotation.selectors.campaign import money
 from annotation.selectors.corpora import corpus_named
@@ -28,6 +29,7 @@ from evaluation.pooling.omissions import unjudged
 from evaluation.pooling.pools import Integers, among, pool
 from evaluation.pooling.pricing import Price, price
 from evaluation.pooling.unlikely import THRESHOLD
+from evaluation.relevance.pair_tasks import PAIR_TASKS, USUAL_TASKS
 from evaluation.selectors import run_named
 from evaluation.services.batches.next_pairs import SHARE, divided, known, wave_of
 from evaluation.services.batches.pooled_runs import Pooled, pooled
@@ -38,8 +40,6 @@ from evaluation.services.phases import Tell, part, silent
 DEFINITION = 1
 #: As in the paper.
 DEPTH = 10
-#: How long an answer is taken to last where no batch of the corpus was answered yet. Decided.
-SECONDS = {"relevance": 90.0, "graded": 10.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def plan(
     *,
     corpus: str,
     runs: Sequence[str],
-    tasks: str = "relevance",
+    tasks: str = USUAL_TASKS,
     depth: int = DEPTH,
     threshold: float | None = THRESHOLD,
     judges: int | None = None,
@@ -148,11 +148,11 @@ def plan(
     of the pairs that can be asked, until the order of the systems is stable. `tell` is told how far it is.
     Raises UnknownName, BadPool, CampaignError, BatchRefused.
     """
-    if tasks not in OF_PAIRS:
-        raise BatchRefused(f"tasks {tasks!r}: expected one of {', '.join(OF_PAIRS)}")
+    if tasks not in PAIR_TASKS:
+        raise BatchRefused(f"tasks {tasks!r}: expected one of {', '.join(PAIR_TASKS)}")
     if threshold is not None and not 0 <= threshold <= 1:
         raise BatchRefused(f"threshold {threshold}: expected a share of words, 0 to 1, or none")
-    target, kind = corpus_named(corpus), OF_PAIRS[tasks]
+    target, kind = corpus_named(corpus), asked_by(tasks)[0]
     wanted = {**(settings or {})}
     answered = wanted.get("answers", {})
     if judges is not None and isinstance(answered, Mapping):  # else it is refused as a setting
@@ -239,7 +239,7 @@ def plan(
 
 
 def _judges(settings: CampaignSettings, tasks: str) -> int:
-    return settings.answers.wanted(OF_PAIRS[tasks])
+    return settings.answers.wanted(asked_by(tasks)[0])
 
 
 def _unjudged(found: Pooled, number: int, known: Integers, depth: int) -> tuple[int, float]:
@@ -253,7 +253,7 @@ def _seconds(before: Sequence[Batch], tasks: str) -> tuple[float, str]:
         seconds = seconds_an_answer(batch.campaign)
         if seconds is not None:
             return seconds, batch.name
-    return SECONDS[tasks], ""
+    return PAIR_TASKS[tasks].seconds, ""
 
 
 def price_of(pairs: int, number: int, tasks: str, settings: CampaignSettings, seconds: float) -> Price:
@@ -263,7 +263,7 @@ def price_of(pairs: int, number: int, tasks: str, settings: CampaignSettings, se
         tasks=number,
         judges=_judges(settings, tasks),
         seconds=seconds,
-        pay=lambda lasted: settings.pay.amount(OF_PAIRS[tasks], lasted),
+        pay=lambda lasted: settings.pay.amount(asked_by(tasks)[0], lasted),
     )
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from annotation.campaigns import OF_PAIRS
 from annotation.moderation import discarding
 from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.kinds import asked_by
 from annotation.selectors.campaign import money
 from annotation.selectors.pair_judgments import Judge, seconds_an_answer
 from evaluation.models import Batch
+from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.services.batches.collecting import batch_named, judges_of
-from evaluation.services.batches.planning import SECONDS
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.phases import Tell, silent
 
@@ -48,8 +48,8 @@ def wanted(batch: Batch, judges: dict[str, Judge] | None = None) -> TopUp:
     answers = sum(one.answers for one in unused.values())
     campaign = batch.campaign
     pay = settings_of(campaign.settings).pay
-    each = seconds_an_answer(campaign) or SECONDS[campaign.tasks]
-    amount = answers * pay.amount(OF_PAIRS[campaign.tasks], each)
+    each = seconds_an_answer(campaign) or PAIR_TASKS[campaign.tasks].seconds
+    amount = answers * pay.amount(asked_by(campaign.tasks)[0], each)
     return TopUp(
         batch=batch.name,
         judges={name: one.unused for name, one in unused.items()},

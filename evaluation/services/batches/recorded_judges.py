@@ -14,9 +14,10 @@ from annotation.simulation.visits import ORDERLY
 from annotation.simulation.workers import PERFECT
 from annotation.simulation_driver import PATIENCE, QUEUE, Rehearsal, rehearse
 from evaluation.models import Batch, JudgmentSet
+from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.selectors import judgment_set
 from evaluation.services.batches.collecting import batch_named
-from evaluation.services.batches.stored_answers import SCALES, BatchRefused, answered
+from evaluation.services.batches.stored_answers import BatchRefused, answered
 
 
 def judge_as_recorded(
@@ -53,7 +54,7 @@ def judge_as_recorded(
 def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -> Known:
     """What the set says, by an image's key and a caption's text; raises BatchRefused for another scale,
     and where an image has two captions of one text that were answered unlike."""
-    corpus, scale = corpus_named(batch.corpus.name), SCALES[batch.campaign.tasks]
+    corpus, scale = corpus_named(batch.corpus.name), PAIR_TASKS[batch.campaign.tasks].values
     key = dict(corpus.images.values_list("pk", "key"))
     text: dict[int, str] = {}
     images_of: dict[str, set[str]] = {}

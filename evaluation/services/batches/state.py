@@ -26,10 +26,11 @@ from evaluation.models import Batch, BatchRun
 from evaluation.pooling.omissions import LeftOut, leave_out
 from evaluation.pooling.pools import Integers, among, pool
 from evaluation.pooling.unlikely import FilterLoss, filter_loss
+from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import AnyRule
 from evaluation.services.batches.collecting import answers_of, asked_of, batch_named, is_collected, short_of
-from evaluation.services.batches.next_pairs import USUAL, divided, known
+from evaluation.services.batches.next_pairs import divided, known
 from evaluation.services.batches.pooled_runs import Pooled, pooled
 from evaluation.services.batches.reassignment import TopUp, wanted
 from evaluation.services.batches.rounds import asked_by, told
@@ -37,7 +38,6 @@ from evaluation.services.batches.stamps import stamp
 from evaluation.services.batches.stored_answers import Answers
 
 #: The level at which Krippendorff's alpha takes the answers.
-LEVELS = {"relevance": "nominal", "graded": "interval"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -
     wanting = coming.answers or 0
     runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
     found = pooled(batch.corpus.name, runs)
-    judged, relevant, some_yes = _judged(found, answers, USUAL[campaign.tasks])
+    judged, relevant, some_yes = _judged(found, answers, PAIR_TASKS[campaign.tasks].rule)
     asked = asked_of(batch)
     short = short_of(batch, answers, asked)
     reused, lacking = _reused(batch, found, answers)
@@ -137,7 +137,7 @@ def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -
         unused={judge: one.unused for judge, one in people.items() if one.unused and one.answers},
         top_up=wanted(batch, people),
         filling=page_filling(campaign),
-        agreement=_agreement(answers, asked, LEVELS[campaign.tasks]),
+        agreement=_agreement(answers, asked, PAIR_TASKS[campaign.tasks].level),
         loss=_loss(batch, found, answers, judged, relevant, some_yes),
         left_out=leave_out(
             found.shortlists,

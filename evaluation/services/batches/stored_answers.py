@@ -12,19 +12,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.grading import GRADES
 from annotation.protocol.paging import FILLER
 from annotation.selectors.pair_judgments import Judge, judges, pair_judgments
-from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
 from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.pooling.pools import Integers
+from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.selectors import Names, judgment_set
 
 #: What a campaign of pairs asks -> the scale of its answers.
-SCALES: dict[str, tuple[int, ...]] = {"relevance": (0, 1), "graded": GRADES}
 #: Formats of files that are of this scale for certain; others are reused where they are named.
-FORMATS = {"relevance": Flickr8kCrowd.key, "graded": Flickr8kExpert.key}
 
 
 class BatchRefused(ValueError):
@@ -79,7 +76,7 @@ def stored(
     """
     found = Answers()
     for name in reuse:
-        _from_file(found, judgment_set(corpus, name), SCALES[tasks])
+        _from_file(found, judgment_set(corpus, name), PAIR_TASKS[tasks].values)
     who: dict[str, dict[str, Judge]] = {}
     for batch in batches:
         trust = settings_of(batch.campaign.settings).trust
@@ -98,7 +95,7 @@ def stored(
 
 def reusable(corpus: str, tasks: str) -> list[str]:
     """The judgments of a corpus that are certain to be on the scale of `tasks`, by name."""
-    sets = JudgmentSet.objects.filter(corpus__name=corpus, published=True, format=FORMATS[tasks])
+    sets = JudgmentSet.objects.filter(corpus__name=corpus, published=True, format=PAIR_TASKS[tasks].format)
     return list(sets.order_by("name").values_list("name", flat=True))
 
 

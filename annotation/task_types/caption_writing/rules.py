@@ -1,18 +1,32 @@
-"""The test of spelling and grammar that comes before caption writing: sentences, well written or not.
+"""Write a sentence that describes a picture, after a test of spelling. Hodosh et al. 2013, section 2.3.
 
-Each wrong one has one mistake, of a sort that captions often have: a misspelt word, a verb that does not
-agree with its subject, a wrong article, a word that sounds like the right one, two sentences run into one.
-The sentences are English, as the captions are to be.
-
-Source: Hodosh et al. 2013, section 2.3 ("a brief spelling and grammar test").
+What people write nobody can grade: control items are those of the test alone. Its sentences come with the
+product. Each wrong one has one mistake, of a sort that captions often have: a misspelt word, a verb that does
+not agree with its subject, a wrong article, a word that sounds like the right one, two sentences run into
+one. The sentences are English, as the captions are to be.
 """
 
 from __future__ import annotations
 
-from annotation.models import Account, Campaign, Control, Image
-from annotation.protocol.questions import CAPTION_WRITING
-from annotation.quality.controls.authoring import Added, add
-from annotation.quality.controls.counted import CountedItem
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any
+
+from annotation.protocol.grading import one_of
+from annotation.protocol.kinds import (
+    IMAGE,
+    KINDS,
+    NOTHING,
+    BadItem,
+    Kind,
+    Number,
+    TestSentence,
+    WrittenItem,
+)
+
+CAPTION_WRITING = "caption_writing"
+#: What is answered in the test, before anybody writes captions.
+SPELLING = ("correct", "incorrect")
 
 CORRECT = (
     "Two men carry a long ladder across the street.",
@@ -57,21 +71,37 @@ INCORRECT = (
 )
 
 
-def install(*, campaign: Campaign, actor: Account | None = None) -> Added:
-    """Add the sentences to the campaign's test, under its first image; those that are there stay."""
-    image = Image.objects.filter(corpus=campaign.corpus).order_by("position").values_list("key", flat=True)
-    items = [
-        CountedItem(CAPTION_WRITING, Control.QUALIFICATION, image[0], "correct", sentence=sentence)
-        for sentence in CORRECT
-    ] + [
-        CountedItem(
-            CAPTION_WRITING,
-            Control.QUALIFICATION,
-            image[0],
-            "incorrect",
-            sentence=sentence,
-            explanation=mistake,
-        )
-        for sentence, mistake in INCORRECT
-    ]
-    return add(campaign=campaign, items=enumerate(items, 1), source="page", actor=actor)
+def _item(item: WrittenItem) -> tuple[dict[str, Any], str]:
+    sentence = " ".join(item.sentence.split())
+    if not sentence or item.found:
+        raise BadItem("the test of spelling asks about a sentence; expected one, and no captions")
+    digest = blake2b(sentence.encode(), digest_size=9).hexdigest()
+    return {"sentence": sentence}, f"{CAPTION_WRITING}|{digest}"
+
+
+def _test_sentences() -> Iterator[TestSentence]:
+    for sentence in CORRECT:
+        yield TestSentence(sentence, SPELLING[0])
+    for sentence, mistake in INCORRECT:
+        yield TestSentence(sentence, SPELLING[1], mistake)
+
+
+RULES = Kind(
+    key=CAPTION_WRITING,
+    tasks="captions",
+    answers=("written", *SPELLING),
+    about=IMAGE,
+    place=90,
+    with_content=frozenset({"written"}),
+    test_answers=SPELLING,
+    writes=True,
+    # Of the test alone.
+    grader=one_of(SPELLING),
+    measured_on=NOTHING,
+    item=_item,
+    test_sentences=_test_sentences,
+    numbers={CAPTION_WRITING: Number(5, "Hodosh et al. 2013, section 2.1")},
+    built_in=True,
+)
+
+KINDS.register(RULES.key, RULES)

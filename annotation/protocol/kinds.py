@@ -1,0 +1,243 @@
+"""Kinds of questions: what the rules need to know of each, entered by the kind itself.
+
+A kind lives in a folder of its own under `annotation.task_types`; its `rules.py` registers a `Kind` here. So
+nothing below or beside that folder names a kind: whoever must treat kinds differently asks for a property.
+The six kinds of the chain are the exception: `image`, `boxes`, `state` and `questions` wire them, since they
+are the workflow of the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from annotation.common.registry import Registry
+
+if TYPE_CHECKING:
+    from annotation.protocol.grading import Grader
+
+#: What a question is about: a chain of mentions (its answers settle what is asked next), an image, a pair of
+#: image and caption, or a page of several images with captions. The last three are only counted.
+CHAIN, IMAGE, PAIR, PAGE = ABOUT = ("chain", "image", "pair", "page")
+
+#: What a worker's accuracy is measured on: control items, the verdicts of another kind, or nothing.
+CONTROLS = "controls"
+VERDICTS = "box quality verdicts"
+NOTHING = "nothing"
+
+
+class BadItem(ValueError):
+    """A control item that cannot be one; one line that says what is wrong with it."""
+
+
+class BadContent(ValueError):
+    """An answer's content that is not what was asked for; one line that says what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A whole number that a campaign sets, 1 or more; `source` says where the default comes from."""
+
+    default: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenItem:
+    """A control item as people write it down, of a kind that is only counted.
+
+    `image`: its key. `captions`: (image key, place from 0) of those shown. `found`: the same captions as
+    [image id, place]. `image_id`: the image's id. `sentence`: what a test of sentences asks about.
+    """
+
+    image: str
+    image_id: int
+    known: Any
+    captions: tuple[tuple[str, int], ...]
+    found: list[list[int]]
+    sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TestSentence:
+    """A sentence of a test that comes with the product: its answer, and why where it is wrong."""
+
+    __test__ = False  # no test of pytest's
+
+    sentence: str
+    known: str
+    explanation: str = ""
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _word(given: Any) -> Any:
+    return given.answer
+
+
+def _no_content(numbers: Callable[[str], int]) -> dict[str, Any]:
+    return {}
+
+
+def _any_content(content: Mapping[str, Any], numbers: Callable[[str], int]) -> None:
+    """Whatever the task type let pass."""
+
+
+def _as_kept(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(content)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """One kind of question.
+
+    What it asks:
+
+    - `key`: its name in keys and rows; `tasks`: the word by which a campaign asks it; `place`: where it
+    stands
+      in lists, the lowest first; `about`: one of ABOUT.
+    - `answers`: the words that answer it. `with_content`: those of them that say nothing without content.
+      `test_answers`: those that answer its test, and nothing but its test.
+    - `draws`: an answer may carry a box. `about_boxes`: nobody answers it without the picture. `shows_boxes`:
+      it shows accepted boxes, and `needs_boxes`: one at least. `mentions`: the least and the most it is
+      about.
+    - `writes`: workers answer in words of their own, which go when they are erased.
+
+    How it is graded:
+
+    - `grader`: right or wrong against a gold answer; None where nobody could say. `strata`: the answers of
+      which some control items must be known. `tested`: work begins with a test, where there are items.
+    - `measured_on`: CONTROLS, VERDICTS or NOTHING. `judges`: the kind whose answers its own are verdicts on.
+    - `bar`, `verdict`, `window`, `over`: the names of the trust settings that hold for it: the least share
+      right, the known answers before a verdict, those looked at, and over how many few are judged.
+    - `from_plain(known)`: a gold answer as the grader takes it, from its row. `given(answer)`: what the
+    grader
+      takes of an answer. `written_known(text, captions)`: a gold answer from a table's cell.
+    - `item(written)`: the (content, key) of a control item; raises BadItem. None: it has none.
+    - `test_sentences`: the items of a test that comes with the product.
+    - `pair_known`: the gold answers of a true and of a wrong pair, where items can be made from captions.
+
+    What is counted:
+
+    - `numbers`: by name, the whole numbers that a campaign sets; under its own key: how many workers answer.
+    - `content(number)`: what a question about an image holds, given the campaign's numbers.
+    - `check(content, number)`: raises BadContent where an answer's content is not what was asked for.
+    - `told(key, content)`: what an answer says beside its word, in exports.
+    - `built_in`: it comes with the product, and its numbers stand in every campaign's stored settings.
+    """
+
+    key: str
+    tasks: str
+    answers: tuple[str, ...]
+    about: str = CHAIN
+    place: int = 1000
+    with_content: frozenset[str] = frozenset()
+    test_answers: tuple[str, ...] = ()
+    draws: bool = False
+    about_boxes: bool = False
+    shows_boxes: bool = False
+    needs_boxes: bool = False
+    mentions: tuple[int, int | None] = (1, None)
+    writes: bool = False
+    grader: Grader | None = None
+    strata: tuple[str, ...] = ()
+    tested: bool = True
+    measured_on: str = CONTROLS
+    judges: str = ""
+    bar: str = "bar"
+    verdict: str = "verdict_known"
+    window: str = "window"
+    over: str = "window"
+    from_plain: Callable[[Any], Any] = _same
+    given: Callable[[Any], Any] = _word
+    written_known: Callable[[str, tuple[tuple[str, int], ...]], Any] | None = None
+    item: Callable[[WrittenItem], tuple[dict[str, Any], str]] | None = None
+    test_sentences: Callable[[], Iterable[TestSentence]] | None = None
+    pair_known: tuple[str, str] | None = None
+    numbers: Mapping[str, Number] = field(default_factory=dict)
+    content: Callable[[Callable[[str], int]], dict[str, Any]] = _no_content
+    check: Callable[[Mapping[str, Any], Callable[[str], int]], None] = _any_content
+    told: Callable[[str, Mapping[str, Any]], dict[str, Any]] = _as_kept
+    built_in: bool = False
+
+    @property
+    def counted(self) -> bool:
+        """Whether so many workers answer each question, whatever they say."""
+        return self.about != CHAIN
+
+    @property
+    def promotable(self) -> bool:
+        """Whether answers that agree can become a control item: of the chain, and no box."""
+        return self.about == CHAIN and not self.draws
+
+
+KINDS: Registry[Kind] = Registry("kind of question")
+
+
+def kind_of(key: str) -> Kind:
+    """The kind of that name; raises UnknownName listing what exists (`task_types.discovery` loads them)."""
+    return KINDS.get(key)
+
+
+def all_kinds() -> tuple[Kind, ...]:
+    """Every kind, in the order in which an image meets them."""
+    return tuple(sorted(KINDS, key=lambda kind: (kind.place, kind.key)))
+
+
+def names() -> tuple[str, ...]:
+    """The names of all kinds, in their order."""
+    return tuple(kind.key for kind in all_kinds())
+
+
+def all_tasks() -> tuple[str, ...]:
+    """What campaigns may ask, in the order of their kinds."""
+    return tuple(dict.fromkeys(kind.tasks for kind in all_kinds()))
+
+
+def asked_by(tasks: str) -> tuple[str, ...]:
+    """The kinds that a campaign of these tasks asks; none where there are no such tasks."""
+    return tuple(kind.key for kind in all_kinds() if kind.tasks == tasks)
+
+
+def only_kind(tasks: str) -> Kind | None:
+    """The one kind that a campaign of these tasks asks; None where it asks several, or there are none."""
+    found = asked_by(tasks)
+    return kind_of(found[0]) if len(found) == 1 else None
+
+
+def is_counted(key: str) -> bool:
+    """Whether there is such a kind, and it is only counted."""
+    return key in KINDS and kind_of(key).counted
+
+
+def draws(key: str) -> bool:
+    """Whether there is such a kind, and its answers carry boxes."""
+    return key in KINDS and kind_of(key).draws
+
+
+def is_page(key: str) -> bool:
+    """Whether there is such a kind, and a task of it is a page of several images."""
+    return key in KINDS and kind_of(key).about == PAGE
+
+
+def judged_by(key: str) -> str:
+    """The kind whose answers are verdicts on the answers of `key`; "" where there is none."""
+    return next((kind.key for kind in all_kinds() if kind.judges == key), "")
+
+
+def judging_kinds() -> tuple[tuple[str, str], ...]:
+    """(the kind that gives verdicts, the kind that they are about), for every kind that gives any."""
+    return tuple((kind.key, kind.judges) for kind in all_kinds() if kind.judges)
+
+
+def settings_numbers() -> dict[str, Number]:
+    """The whole numbers that campaigns set, by name, in the order of the kinds."""
+    return {name: number for kind in all_kinds() for name, number in kind.numbers.items()}
+
+
+def place_of(key: str) -> tuple[int, str]:
+    """What kinds are sorted by; one that is not there comes last."""
+    return (kind_of(key).place, key) if key in KINDS else (10**6, key)

@@ -1,0 +1,22 @@
+"""Are boxes missing? Plummer et al. 2015, section 2.2."""
+
+from __future__ import annotations
+
+from annotation.protocol.grading import one_of
+from annotation.protocol.kinds import KINDS, Kind
+from annotation.protocol.questions import ANSWERS, BOX_COVERAGE
+
+RULES = Kind(
+    key=BOX_COVERAGE,
+    tasks="entities",
+    answers=ANSWERS[BOX_COVERAGE],
+    place=60,
+    about_boxes=True,
+    shows_boxes=True,
+    needs_boxes=True,
+    grader=one_of(ANSWERS[BOX_COVERAGE]),
+    strata=ANSWERS[BOX_COVERAGE],
+    built_in=True,
+)
+
+KINDS.register(RULES.key, RULES)

@@ -1,0 +1,58 @@
+"""Draw one more box, or say that none is required. Plummer et al. 2015, sections 2.2 and 2.3.
+
+A drawer's accuracy is that of the boxes: what Box Quality says of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from annotation.protocol.grading import Grader
+from annotation.protocol.kinds import KINDS, VERDICTS, Kind
+from annotation.protocol.questions import ANSWERS, BOX_DRAWING
+from annotation.protocol.terms import Box
+from annotation.protocol.trust_settings import TrustSettings
+
+
+def _right(answer: Box | None, known: Sequence[Box], settings: TrustSettings) -> bool:
+    """A box is right on any box still missing; "no further box" is right where none is missing."""
+    if answer is None:
+        return not known
+    return any(answer.iou(box) >= settings.drawing_iou for box in known)
+
+
+def _stratum(known: Sequence[Box]) -> str:
+    return "drawn" if known else "none"
+
+
+def _from_plain(known: Any) -> tuple[Box, ...]:
+    return tuple(Box(*corners) for corners in known)
+
+
+def _given(answer: Any) -> Box | None:
+    box: Box | None = answer.box
+    return box
+
+
+RULES = Kind(
+    key=BOX_DRAWING,
+    tasks="entities",
+    answers=ANSWERS[BOX_DRAWING],
+    place=40,
+    draws=True,
+    about_boxes=True,
+    shows_boxes=True,
+    grader=Grader(_right, _stratum),
+    strata=ANSWERS[BOX_DRAWING],
+    measured_on=VERDICTS,
+    bar="drawing_bar",
+    verdict="drawing_known",
+    window="drawing_window",
+    over="drawing_known",
+    from_plain=_from_plain,
+    given=_given,
+    built_in=True,
+)
+
+KINDS.register(RULES.key, RULES)

@@ -1,0 +1,22 @@
+"""Is a drawn box good? Plummer et al. 2015, section 2.2."""
+
+from __future__ import annotations
+
+from annotation.protocol.grading import one_of
+from annotation.protocol.kinds import KINDS, Kind
+from annotation.protocol.questions import ANSWERS, BOX_DRAWING, BOX_QUALITY
+
+RULES = Kind(
+    key=BOX_QUALITY,
+    tasks="entities",
+    answers=ANSWERS[BOX_QUALITY],
+    place=50,
+    about_boxes=True,
+    shows_boxes=True,
+    judges=BOX_DRAWING,
+    grader=one_of(ANSWERS[BOX_QUALITY]),
+    strata=ANSWERS[BOX_QUALITY],
+    built_in=True,
+)
+
+KINDS.register(RULES.key, RULES)

@@ -1,0 +1,20 @@
+"""Does a chain need a box? Plummer et al. 2015, section 2.2."""
+
+from __future__ import annotations
+
+from annotation.protocol.grading import one_of
+from annotation.protocol.kinds import KINDS, Kind
+from annotation.protocol.questions import ANSWERS, BOX_REQUIREMENT
+
+RULES = Kind(
+    key=BOX_REQUIREMENT,
+    tasks="entities",
+    answers=ANSWERS[BOX_REQUIREMENT],
+    place=30,
+    about_boxes=True,
+    grader=one_of(ANSWERS[BOX_REQUIREMENT]),
+    strata=ANSWERS[BOX_REQUIREMENT],
+    built_in=True,
+)
+
+KINDS.register(RULES.key, RULES)

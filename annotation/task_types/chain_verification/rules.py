@@ -1,0 +1,20 @@
+"""Do all mentions of a chain refer to the same entities? Plummer et al. 2015, section 2.1."""
+
+from __future__ import annotations
+
+from annotation.protocol.grading import one_of
+from annotation.protocol.kinds import KINDS, Kind
+from annotation.protocol.questions import ANSWERS, CHAIN_VERIFICATION
+
+RULES = Kind(
+    key=CHAIN_VERIFICATION,
+    tasks="entities",
+    answers=ANSWERS[CHAIN_VERIFICATION],
+    place=20,
+    mentions=(2, None),
+    grader=one_of(ANSWERS[CHAIN_VERIFICATION]),
+    strata=ANSWERS[CHAIN_VERIFICATION],
+    built_in=True,
+)
+
+KINDS.register(RULES.key, RULES)

@@ -1,0 +1,20 @@
+"""Do two mentions refer to the same entities? Plummer et al. 2015, section 2.1."""
+
+from __future__ import annotations
+
+from annotation.protocol.grading import one_of
+from annotation.protocol.kinds import KINDS, Kind
+from annotation.protocol.questions import ANSWERS, COREF_LINK
+
+RULES = Kind(
+    key=COREF_LINK,
+    tasks="entities",
+    answers=ANSWERS[COREF_LINK],
+    place=10,
+    mentions=(2, 2),
+    grader=one_of(ANSWERS[COREF_LINK]),
+    strata=ANSWERS[COREF_LINK],
+    built_in=True,
+)
+
+KINDS.register(RULES.key, RULES)

@@ -1,0 +1,66 @@
+"""How well does a caption describe a picture? Grades of 1 to 4. Hodosh et al. 2013, section 4.2.1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from annotation.protocol.grading import GRADES, BadKnownAnswer, Grader
+from annotation.protocol.kinds import KINDS, PAIR, BadItem, Kind, Number, WrittenItem
+from annotation.protocol.questions import pair_key
+from annotation.protocol.trust_settings import TrustSettings
+
+GRADED_RELEVANCE = "graded_relevance"
+#: The grades a control item may have. On the middle ones two agreeing experts of Hodosh et al. are not
+#: matched by the third in a third of the cases, and "2" would be within one grade of three of four.
+KNOWN_GRADES = (1, 4)
+
+
+def _right(answer: int, known: int, settings: TrustSettings) -> bool:
+    if answer not in GRADES or known not in GRADES:
+        raise ValueError(f"grade {answer!r} against {known!r}: expected grades 1 to 4")
+    return abs(answer - known) <= settings.grade_slip
+
+
+def _stratum(known: int) -> str:
+    if known not in KNOWN_GRADES:
+        raise BadKnownAnswer(
+            f"known grade {known!r}: expected 1 or 4, since judges disagree on what lies between "
+            "and a worker who always says 2 would be within one grade of it"
+        )
+    return str(known)
+
+
+def _item(item: WrittenItem) -> tuple[dict[str, Any], str]:
+    if len(item.found) != 1:
+        raise BadItem(f"{len(item.found)} captions to be graded; expected one")
+    key, place = item.captions[0]
+    return {"caption": item.found[0]}, pair_key(GRADED_RELEVANCE, item.image, f"{key}#{place}")
+
+
+def _given(answer: Any) -> int:
+    return int(answer.answer)
+
+
+def _told(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    return {"caption": key.split("|")[2]}
+
+
+RULES = Kind(
+    key=GRADED_RELEVANCE,
+    tasks="graded",
+    answers=tuple(map(str, GRADES)),
+    about=PAIR,
+    place=80,
+    grader=Grader(_right, _stratum),
+    strata=tuple(map(str, KNOWN_GRADES)),
+    from_plain=int,
+    given=_given,
+    item=_item,
+    pair_known=("4", "1"),
+    numbers={GRADED_RELEVANCE: Number(3, "Hodosh et al. 2013, section 4.2.1")},
+    told=_told,
+    built_in=True,
+)
+
+KINDS.register(RULES.key, RULES)

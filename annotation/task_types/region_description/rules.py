@@ -1,0 +1,45 @@
+"""Draw boxes around parts of a picture and say what each shows. Karpathy and Fei-Fei 2015, section 4.3.
+
+Nobody could grade which regions somebody chooses: there are no control items, and no test. How many workers
+describe regions is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from annotation.protocol.kinds import IMAGE, KINDS, NOTHING, BadContent, Kind, Number
+
+REGION_DESCRIPTION = "region_description"
+REGIONS = "regions"
+_SOURCE = "Karpathy and Fei-Fei 2015, section 4.3"
+
+
+def _content(number: Callable[[str], int]) -> dict[str, Any]:
+    return {"regions": number(REGIONS)}
+
+
+def _check(content: Mapping[str, Any], number: Callable[[str], int]) -> None:
+    regions = content.get("regions", ())
+    if len(regions) != number(REGIONS):
+        raise BadContent(f"{len(regions)} regions: expected {number(REGIONS)}")
+
+
+RULES = Kind(
+    key=REGION_DESCRIPTION,
+    tasks="regions",
+    answers=("described",),
+    about=IMAGE,
+    place=100,
+    with_content=frozenset({"described"}),
+    writes=True,
+    tested=False,
+    measured_on=NOTHING,
+    numbers={REGION_DESCRIPTION: Number(9, _SOURCE), REGIONS: Number(5, _SOURCE)},
+    content=_content,
+    check=_check,
+    built_in=True,
+)
+
+KINDS.register(RULES.key, RULES)
