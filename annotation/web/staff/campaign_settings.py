@@ -19,7 +19,8 @@ from annotation import campaigns, jobs
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, OpenImage, SettingsVersion
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, as_toml, settings_of
-from annotation.protocol.kinds import asked_by, is_page
+from annotation.protocol.counted import AnswerSettings
+from annotation.protocol.kinds import asked_by, is_page, kind_of
 from annotation.selectors.settings_versions import images_by_version, settings_versions
 from annotation.web.common.access import BROWSING, account_of, for_roles_on, role_missing
 from annotation.web.common.filters import number_in
@@ -252,7 +253,7 @@ def tables_of(settings: CampaignSettings, tasks: str) -> list[SettingTable]:
         SettingTable(
             "" if name == "protocol" else name,
             str(TITLES[name]),
-            [_row(each, record) for each in fields(record) if not is_dataclass(getattr(record, each.name))],
+            _numbers(record, asked_by(tasks)) if isinstance(record, AnswerSettings) else _rows(record),
         )
         for name, record in records.items()
     ]
@@ -278,6 +279,24 @@ def _number(data: Mapping[str, str], name: str, kind: type[int] | type[float]) -
             _("%(name)s is “%(given)s”: give a number, or leave it empty.")
             % {"name": name, "given": text[:60]}
         ) from None
+
+
+def _numbers(answers: AnswerSettings, kinds: Sequence[str]) -> list[SettingRow]:
+    """The numbers that these kinds of question count by."""
+    return [
+        SettingRow(
+            name,
+            told(answers.number(name)),
+            told(number.default) if answers.number(name) != number.default else "",
+            number.source,
+        )
+        for kind in kinds
+        for name, number in kind_of(kind).numbers.items()
+    ]
+
+
+def _rows(record: Any) -> list[SettingRow]:
+    return [_row(each, record) for each in fields(record) if not is_dataclass(getattr(record, each.name))]
 
 
 def _row(each: Field[Any], record: Any) -> SettingRow:
