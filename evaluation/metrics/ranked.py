@@ -58,7 +58,7 @@ class Ranked:
 
     def __post_init__(self) -> None:
         if self.level <= 0:
-            raise ValueError(f"level {self.level}: a relevant grade is over 0")
+            raise ValueError(f"level {self.level}: expected more than 0")
 
     @property
     def relevant(self) -> Mask:

@@ -67,6 +67,6 @@ def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -
         if sorted(recorded.setdefault(pair, grades)) != sorted(grades):
             raise BatchRefused(
                 f"judgments {judgments.name!r} hold {recorded[pair]} and {grades} about image {pair[0]!r} "
-                f"and two captions of the same words, {pair[1]!r}; judges see words alone: leave one out"
+                f"and two captions of the same words, {pair[1]!r}; judges see only the words: leave one out"
             )
     return Known(images_of, recorded=recorded, in_place_of=in_place_of)
