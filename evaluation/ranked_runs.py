@@ -168,7 +168,7 @@ def ranked_by_all(pool: Pool, runs: Sequence[Run], snapshot: QrelsSnapshot) -> P
     for run in runs:
         common = np.intersect1d(common, queries_of(run))
         if not len(common):
-            others = "" if run == runs[0] else " that the other runs rank"
+            others = "" if run == runs[0] else " that the runs before it rank"
             raise NotComparable(
                 f"run {run.name!r} ranks no query of qrels '{snapshot}'{others}; choose runs and qrels of "
                 "the same images"

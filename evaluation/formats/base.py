@@ -63,7 +63,7 @@ class JudgmentFormat(ABC):
 
         Raises FormatError where the format has no such thing.
         """
-        raise FormatError("names each pair once", file=self.key, expected="no --repeats")
+        raise FormatError("names each pair once", file=self.key, expected="no choice for repeated pairs")
 
 
 JUDGMENT_FORMATS: Registry[JudgmentFormat] = Registry("judgment format")

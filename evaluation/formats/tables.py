@@ -240,8 +240,8 @@ def _gathered(
             "without naming the judge",
             file=file,
             line=line,
-            expected="each pair once, a column judge, or the option --repeats answers, which counts each "
-            "row as an answer",
+            expected="each pair once, a column judge, or the choice to count each row as an answer "
+            "(--repeats answers)",
         )
     for pair, (first, grades, judges) in answers.items():
         yield first, JudgedPair(*pair, tuple(grades), tuple(judges))
