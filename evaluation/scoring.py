@@ -76,7 +76,7 @@ class Scored:
         """What a reader must know beside the figures, a sentence each."""
         said = []
         if self.missing:
-            how = "count as the worst" if len(self.queries) == self.asked else "are left out"
+            how = "count as the worst result" if len(self.queries) == self.asked else "are left out"
             said.append(f"{self.run} does not rank {self.missing} of the {self.asked} queries; they {how}.")
         if self.candidates.whole and len(self.candidates.items) < self.items:
             said.append(

@@ -14,7 +14,7 @@ from evaluation.services import rankings
 from evaluation.services.runs import DEPTH
 
 
-@job_kind("rank", title=gettext_lazy("Ranking by a system"), refusals=(UnknownName, OSError, ValueError))
+@job_kind("rank", title=gettext_lazy("Ranking with a system"), refusals=(UnknownName, OSError, ValueError))
 def rank(
     progress: Progress,
     *,
