@@ -155,9 +155,9 @@ def test_qrels_are_of_judgments_or_of_a_protocol(corpus: str, crowd: Path) -> No
     [
         (["--protocol", "all"], "unknown protocol 'all'; known: one caption, first caption, any of five"),
         (["--protocol", "one caption", "--caption", "3"], "image a.jpg has no caption number 3"),
-        (["--protocol", "any of five", "--caption", "1"], "takes all captions; leave out the number 1"),
+        (["--protocol", "any of five", "--caption", "1"], "uses all captions; leave out the number 1"),
         (["--protocol", "any of five", "--split", "dev"], "unknown split 'dev' of corpus 'small'; known: ''"),
-        (["--protocol", "any of five", "--rule", "half"], "--rule does not go with --protocol"),
+        (["--protocol", "any of five", "--rule", "half"], "--rule cannot be used with --protocol"),
         (["--judgments", "j", "--split", "dev"], "unknown split 'dev' of corpus 'small'"),
         (["--judgments", "j"], "unknown judgments 'j' of corpus 'small'; known: none"),
         ([], "one of the arguments --judgments --protocol is required"),

@@ -194,7 +194,7 @@ def test_commands_open_a_batch_in_waves_and_tell_how_far_it_is(
     arguments += ["--order", "move-to-front", "--waves", 4, "--runs", *pooled_runs]
     price = json.loads(said(*arguments, "--dry-run", "--json"))
     assert 0 < price["asked"] <= price["askable"] / 4 + 1
-    assert "to be asked, in a first wave" in said(*arguments)
+    assert "to be asked, in a first round" in said(*arguments)
     answer(Batch.objects.get(), 1)
     assert "asked in 2 waves" in said("next_wave", "first")
     assert "asked in 2 waves" in said("batch_status", "first")

@@ -49,5 +49,5 @@ def test_from_a_recipe_of_the_server_to_figures(corpus: str, features: Path, own
     }
     shutil.rmtree(folder_of("mine"))
     shown = ada.get("/evaluation/systems/mine/")
-    assert "What was kept of it is missing" in words(shown)
+    assert "Its files are missing" in words(shown)
     assert not any("Rank" in form.buttons for form in forms(shown))

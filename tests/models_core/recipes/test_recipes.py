@@ -72,7 +72,7 @@ def test_an_unknown_recipe_lists_those_there_are():
         ('[text]\nkernel = "tag-rank"\nweighting = "idf"', "expected none for tag-rank"),
         ("text = 3", "text is 3; expected a table"),
         ("colour = 3", "has 'colour'; known: extends, name, method, text"),
-        ("[text", "is no TOML"),
+        ("[text", "is not valid TOML"),
     ],
 )
 def test_what_a_file_gets_wrong_is_named(tmp_path, text, says):
