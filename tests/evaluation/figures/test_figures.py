@@ -125,7 +125,8 @@ def test_sentences_say_what_the_numbers_say() -> None:
         "In annotation, R@10 and R-precision rank 2 systems with Kendall's tau 1.00 and Spearman's rho 1.00."
     )
     assert said["judgments"] == (
-        "3 of 4 pairs (75.0%) have 3 judgments; of the pairs with more than one, all judgments agree for 75.0%."
+        "3 of 4 pairs (75.0%) have 3 judgments; of the pairs with more than one, all judgments agree for "
+        "75.0%."
     )
 
 
