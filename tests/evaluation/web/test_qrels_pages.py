@@ -291,8 +291,10 @@ def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_cou
         (
             {},
             b"a.jpg 0 a.jpg#0 1\na.jpg 0 z#0 1\na.jpg 0 y#0 1\na.jpg 0 x#0 1\na.jpg 0 w#0 1\n",
-            "file.txt: names 4 images or captions that corpus 'small' does not contain "
-            "('z#0', 'y#0', 'x#0', ...)",
+            (
+                "file.txt: names 4 images or captions that corpus 'small' does not contain "
+                "('z#0', 'y#0', 'x#0', ...)"
+            ),
         ),
     ],
 )

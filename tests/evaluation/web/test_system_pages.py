@@ -110,8 +110,10 @@ def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
         (
             "embeddings",
             {"images": ("clip.npz", {"image_ids": np.array(["a.jpg", "b.jpg", "z.jpg"])})},
-            "images/clip.npz: row 2 (counted from 0) is of 'z.jpg', which is not one of the images "
-            "of corpus 'small'; expected its",
+            (
+                "images/clip.npz: row 2 (counted from 0) is of 'z.jpg', which is not one of the images "
+                "of corpus 'small'; expected its"
+            ),
         ),
         ("embeddings", {"images": ("clip.npy", {})}, "images/clip.npy: the array has no readable npy header"),
         ("scores", {"scores": ("clip.npz", {})}, "scores/clip.npz: contains no array 'scores'"),
