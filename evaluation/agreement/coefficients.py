@@ -98,8 +98,8 @@ def _not_for_fleiss(answers: Floats) -> str:
         return "no items"
     low, high = int(answers.min()), int(answers.max())
     if low != high:
-        return f"items have {low} to {high} answers, Fleiss' kappa wants as many for each; use alpha"
-    return f"items have {low} answers, Fleiss' kappa wants two or more"
+        return f"items have {low} to {high} answers, Fleiss' kappa needs the same number for each; use alpha"
+    return f"items have {low} answers, Fleiss' kappa needs two or more"
 
 
 def krippendorff(

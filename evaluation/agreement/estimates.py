@@ -127,7 +127,7 @@ def tails(level: float, clusters: int) -> tuple[float, float]:
 def check_table(clusters: int, kinds: int) -> None:
     """Refuse tables of values by values that do not fit, before they are made."""
     if clusters * kinds**2 > _LARGEST_TABLE:
-        instead = "round them" if clusters == 1 else "round them, or ask for no interval"
+        instead = "round them" if clusters == 1 else "round them, or leave the interval out"
         raise AgreementError(f"{kinds:,} different answers make tables of {kinds**2:,} cells; {instead}")
 
 

@@ -105,7 +105,7 @@ def _mapped_npy(file: IO[bytes], start: int, size: int, path: Path, name: str) -
         ) from error
     if kind.hasobject:
         raise FormatError(
-            f"{name} holds pickled objects, which could run code",
+            f"{name} contains pickled objects, which could run code",
             file=path,
             expected="numbers, and ids as an array of text or a text file",
         )
@@ -151,7 +151,7 @@ def _npz(file: IO[bytes], path: Path) -> dict[str, Array]:
                 if name in found:
                     raise FormatError(f"contains {shown(name)} twice", file=path, expected="each array once")
                 if name == member.filename:
-                    raise FormatError(f"holds {shown(name)}", file=path, expected="arrays (.npy) only")
+                    raise FormatError(f"contains {shown(name)}", file=path, expected="arrays (.npy) only")
                 found[name] = _member(archive, member, file, path, shown(name))
     except (
         zipfile.BadZipFile,

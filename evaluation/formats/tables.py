@@ -161,7 +161,10 @@ def read_rows(file: Path) -> tuple[list[str], Iterator[tuple[int, Row]]]:
                 continue
             if len(fields) != len(header):
                 raise FormatError(
-                    f"has {len(fields)} fields", file=file, line=line, expected=f"{len(header)} as the header"
+                    f"has {len(fields)} fields",
+                    file=file,
+                    line=line,
+                    expected=f"{len(header)} as in the header",
                 )
             yield line, dict(zip(header, fields, strict=True))
 

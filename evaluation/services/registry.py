@@ -60,7 +60,7 @@ def enter(name: str, wanted: Wanted = BY_COMMAND) -> System:
     origin = of_stored(manifest["kind"])
     if origin is None:
         raise UnknownName(
-            f"{folder_of(name)} holds a model of kind {manifest['kind']!r}, which cannot rank; choose "
+            f"{folder_of(name)} contains a model of kind {manifest['kind']!r}, which cannot rank; choose "
             "another system"
         )
     facts: Mapping[str, Any] = manifest.get("facts", {})

@@ -93,7 +93,7 @@ def _lacking(report: dict[str, Any]) -> list[str]:
     closed = report["state"] == CLOSED
     if closed and report["short"]:
         lines.append(f"its campaign is closed, and {report['short']} of its pairs lack answers")
-    return [*lines, "a new batch of the same runs (open_batch) asks for them"] if lines else []
+    return [*lines, "open a new batch of the same runs (open_batch) to collect them"] if lines else []
 
 
 def _agreement(found: dict[str, Any]) -> str:

@@ -172,7 +172,7 @@ class Command(ReportCommand):
             [f"answers to {word}, {report['judges']} each", report["answers"]],
             ["judgments of the pairs asked", report["judgments"]],
         ]
-        work = f"{report['hours']:.1f} hours of work at {report['seconds_an_answer']:.0f} seconds an answer"
+        work = f"{report['hours']:.1f} hours of work at {report['seconds_an_answer']:.0f} seconds per answer"
         lines = [
             table(["run", "direction", "pairs", "alone", "unjudged"], runs),
             "",

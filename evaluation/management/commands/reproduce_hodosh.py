@@ -30,7 +30,7 @@ from evaluation.tables import Table
 
 
 class Command(TableCommand):
-    help = "Compute the tables of Hodosh et al. 2013 again and print them beside the printed figures."
+    help = "Compute the tables of Hodosh et al. 2013 again and print them next to the published values."
     refusals = (*TableCommand.refusals, FormatError)
 
     def add_arguments(self, parser: CommandParser) -> None:

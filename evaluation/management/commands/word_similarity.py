@@ -26,8 +26,8 @@ from models_core.text.wordnet import DEBIAN_FOLDER, WordNet, WordNetMissing
 
 class Command(TableCommand):
     help = (
-        "Compute the word similarities of Hodosh et al. 2013, Figure 3, on Flickr8k's training captions, and "
-        "print them beside the published ones."
+        "Compute the word similarities of Hodosh et al. 2013, Figure 3, on Flickr8k's training captions, "
+        "and print them next to the published ones."
     )
     refusals = (*TableCommand.refusals, FormatError, WordNetMissing, OSError, ValueError)
 

@@ -111,7 +111,7 @@ def test_the_same_again_changes_nothing_and_other_files_are_refused(corpus, vect
         ({"caption_ids": np.array([*CAPTIONS[:8], "c_1"])}, r"rows 7 and 8 .* are of one caption, 'c_1'"),
         ({"images": np.full((3, 3), np.nan)}, r"clip.npz: the embedding of 'a.jpg' is not finite"),
         ({"images": np.eye(3, 4)}, r"captions have 3 dimensions, images 4"),
-        ({"images": np.array([[None] * 3] * 3)}, r"holds pickled objects"),
+        ({"images": np.array([[None] * 3] * 3)}, r"contains pickled objects"),
     ],
 )
 def test_what_is_wrong_leaves_nothing_and_names_file_and_row(corpus, vectors, spoil, says):

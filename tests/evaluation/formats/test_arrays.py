@@ -183,7 +183,7 @@ def test_pickled_objects_are_refused_unread(tmp_path, kind):
     objects = np.empty((1, 1), dtype=object)
     objects[0, 0] = {"would": "run"}
     path = save(tmp_path, kind, {"scores": objects})
-    with pytest.raises(FormatError, match="holds pickled objects, which could run code") as caught:
+    with pytest.raises(FormatError, match="contains pickled objects, which could run code") as caught:
         read_scores(path)
     assert "\n" not in str(caught.value)
 

@@ -324,8 +324,8 @@ def test_nan_scores_are_refused_naming_the_first():
         ),
         (lambda: from_scores([1, 2], originals_of([0], 1)), r"shape \(2,\); expected \(queries, items\)"),
         (lambda: from_lists([[0], [0]], originals_of([0], 1)), r"shape \(2, 1\); expected \(1, k\)"),
-        (lambda: from_lists([[0, 0]], originals_of([0], 1)), "list of query 0 holds item 0 twice"),
-        (lambda: from_lists([[7]], originals_of([0], 1)), "holds item 7; expected 0 to 0, or -1"),
+        (lambda: from_lists([[0, 0]], originals_of([0], 1)), "list of query 0 contains item 0 twice"),
+        (lambda: from_lists([[7]], originals_of([0], 1)), "contains item 7; expected 0 to 0, or -1"),
         (lambda: from_lists([[-1, 0]], originals_of([0], 1)), "has a gap at place 1"),
         (
             lambda: from_lists([[0, 1]], originals_of([0, 0], 1), scores=[[1, 2]]),
