@@ -49,7 +49,8 @@ def _check_neighbours() -> None:
         if found.origin is None or not _is_ours(Path(found.origin), name):
             where = found.origin or ", ".join(found.submodule_search_locations or ())
             raise ImportError(
-                f"{where} hides the package {name!r} that phrasebox needs; rename it, or run from another folder"
+                f"{where} hides the package {name!r} that phrasebox needs; rename it, or run from another "
+                "folder"
             )
 
 

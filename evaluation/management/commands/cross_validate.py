@@ -120,7 +120,7 @@ def _remarks(report: dict[str, Any]) -> str:
     lines = [whom, how]
     if report["background"]:
         dropped = dropped_text(report["background_dropped"], report["background_lines"])
-        lines.append(f"BNC is a stand-in, not the BNC: {', '.join(report['background'])}; {dropped}.")
+        lines.append(f"Background text in place of the BNC: {', '.join(report['background'])}; {dropped}.")
     if report["lemmas"]:
         lines.append(f"Lemmas: {Path(report['lemmas']).name}.")
     if report["same"]:

@@ -308,7 +308,7 @@ def test_the_stand_in_for_the_bnc_is_named_beside_the_figures(corpus, features, 
         *("--folds", 3, "--resamples", 20),
     )
     assert (
-        "BNC is a stand-in, not the BNC: sentences.txt; dropped 0 of 24 lines, captions of the corpus."
+        "Background text in place of the BNC: sentences.txt; dropped 0 of 24 lines, captions of the corpus."
         in shown
     )
 
