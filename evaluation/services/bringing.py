@@ -170,6 +170,6 @@ def _known(
             raise FormatError(
                 f"rows {seen[rows[name]]} and {place} (counted from 0) are of the same {word}, {shown(name)}",
                 file=file,
-                expected="each {word} once",
+                expected=f"each {word} once",
             )
     return [called[row] for row in seen]

@@ -96,11 +96,11 @@ def test_agreement_is_a_table_for_papers_too(judgments: Path, tmp_path: Path) ->
         (["--format", "flickr8k-expert"], "line 1: .* is not a judgment"),
         (["--thresholds", "1"], "give the second with --against"),
         (["--thresholds", "a,b"], "'a,b' is not a list of numbers; write them as 4,3.6,3"),
-        (["--level", "95"], "level 95.0 is no confidence"),
+        (["--level", "95"], "level 95.0 is not a confidence level"),
         (["--judgments", "crowd"], "FILE and --judgments: use only one"),
         (["--against", "x.csv", "--against-judgments", "crowd"], "--against FILE and --against-judgments"),
         (["--against-judgments", "crowd"], "--against-judgments crowd: give its --corpus"),
-        (["--against-format", "table"], "--against-format goes with --against FILE; name it"),
+        (["--against-format", "table"], "--against-format needs --against FILE; give it too"),
         (["--corpus", "small"], "--corpus needs --judgments or --against-judgments; give one"),
     ],
 )
@@ -114,7 +114,7 @@ def test_bad_arguments_are_one_line(judgments: Path, arguments: list[str], messa
     ("arguments", "message"),
     [
         ([], "no judgments are named; give a file, or --corpus and --judgments"),
-        (["--format", "table"], "--format goes with FILE; name it"),
+        (["--format", "table"], "--format needs FILE; give it too"),
         (["--judgments", "crowd"], "--judgments crowd: give its --corpus"),
     ],
 )

@@ -38,7 +38,7 @@ def test_production_refuses_what_is_left_open(tmp_path: Path, change: dict[str, 
 
 def test_production_names_everything_left_open_at_once(tmp_path: Path) -> None:
     done = manage(tmp_path, "check", PHRASEBOX_ENV="production", DEBUG="1")
-    assert [line.split()[4] for line in done.stderr.splitlines()] == [
+    assert [line.split()[3] for line in done.stderr.splitlines()] == [
         "SECRET_KEY",
         "DEBUG=1",
         "ALLOWED_HOSTS",

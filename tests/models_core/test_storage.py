@@ -55,7 +55,7 @@ def test_what_is_wrong_with_a_folder_is_said(tmp_path):
     folder = saved(tmp_path / "model")
     with pytest.raises(storage.BadModel, match="kind 'kcca'; expected 'cca'"):
         storage.load(folder, "cca")
-    with pytest.raises(storage.BadModel, match="nowhere holds no model"):
+    with pytest.raises(storage.BadModel, match="nowhere contains no model"):
         storage.load(tmp_path / "nowhere")
     change(folder, version=9)
     with pytest.raises(storage.BadModel, match="has version 9; this program reads 1"):

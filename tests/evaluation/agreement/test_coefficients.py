@@ -171,7 +171,7 @@ def test_bad_input_is_named() -> None:
         cohen([1, 2], [[1], [2]])
     with pytest.raises(ValueError, match="unknown level 'polar'; known: nominal, ordinal"):
         krippendorff([[1, 2]], level="polar")
-    with pytest.raises(ValueError, match="give whole numbers as"):
+    with pytest.raises(ValueError, match="give whole numbers of"):
         fleiss([[0.5, 1.5]])
     with pytest.raises(ValueError, match=r"shape \(2,\)"):
         krippendorff([1, 2])

@@ -163,7 +163,7 @@ def test_bad_settings_are_named() -> None:
         Bootstrap("ab", resamples=0)
     with pytest.raises(ValueError, match="999999999 resamples; use 100000 at most"):
         Bootstrap("ab", resamples=999_999_999)
-    with pytest.raises(ValueError, match="level 95 is no confidence"):
+    with pytest.raises(ValueError, match="level 95 is not a confidence level"):
         Bootstrap("ab", level=95)
     with pytest.raises(ValueError, match="2 clusters for 3 items"):
         cohen([1, 2, 3], [1, 2, 3], bootstrap=Bootstrap("ab"))

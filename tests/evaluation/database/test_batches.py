@@ -221,7 +221,7 @@ def test_the_commands_tell_the_price_open_the_batch_and_collect_it(
     foretold = ("asked", "task_count", "fillers", "missing", "blocks", "short_blocks")
     assert all(opened[key] == price[key] for key in foretold) and opened["state"] == "open"
     again = said(*arguments)
-    assert "stands already" in again and lacking in again
+    assert "already exists" in again and lacking in again
     crowd(Campaign.objects.get(), {"perfect": 5})
     assert "judgments 'first' collected" in said("collect_judgments", "first")
     assert json.loads(said("collect_judgments", "first", "--json"))["unchanged"]

@@ -144,7 +144,9 @@ def test_a_protocol_takes_the_caption_asked_for(corpus: str) -> None:
 def test_qrels_are_of_judgments_or_of_a_protocol(corpus: str, crowd: Path) -> None:
     import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
     freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
-    with pytest.raises(ImportRefused, match="qrels 'q' are from judgments, not from a protocol; choose"):
+    with pytest.raises(
+        ImportRefused, match="qrels 'q' already exist and are from judgments, not from a protocol"
+    ):
         freeze_protocol(name="q", corpus=corpus, protocol="any of five")
     with pytest.raises(IntegrityError, match="qrels_from_judgments_protocol_or_file"), transaction.atomic():
         QrelsSnapshot.objects.update(pool="any of five")

@@ -72,7 +72,7 @@ def test_a_graded_run_is_scored_as_by_hand(run: str, experts: str) -> None:
 
 def test_the_same_grades_under_a_stricter_rule_are_the_next_version(run: str, experts: str) -> None:
     first = json.loads(said(*FREEZE, "--json"))
-    assert "stands already" in said(*FREEZE)
+    assert "already exists" in said(*FREEZE)
     strict = json.loads(said(*FREEZE, "--rule", "mean_grade_strict", "--json"))
     assert (strict["version"], strict["relevant"]) == (2, 3) and strict["digest"] != first["digest"]
     # The gains are the same: nDCG knows no threshold.

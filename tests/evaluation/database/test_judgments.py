@@ -126,7 +126,7 @@ def test_other_content_under_a_name_is_refused(corpus: str, crowd: Path) -> None
             "pair 7 has the image 'z.jpg', which corpus 'small' does not contain",
         ),
         ("a.jpg\ta.jpg#9\t1.0\t3\t0", "pair 7 has the caption 'a.jpg#9'"),
-        ("a\tb.jpg#2\t1.0\t3\t0", "pair 7, 'a' and 'b.jpg#2', was judged before under another spelling"),
+        ("a\tb.jpg#2\t1.0\t3\t0", "pair 7, 'a' and 'b.jpg#2', was already judged under another spelling"),
         ("a.jpg\ta.jpg#2\t1.0\t3\t0", "line 7: .* were already judged on line 1"),
         ("a.jpg\ta.jpg#2\t0.9\t3\t0", "line 7: .* are not answers"),
     ],

@@ -107,8 +107,11 @@ def test_the_same_again_changes_nothing_and_other_files_are_refused(corpus, vect
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        ({"image_ids": np.array(["a.jpg", "b.jpg", "z.jpg"])}, r"clip.npz: row 2 .* 'z.jpg', no image of"),
-        ({"caption_ids": np.array([*CAPTIONS[:8], "c_1"])}, r"rows 7 and 8 .* are of one caption, 'c_1'"),
+        (
+            {"image_ids": np.array(["a.jpg", "b.jpg", "z.jpg"])},
+            r"clip.npz: row 2 .* 'z.jpg', which is not one",
+        ),
+        ({"caption_ids": np.array([*CAPTIONS[:8], "c_1"])}, r"rows 7 and 8 .* are the same caption, 'c_1'"),
         ({"images": np.full((3, 3), np.nan)}, r"clip.npz: the embedding of 'a.jpg' is not finite"),
         ({"images": np.eye(3, 4)}, r"captions have 3 dimensions, images 4"),
         ({"images": np.array([[None] * 3] * 3)}, r"contains pickled objects"),
@@ -226,7 +229,7 @@ def test_a_system_goes_once_its_runs_are_gone(corpus, vectors, split):
     assert folder_of("clip").exists()
     for direction in ("annotation", "search"):
         said("systems", "--remove-run", f"clip-{direction}")
-    assert said("systems", "--remove", "clip") == "system clip is removed\n"
+    assert said("systems", "--remove", "clip") == "system clip removed\n"
     assert said("systems") == "no systems\n"
     assert not System.objects.exists() and list(folder_of("x").parent.iterdir()) == []
 
@@ -245,7 +248,7 @@ def test_a_run_that_a_batch_pooled_stays(corpus, vectors, split):
         digest="",
     )
     BatchRun.objects.create(batch=batch, run=run, position=0, digest=run.digest)
-    with pytest.raises(registry.InUse, match="run 'clip-search' stays: batch pool was made from it"):
+    with pytest.raises(registry.InUse, match="run 'clip-search' cannot be removed: batch pool"):
         registry.remove_run(name="clip-search")
     assert run_named("clip-search").rankings.count() == 2
 
@@ -302,7 +305,7 @@ def test_a_copy_beside_the_systems_and_an_unforeseen_one_stay_out_and_the_rest_i
     monkeypatch.setattr(storage, "read_manifest", odd)
     registry.adopt()
     assert list(System.objects.values_list("name", flat=True)) == ["clip"]
-    assert "odd could not be entered" in caplog.text and "good.bak" not in caplog.text
+    assert "odd could not be registered" in caplog.text and "good.bak" not in caplog.text
 
 
 def test_who_wanted_a_system_is_kept_though_a_page_entered_it_first(corpus, vectors):

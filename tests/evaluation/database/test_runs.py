@@ -105,8 +105,8 @@ def test_the_same_run_again_changes_nothing(corpus: str, trec: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("z.jpg Q0 a.jpg#2 1 1 demo", "names 'z.jpg' as a query, no image of corpus 'small'"),
-        ("c.jpg Q0 z.jpg#2 1 1 demo", "names 'z.jpg#2' for 'c.jpg', no caption of corpus 'small'"),
+        ("z.jpg Q0 a.jpg#2 1 1 demo", "names 'z.jpg' as a query, which is not one of the images"),
+        ("c.jpg Q0 z.jpg#2 1 1 demo", "names 'z.jpg#2' for 'c.jpg', which is not one of the captions"),
         ("a Q0 a.jpg#2 1 1 demo", "'a' is a query twice, under two spellings"),
         ("a.jpg Q0 a#2 1 1 demo", "a ranking of 'a.jpg' contains an item twice, under two spellings"),
         ("c.jpg Q0 a.jpg#2 1 1e99 demo", "a score of 'c.jpg' is inf; expected finite numbers"),
@@ -256,8 +256,8 @@ def test_vectors_of_zeros_are_counted_where_embeddings_are_imported(
         (["--format", "embeddings", "--captions", "wide.npy"], "captions have 5 dimensions, images 4"),
         (["--format", "embeddings", "--captions", "nan.npy"], "embedding of 'a.jpg#1' is not finite"),
         (["--format", "embeddings", "--captions", "pickled.npy"], "pickled.npy: .*pickle"),
-        (["--format", "embeddings", "--captions", "twice.npy"], "id 'a.jpg#0' stands at 0 and 1"),
-        (["--format", "embeddings", "--captions", "strange.npy"], "no caption of corpus 'small'"),
+        (["--format", "embeddings", "--captions", "twice.npy"], "id 'a.jpg#0' occurs at 0 and 1"),
+        (["--format", "embeddings", "--captions", "strange.npy"], "not one of the captions"),
     ],
 )
 def test_bad_embeddings_are_one_line(
@@ -303,7 +303,7 @@ def test_nan_in_a_matrix_is_named_by_its_ids(
     [
         (["--format", "xml"], "unknown run format 'xml'; known: trec, scores, embeddings"),
         (["--direction", "back"], "unknown direction 'back'; known: annotation, search"),
-        (["--direction", "search"], "names 'a.jpg' as a query, no caption"),
+        (["--direction", "search"], "names 'a.jpg' as a query, which is not one of the captions"),
         (["--depth", "-1"], "depth -1: expected 1 or more"),
     ],
 )

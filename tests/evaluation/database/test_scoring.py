@@ -210,8 +210,8 @@ def test_a_mean_over_what_was_not_retrieved_is_not_tested(
         (["score_run", "good", "--qrels", "q", "--measures", ","], "no measures; known: bpref"),
         (["score_run", "good", "--qrels", "q", "--csv", "--json"], "--json and --csv: use only one"),
         (["compare_systems", "good", "--qrels", "q"], "name at least two different runs"),
-        (["compare_systems", "good", "good", "--qrels", "q"], "each once"),
-        (["compare_systems", "good", "bad", "--qrels", "q", "--rounds", 0], "--rounds 0: ask for at least 1"),
+        (["compare_systems", "good", "good", "--qrels", "q"], "at least two different runs"),
+        (["compare_systems", "good", "bad", "--qrels", "q", "--rounds", 0], "--rounds 0: use at least 1"),
         (["compare_systems", "good", "back", "--qrels", "q"], "compare one direction at a time"),
     ],
 )

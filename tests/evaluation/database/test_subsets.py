@@ -333,7 +333,7 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
     ):
         with pytest.raises(CommandError, match=wrong):
             said("score_run", "r", *base, "--per-query", tmp_path / named)
-    with pytest.raises(CommandError, match="each once"):
+    with pytest.raises(CommandError, match="at least two different"):
         said("compare_systems", "r", "r", *base, "--per-query", tmp_path / "not.csv")
     assert not (tmp_path / "not.csv").exists()
 
@@ -342,12 +342,12 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
     ("what", "wrong"),
     [
         ("9/5", "fold 9/5: unknown fold; expected 1/5 to 5/5"),
-        ("1/2", "fold 1/2: 24 images in 2 folds; expected 3 folds or more"),
+        ("1/2", "fold 1/2: 24 images in 2 folds; expected at least 3 folds"),
         ("dev", "unknown split 'dev' of corpus 'many'; known: 'test', 'val', a file of image names, a fold"),
         ("run:nobody", "unknown run 'nobody'; known: r"),
         ("FILE a b c d i1.jpg", "names 4 images \\('a', 'b', 'c', ...\\) that corpus 'many' lacks"),
         ("FILE i1.jpg i2 i1 i2.jpg", "names 2 images \\('i1.jpg', 'i2.jpg'\\) more than once"),
-        ("FILE ", "none is named"),
+        ("FILE ", "it names no image"),
     ],
 )
 def test_images_that_cannot_be_meant_are_refused_in_one_line(tmp_path: Path, what: str, wrong: str) -> None:
@@ -368,7 +368,7 @@ def test_images_that_cannot_be_meant_are_refused_in_one_line(tmp_path: Path, wha
 
 def test_over_the_web_no_file_is_meant(tmp_path: Path) -> None:
     (tmp_path / "te.txt").write_text("i1.jpg\n")
-    with pytest.raises(UnknownName, match="unknown split .* known: 'test', 'val', a fold as 1/5"):
+    with pytest.raises(UnknownName, match="unknown split .* known: 'test', 'val', a fold such as 1/5"):
         subset_named("many", str(tmp_path / "te.txt"), files=False)
 
 

@@ -62,9 +62,9 @@ def test_nothing_to_score_starts_no_program() -> None:
     [
         (
             "echo 'Error: Unable to access jarfile' >&2; exit 1",
-            "answered everything: Error: Unable to access",
+            "scored everything: Error: Unable to access",
         ),
-        ("exit 3", "answered everything: status"),
+        ("exit 3", "scored everything: status"),
         ("read line; echo 1 2; read line; echo oops", "answered 'oops' where a score was expected"),
         ("read line; echo 1 2; read line; echo 0.5", "METEOR stopped before it had scored everything"),
     ],

@@ -204,7 +204,7 @@ def test_a_bootstrap_of_few_images_is_marked_wherever_it_is_shown() -> None:
         assert str(drawn).endswith(" (6 images)") == marked
         assert ("fewer than 10 and may be too narrow" in table.note) == marked
         assert (
-            "95% by Wilson" in table.note
+            "95% Wilson intervals" in table.note
             and "95% of 50 intervals from bootstrap resamples of the images: nDCG." in table.note
         )
         assert (" (6 images)" in as_latex(table.table)) == marked

@@ -31,7 +31,7 @@ def test_from_a_recipe_of_the_server_to_figures(corpus: str, features: Path, own
         for file in files:
             shutil.copy(file, sources / kind)
     ada = world.signed_in("ada", "researcher")
-    press(ada, "/evaluation/train/", "Train it", name="mine", recipe="own.toml", features="features.npy")
+    press(ada, "/evaluation/train/", "Train", name="mine", recipe="own.toml", features="features.npy")
     assert jobs.run(Job.objects.get().pk) == Job.DONE
     system = System.objects.get()
     assert (str(system.created_by), system.job) == ("ada", Job.objects.get())

@@ -173,7 +173,7 @@ def test_what_is_wrong_is_named_and_leaves_nothing(corpus, features, own, tmp_pa
 def test_features_with_ids_of_other_images_are_refused(corpus, own, features, tmp_path):
     ids = tmp_path / "others.txt"
     ids.write_text("".join(f"other{n}\n" for n in range(IMAGES)))
-    with pytest.raises(CommandError, match=r"has a caption and features in .* \(it has 'other0', say\)"):
+    with pytest.raises(CommandError, match=r"caption and features in .* \(it has, for example, 'other0'\)"):
         train(corpus, "--recipe", own, "--features", features, "--feature-ids", ids)
     ids.write_text("other\n")
     with pytest.raises(CommandError, match="others.txt: 1 ids 'ids' for 60 rows"):

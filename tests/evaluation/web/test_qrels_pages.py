@@ -139,7 +139,7 @@ def test_grades_on_a_scale_are_frozen_from_a_score_on(ada):
         ({"corpus": "nowhere"}, "There is no corpus “nowhere” here."),
         ({"act": "x"}, "Nothing was chosen: use one of the buttons."),
         ({"protocol": "x"}, "There is no protocol “x”."),
-        ({"caption": "1"}, "“any of five” takes all captions: name no number."),
+        ({"caption": "1"}, "“any of five” uses all captions: leave the number empty."),
         ({"caption": "one"}, "“one” is not a whole number."),
         ({"split": "nowhere"}, "“nowhere” is not a split of small: choose a split, or a fold such as 1/5."),
         ({"split": "/etc/passwd"}, "“/etc/passwd” is not a split of small"),
@@ -171,13 +171,13 @@ def test_originals_that_cannot_be_frozen_are_refused_in_one_line(ada, given, say
     [
         ({"judgments": "none"}, "unknown judgments 'none' of corpus 'small'; known: flickr8k-crowd"),
         ({"rule": "x"}, "unknown relevance rule 'x'"),
-        ({"rule": "mean_grade"}, "judgments 'flickr8k-crowd' are votes, and rule 'mean_grade' is not for"),
+        ({"rule": "mean_grade"}, "judgments 'flickr8k-crowd' are votes; rule 'mean_grade' does not apply"),
         ({"relevant_from": "3"}, "judgments 'flickr8k-crowd' are votes, which have a rule"),
         ({"relevant_from": "much"}, "'much' is not a score; expected a number such as 3 or 2.66"),
-        ({"relevant_from": "1e99999999999"}, "'1e99999999999' is no score"),
+        ({"relevant_from": "1e99999999999"}, "'1e99999999999' is not a score"),
         ({"scale": "0-5"}, "judgments 'flickr8k-crowd' are on the scale votes"),
         ({"scale": "wide"}, "'wide' is not a scale; expected votes, 1-4"),
-        ({"name": "own"}, "qrels 'own' are from a protocol, not from judgments; choose another name"),
+        ({"name": "own"}, "qrels 'own' already exist and are from a protocol, not from judgments"),
         ({"name": "theirs"}, "qrels 'theirs' already exist for another corpus; choose another name"),
     ],
 )
@@ -309,7 +309,7 @@ def test_qrels_that_cannot_be_read_are_refused_in_one_line(ada, data_dir: Path, 
 def test_a_packed_file_that_is_cut_short_or_swells_is_refused(ada, monkeypatch, data_dir: Path):
     packed = gzip.compress(b"".join(b"a.jpg 0 %d 1\n" % n for n in range(9000)))
     told = wrong(ada.post(IMPORT, {**QRELS, "file": sent(packed[: len(packed) // 2], "t.qrels.gz")}))
-    assert told.startswith("t.qrels.gz: cannot be decompressed (")
+    assert told.startswith("t.qrels.gz: cannot be unpacked (")
     bomb = gzip.compress(b"\n" * 3_000_000, mtime=0)
     monkeypatch.setattr("evaluation.web.qrels_forms.READ_AT_ONCE", len(bomb) + 1)
     told = wrong(ada.post(IMPORT, {**QRELS, "file": sent(bomb, "t.qrels.gz")}))
@@ -355,7 +355,7 @@ def test_counts_of_keywords_come_with_their_list(ada):
         ({}, None, "No file was uploaded: choose one."),
         ({"format": "trec"}, TABLE, "There is no format “trec”: choose one from the list."),
         ({"scale": "wide"}, TABLE, "'wide' is not a scale; expected votes, 1-4, or the least"),
-        ({"scale": "1-4"}, TABLE, "file.txt: pair 1, 'a.jpg' and 'a.jpg#0', has the answer 4.5, which the"),
+        ({"scale": "1-4"}, TABLE, "file.txt: pair 1, 'a.jpg' and 'a.jpg#0', has the answer 4.5, which is"),
         ({"scale": ""}, TABLE, "file.txt: answers reach from 1 to 4.5, which fits no known scale; name it"),
         ({"name": ""}, TABLE, "judgments name '': expected letters"),
         ({}, TABLE + "a.jpg,a.jpg#0,4\n", "file.txt, line 5: judges a pair for the second time"),
@@ -427,7 +427,7 @@ def test_a_version_is_removed_unless_a_report_was_made_from_it(ada, tmp_path):
     (entry,) = AuditEntry.objects.filter(act="remove_qrels")
     assert (entry.actor_name, entry.about) == ("ada", {"qrels": "crowd:2", "digest": digest})
     page = press(ada, "/evaluation/qrels/crowd/", "Remove this version")
-    assert said(page) == ["qrels 'crowd version 1' stay: report spring was made from them"]
+    assert said(page) == ["qrels 'crowd version 1' cannot be removed: report spring was made from them"]
     assert AuditEntry.objects.filter(act="remove_qrels").count() == 1
     assert list(QrelsSnapshot.objects.values_list("version", flat=True)) == [1]
     assert QrelsRow.objects.filter(snapshot=first).exists()

@@ -90,7 +90,7 @@ def test_a_run_is_scored_on_the_images_asked_for_and_says_what_it_does_not_rank(
     page = ada.get(f"/evaluation/runs/part/?split=test&missing={missing}")
     report = scored(row, snapshot_named("crowd"), subset=subset_named("small", "test"), missing=missing)
     assert page.context["figures"] == report and report["missing"] == 1
-    how = "They are left out." if missing == "left-out" else "They count as the worst result result."
+    how = "They are left out." if missing == "left-out" else "They count as the worst result."
     text = words(page)
     assert f"part does not rank 1 of 2 queries. {how}" in text and "(split test)" in text
     assert ada.get("/evaluation/runs/part/").context["figures"]["asked"] == 3
@@ -183,7 +183,7 @@ def test_ties_are_told_and_may_be_broken_in_the_file(ada, tmp_path):
     file = matrix_file(tmp_path, "level", np.array([[1, 1, 0], [3, 2, 1]]), ["a.jpg", "b.jpg"], little.JUDGED)
     import_run(name="level", corpus="small", path=file, format="scores", system="level")
     page = ada.get("/evaluation/runs/level/")
-    assert "1 query of 2 has items with equal scores." in words(page)
+    assert "1 of 2 queries has items with equal scores." in words(page)
 
     def scores(address: str) -> list[float]:
         lines = b"".join(ada.get(address)).decode().splitlines()
@@ -221,7 +221,7 @@ def test_both_directions_are_compared_against_the_chosen_system(ada):
     whole = ada.get(f"/evaluation/compare/?{asked}baseline=good-search&qrels=crowd&rounds=100000")
     assert [side.report["rounds"] for side in whole.context["sides"]] == [100_000, 100_000]
     tested = sum(test["p"] is not None for test in sides[1].report["tests"])
-    assert sides[1].tested == tested and f"0 figures of {tested} differ" in words(page)
+    assert sides[1].tested == tested and f"0 of {tested} results differ" in words(page)
 
 
 def test_a_comparison_is_downloaded_in_three_shapes(ada):
@@ -333,4 +333,4 @@ def test_a_number_that_no_row_can_have_is_no_query(ada, number):
 
 def test_a_run_of_the_other_direction_cannot_stand_beside(ada):
     page = ada.get("/evaluation/runs/good-annotation/queries/?with=bad-search")
-    assert "is of another corpus or direction" in words(page)
+    assert "has another corpus or direction" in words(page)

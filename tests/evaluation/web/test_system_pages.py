@@ -190,9 +190,9 @@ def test_a_training_is_asked_for_once_and_may_be_cancelled(ada, data_dir: Path):
     background.mkdir(parents=True)
     (background / "news.txt").write_text("A dog runs .\n")
     ask = {"name": "tri", "recipe": "TRI5-BNC", "train": "test", "held_out": "dev", "background": "news.txt"}
-    page = press(ada, "/evaluation/train/", "Train it", **ask)
+    page = press(ada, "/evaluation/train/", "Train", **ask)
     assert "Training the system." in said(page)[0]
-    press(ada, "/evaluation/train/", "Train it", **ask)
+    press(ada, "/evaluation/train/", "Train", **ask)
     job = Job.objects.get()
     assert (job.kind, job.arguments["background"]) == ("train_system", [str(background / "news.txt")])
     page = press(ada, "/evaluation/", "Cancel")
@@ -237,10 +237,10 @@ def files(data_dir: Path) -> None:
     ("asked", "says"),
     [
         ({"recipe": "TRI5-BNC"}, "Recipe TRI5-BNC needs a background text: choose one below, or put one"),
-        ({"recipe": "deep.toml"}, "The recipe deep compares vectors of images: choose their file below, or"),
+        ({"recipe": "deep.toml"}, "Recipe deep compares vectors of images: choose their file below, or"),
         (
             {"recipe": "BoW5", "features": "deep.npz"},
-            "The recipe BoW5 compares words of pictures, no vectors",
+            "Recipe BoW5 compares visual words, not vectors",
         ),
         ({"recipe": "torn.toml"}, "recipe file"),
     ],
@@ -263,7 +263,7 @@ def test_recipes_say_which_files_they_need(ada, files):
         "background" in r.text.similarities for r in TABLE_11.values()
     )
     ask = {"name": "own", "recipe": "deep.toml", "train": "test", "held_out": "dev", "features": "deep.npz"}
-    press(ada, "/evaluation/train/", "Train it", **ask)
+    press(ada, "/evaluation/train/", "Train", **ask)
     assert Job.objects.get().arguments["features"].endswith("deep.npz")
 
 

@@ -66,7 +66,7 @@ def test_an_unknown_recipe_lists_those_there_are():
         ("[text]\ndiagonal = 0.5", "text.diagonal is 0.5; expected 1 or more"),
         ("[image]\npower = true", "image.power is True; expected a whole number"),
         ("[selection]\nkappas = [0.0]", "selection.kappas is .*; expected numbers above 0"),
-        ('[text]\nsimilarities = ["lin", "ic"]', "expected lin by itself"),
+        ('[text]\nsimilarities = ["lin", "ic"]', "expected lin without other"),
         ('[text]\nkernel = "bag-of-words"\nsimilarities = ["ic"]', "expected trigram where there are"),
         ('[text]\nkernel = "f1"', "expected nearest-neighbour with"),
         ('[text]\nkernel = "tag-rank"\nweighting = "idf"', "expected none for tag-rank"),

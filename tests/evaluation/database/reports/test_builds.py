@@ -151,7 +151,7 @@ def test_one_builds_at_a_time_and_a_foreign_folder_is_left_alone(
         ({"level": 2.0}, "level 2.0"),
         ({"name": "no name"}, "report name 'no name'"),
         ({"measures": ["R@"]}, "R@"),
-        ({"runs": ["good-a", "good-a"]}, "each once"),
+        ({"runs": ["good-a", "good-a"]}, "each only once"),
         ({"qrels": "none"}, "unknown qrels 'none'"),
         ({"batch": "none"}, "unknown batch 'none'"),
     ],
