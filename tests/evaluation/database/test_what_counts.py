@@ -67,7 +67,9 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     ):
         said("collect_judgments", "first", "--count", "nobody")
     text = said("collect_judgments", "first")
-    assert f"not used: {len(own)} answers of {judge}" in text and f"--count {judge} counts them" in text
+    assert (
+        f"not used: {len(own)} answers that {judge} gave" in text and f"--count {judge} counts them" in text
+    )
 
     named = json.loads(said("collect_judgments", "first", "--count", judge, "--json"))
     assert (named["before"], named["counted"], named["digest"]) == ({}, {judge: len(own)}, whole.digest)
@@ -156,6 +158,6 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     reports.build(wanted, replace=True)
     assert reports.outdated(reports.report_named("r")) == []
     page = (reports.folder_of("r") / "report.html").read_text()
-    assert f"{after.lacking} have fewer answers now than wanted" in page
+    assert f"{after.lacking} have fewer answers now than required" in page
     # A new batch of the same runs asks for just these.
     assert len(planned(pooled_runs, depth=3).asked) == after.lacking

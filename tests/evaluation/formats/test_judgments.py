@@ -109,7 +109,7 @@ def test_a_table_without_judges_names_none(tmp_path: Path) -> None:
         ),
         ("flickr8k-crowd", "\n", "contains no judgments"),
         ("table", "image,grade\na,1\n", "line 1: has the columns image, grade; expected query and document"),
-        ("table", "query,document,grade\na,b\n", "line 2: has 2 fields; expected 3 as the header"),
+        ("table", "query,document,grade\na,b\n", "line 2: has 2 fields; expected 3 as in the header"),
         ("table", "query,document,grade\na,b,nan\n", "line 2: 'nan' is not a grade; expected a finite"),
         ("table", "query,document,grade\na,,1\n", "line 2: a pair lacks an id"),
         ("table", "query,document,judge,grade\na,b,w,1\na,b,,1\n", "line 3: names a judge on some rows only"),
