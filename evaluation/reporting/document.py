@@ -245,8 +245,8 @@ def _of_batch(batch: BatchNumbers) -> Section:
     if filling["missing"]:
         remarks.append(
             f"Pages lack {filling['missing']:,} captions: there are too few filtered pairs of these "
-            f"images. Of {filling['blocks']:,} image slots, {filling['short_blocks']:,} are not full or "
-            "missing."
+            f"images. Of {filling['blocks']:,} image slots, {filling['short_blocks']:,} are incomplete "
+            "or empty."
         )
     if batch.loss is not None:
         loss = batch.loss
