@@ -94,8 +94,8 @@ class GradedRule:
         if not grades or not self.low <= grades[0] <= grades[-1] <= self.high:
             given = ", ".join(f"{grade:g}" for grade in pair.grades)
             raise ValueError(
-                f"{pair.query!r} with {pair.document!r} has {given or 'no answers'}: rule {self.name!r} is "
-                f"for grades from {number(self.low)} to {number(self.high)}"
+                f"{pair.query!r} with {pair.document!r} has the grades {given or 'none'}: rule "
+                f"{self.name!r} is for grades from {number(self.low)} to {number(self.high)}"
             )
         if self.summary == "mean":
             return sum(grades, Fraction(0)) / len(grades)
