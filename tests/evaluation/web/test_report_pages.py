@@ -96,7 +96,7 @@ def test_an_address_fills_the_form_and_the_form_starts_a_job(ada: Client, world:
     assert job.arguments["runs"] == world and job.arguments["measures"] == ["R@1", "median rank"]
     jobs.run(job.pk)
     listed = page(ada, "/evaluation/reports/")
-    assert 'href="/evaluation/reports/spring/"' in listed and "none" in listed
+    assert 'href="/evaluation/reports/spring/"' in listed and '<span class="hint">none</span>' in listed
     assert "Look at it" in listed
 
 
