@@ -315,7 +315,7 @@ def test_other_files_are_refused(tmp_path):
         open_arrays(other)
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("readme.txt", "x")
-    with pytest.raises(FormatError, match=r"holds 'readme.txt'; expected arrays \(.npy\) only"):
+    with pytest.raises(FormatError, match=r"contains 'readme.txt'; expected arrays \(.npy\) only"):
         open_arrays(tmp_path / "a.npz")
 
 
