@@ -150,9 +150,15 @@ def where(names: Names, address: str) -> Iterator[str]:
     first, second = names.batch("first"), names.batch("second")
     for what, path in (
         (f"systems {', '.join(names.systems)}, and their runs", ""),
-        ("how good they are", f"compare/?{'&'.join(f'run={run}' for run in names.runs(Run.SEARCH))}"),
-        (f"batch {first!r}: judged, topped up, frozen as qrels {names.qrels!r}", f"batches/{first}/"),
-        (f"batch {second!r}: waits for what you do about its bad judges", f"batches/{second}/"),
+        ("compare their results", f"compare/?{'&'.join(f'run={run}' for run in names.runs(Run.SEARCH))}"),
+        (
+            f"batch {first!r}: judged, reassigned in part, frozen as qrels {names.qrels!r}",
+            f"batches/{first}/",
+        ),
+        (
+            f"batch {second!r}: has inaccurate judges, and waits for you to reassign their pages",
+            f"batches/{second}/",
+        ),
         (f"report {names.report!r}: tables and figures", f"reports/{names.report}/"),
     ):
         yield f"  {what}: {address}/evaluation/{path}"

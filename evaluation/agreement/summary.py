@@ -90,7 +90,7 @@ def within(pairs: Sequence[JudgedPair], resampling: Resampling) -> Within:
     if not all(pair.judges for pair in pairs):
         no_judges = "the source does not say who judged"
     elif len(values) > MOST_GRADES:
-        no_judges = f"{len(values)} different grades, of which two judges rarely give the same; use alpha"
+        no_judges = f"{len(values)} different grades, too many for kappa; use alpha"
     votes = None if no_judges else _votes(pairs)
     return Within(
         pairs=len(pairs),
@@ -145,7 +145,7 @@ def _thresholds(scores: Floats, what: str) -> tuple[float, ...]:
     """The values that occur, highest first, without the lowest, which cuts nothing off."""
     values = np.unique(scores[~np.isnan(scores)])[:0:-1]
     if len(values) > MOST_THRESHOLDS:
-        raise AgreementError(f"{len(values)} different means; name the thresholds of the {what} yourself")
+        raise AgreementError(f"{len(values)} different means; give the thresholds of the {what}")
     return tuple(float(value) for value in values)
 
 

@@ -182,13 +182,14 @@ def check_fit(candidates: Sequence[object], references: Sequence[Sequence[object
     """Raise ValueError, naming the item, where candidates and references do not fit each other."""
     if len(candidates) != len(references):
         raise ValueError(
-            f"{len(candidates)} candidates but references for {len(references)} items; give one list each"
+            f"{len(candidates)} candidates but references for {len(references)} items; give one list of "
+            "references for each candidate"
         )
     for item, own in enumerate(references):
         if not own:
-            raise ValueError(f"item number {item} has no reference; give each at least one")
+            raise ValueError(f"item number {item} has no reference; give each item at least one")
         if isinstance(own, str):
-            raise ValueError(f"item number {item} has a text for its references; give a list")
+            raise ValueError(f"item number {item} has a text instead of a list of references; give a list")
 
 
 def _owners(candidates: Candidates, references: References) -> NDArray[np.int64]:
@@ -196,5 +197,5 @@ def _owners(candidates: Candidates, references: References) -> NDArray[np.int64]
     check_fit(candidates, references)
     for item, own in enumerate(references):
         if any(isinstance(text, str) for text in (candidates[item], *own)):
-            raise ValueError(f"item number {item} holds an uncut text; cut all texts into words")
+            raise ValueError(f"item number {item} contains an untokenized text; split all texts into words")
     return np.repeat(np.arange(len(references)), [len(own) for own in references])

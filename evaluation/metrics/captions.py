@@ -111,7 +111,7 @@ for _order, _name in enumerate(_BLEUS, start=1):
     METRICS.register(
         Measure(
             _name,
-            f"clipped precision of runs of up to {_order} words, with brevity penalty",
+            f"clipped precision of n-grams of up to {_order} words, with brevity penalty",
             FAMILY,
             _bleu_of(_order),
             "Papineni et al. 2002",
@@ -130,7 +130,7 @@ METRICS.register(
 METRICS.register(
     Measure(
         "BLEU_pre",
-        "share of content words that a reference has (eq. 28 after ROUGE's preprocessing)",
+        "share of the content words found in a reference (eq. 28 after ROUGE's preprocessing)",
         FAMILY,
         lambda captions: captions.content.precision(captions.places, captions.places),
         "Hodosh et al. 2013, section 4.3.2",
@@ -148,7 +148,7 @@ METRICS.register(
 METRICS.register(
     Measure(
         "CIDEr",
-        "mean cosine of tf-idf vectors of runs of up to 4 words",
+        "mean cosine of tf-idf vectors of n-grams of up to 4 words",
         FAMILY,
         lambda captions: cider(*captions.words),
         "Vedantam et al. 2015",
@@ -157,7 +157,7 @@ METRICS.register(
 METRICS.register(
     Measure(
         "CIDEr-D",
-        "CIDEr clipped and punished for length, 0 to 10 (what COCO prints as CIDEr)",
+        "CIDEr with clipping and a length penalty, 0 to 10 (what COCO reports as CIDEr)",
         FAMILY,
         lambda captions: cider_d(*captions.words),
         "Vedantam et al. 2015",

@@ -33,7 +33,7 @@ TREC = "trec_eval"
 def first_original(ranked: Ranked, k: int | None = None) -> Floats:
     """The rank of the query's (best) original item."""
     if len(ranked.judged.original) and not ranked.judged.original.any():
-        raise ValueError("no judgment is marked as original, and R@k and ranks ask for those; S@k does not")
+        raise ValueError("no judgment is marked as original, which R@k and ranks need; use S@k instead")
     return first_place(ranked, ranked.judged.original)
 
 
@@ -251,7 +251,7 @@ METRICS.register(
 METRICS.register(
     Measure(
         "mAP@R",
-        "average precision over as many places as there are relevant items",
+        "average precision within the top R, R the number of relevant items",
         "ranking",
         average_precision_at_r,
         "Musgrave et al. 2020; Chun et al. 2022",

@@ -97,9 +97,9 @@ class Measures:
         if _key(name) in self._by_key:
             k = None
         if k is not None and measure.cut_off == "none":
-            raise UnknownMeasure(f"{name!r}: {measure.name} takes no cut-off; ask for {measure.name!r}")
+            raise UnknownMeasure(f"{name!r}: {measure.name} takes no cut-off; use {measure.name!r}")
         if k is None and measure.cut_off == "required":
-            raise UnknownMeasure(f"{name!r} has no cut-off; ask for {_filled(measure.name, 10)!r}, say")
+            raise UnknownMeasure(f"{name!r} has no cut-off; use {_filled(measure.name, 10)!r}, for example")
         if k == 0:
             raise UnknownMeasure(f"{name!r}: a cut-off is 1 or more")
         return Asked(measure, k)

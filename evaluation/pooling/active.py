@@ -179,7 +179,7 @@ def _agreement(
         by_direction.setdefault(one.direction, []).append(number)
     sides = [numbers for numbers in by_direction.values() if len(numbers) > 1]
     if not sides:
-        raise BadPool("one run of a direction has no ranking; pool two or more of it")
+        raise BadPool("only one run of this direction was given; pool two or more")
     return lambda first, second: min(tau_b(first[side], second[side], orderless=orderless) for side in sides)
 
 

@@ -119,7 +119,7 @@ def pool(shortlists: Sequence[Shortlist], space: Space, *, depth: int) -> Pool:
     if depth < 1:
         raise BadPool(f"depth {depth}: expected 1 or more")
     if not shortlists:
-        raise BadPool("no run to pool; name at least one")
+        raise BadPool("no runs were given; name at least one to pool")
     of_run: dict[str, Integers] = {}
     for one in shortlists:
         if one.name in of_run:

@@ -211,12 +211,12 @@ def freeze(
     """
     settings = settings or QrelsSettings()
     if settings.originals and originals is None:
-        raise ValueError("the settings count originals as relevant; say which document is each query's")
+        raise ValueError("the settings count originals as relevant; give each query's original")
     rows: dict[tuple[str, str], Qrel] = {}
     for pair in pairs:
         key = (pair.query, pair.document)
         if key in rows:
-            raise ValueError(f"the pair {pair.query!r}, {pair.document!r} comes twice; merge its answers")
+            raise ValueError(f"the pair {pair.query!r}, {pair.document!r} occurs twice; merge its answers")
         rows[key] = Qrel(*key, relevance=settings.rule.relevance(pair))
     for key in dict.fromkeys(originals or ()) if settings.originals else ():
         rows[key] = Qrel(*key, relevance=settings.rule.highest, judged=key in rows)

@@ -30,7 +30,7 @@ def check_name(name: str, word: str) -> None:
 def alone(work: str, word: str, name: str) -> Iterator[None]:
     """While nobody else does `work`; raises Busy. Whatever is unpublished then belongs to nobody."""
     with exclusive_folder(
-        work, busy=f"{word} {name!r}: another process is writing under this name; wait for its end"
+        work, busy=f"{word} {name!r}: another process is writing under this name; wait until it is finished"
     ):
         yield
 

@@ -119,9 +119,9 @@ def answered(
     ):
         if image is None or not set(grades) <= set(scale):
             raise BatchRefused(
-                f"judgments {judgments.name!r} hold "
-                f"{'keywords' if image is None else f'the answers {grades}'}; expected images and captions, "
-                f"answered by {', '.join(map(str, scale))}: leave them out"
+                f"judgments {judgments.name!r} contain "
+                f"{'keywords' if image is None else f'the answers {grades}'}; expected images and "
+                f"captions, answered by {', '.join(map(str, scale))}: leave them out"
             )
         yield image, caption, grades, named
 

@@ -112,7 +112,7 @@ def test_queries_that_the_run_lacks_are_left_out_or_count_as_the_worst_by_choice
     command = ("score_run", "one", "--qrels", qrels, "--measures", "median rank,mean rank")
     report = json.loads(said(*command, "--missing", "worst", "--json"))
     assert [m["value"] for m in report["measures"]] == [None, None]
-    assert "one does not rank 2 of the 3 queries; they count as the worst." in said(
+    assert "one does not rank 2 of the 3 queries; they count as the worst result." in said(
         *command, "--missing", "worst"
     )
     assert "one does not rank 2 of the 3 queries; they are left out." in said(
@@ -181,7 +181,7 @@ def test_a_clear_difference_is_marked(db: None, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rounds", [0, 999_999_999])
 def test_rounds_that_cannot_be_are_refused_by_the_command(rounds: int) -> None:
-    with pytest.raises(CommandError, match=f"--rounds {rounds}: ask for at least 1, and 1000000 at most"):
+    with pytest.raises(CommandError, match=f"--rounds {rounds}: use at least 1, and 1000000 at most"):
         said("compare_systems", "one", "other", "--qrels", "q", "--rounds", rounds)
 
 
@@ -208,10 +208,10 @@ def test_a_mean_over_what_was_not_retrieved_is_not_tested(
         (["score_run", "good", "--qrels", "x"], "unknown qrels 'x'; known: q:1"),
         (["score_run", "good", "--qrels", "q", "--measures", "R@x"], "unknown measure 'R@x'.* known: bpref"),
         (["score_run", "good", "--qrels", "q", "--measures", ","], "no measures; known: bpref"),
-        (["score_run", "good", "--qrels", "q", "--csv", "--json"], "--json and --csv: choose one"),
-        (["compare_systems", "good", "--qrels", "q"], "name two runs or more"),
-        (["compare_systems", "good", "good", "--qrels", "q"], "each once"),
-        (["compare_systems", "good", "bad", "--qrels", "q", "--rounds", 0], "--rounds 0: ask for at least 1"),
+        (["score_run", "good", "--qrels", "q", "--csv", "--json"], "--json and --csv: use only one"),
+        (["compare_systems", "good", "--qrels", "q"], "name at least two different runs"),
+        (["compare_systems", "good", "good", "--qrels", "q"], "at least two different runs"),
+        (["compare_systems", "good", "bad", "--qrels", "q", "--rounds", 0], "--rounds 0: use at least 1"),
         (["compare_systems", "good", "back", "--qrels", "q"], "compare one direction at a time"),
     ],
 )

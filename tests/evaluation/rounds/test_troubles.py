@@ -58,7 +58,7 @@ class Round:
         runs = [*self.runs, "kcca-annotation", "kcca-search"]
         yield "open_batch", "opening its questions", {**opening("first", runs), **waves}
         judge_as_recorded("first", "truth", mix={**GOOD, **BAD}, seed=1, patience=0)
-        yield "top_up_batch", "asking pages again", {"batch": "first"}
+        yield "top_up_batch", "reassigning pages", {"batch": "first"}
         judge_as_recorded("first", "truth", mix=GOOD, seed=2, patience=0)
         yield "next_wave", "opening its questions", {"batch": "first"}
         judge_as_recorded("first", "truth", mix=GOOD, seed=2, patience=0)
@@ -67,7 +67,7 @@ class Round:
         yield "freeze_qrels", "writing qrels", frozen
         yield "settle_batch", "reading answers", {"batch": "first", "qrels": "pooled"}
         told = {"name": "first", "qrels": "pooled", "batch": "first", "runs": self.runs}
-        yield "build_report", "putting it in place", {**told, "rounds": 50, "resamples": 50}
+        yield "build_report", "saving the report", {**told, "rounds": 50, "resamples": 50}
 
     def check(self) -> None:
         """All stands once, and nothing was judged, paid or counted twice."""
