@@ -24,7 +24,6 @@ from annotation.protocol.trust import (
     why_not,
 )
 from annotation.protocol.trust_settings import (
-    ALL_KNOWN,
     Known,
     TrustSettings,
     in_force,
@@ -32,7 +31,7 @@ from annotation.protocol.trust_settings import (
 )
 from tests.protocol.standings import SETTINGS
 
-NOTHING_KNOWN = Known(False, False)
+NOTHING_KNOWN, ALL_KNOWN = Known(False, False), Known(True, True)
 
 
 def test_where_everything_is_known_the_settings_are_in_force_as_they_stand():
