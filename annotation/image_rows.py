@@ -10,11 +10,12 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db import connection
-from django.db.models import F
+from django.db.models import F, OuterRef, Subquery
 
 from annotation import refold, sql, task_rows
 from annotation.campaign_settings import settings_of
 from annotation.models import Campaign, Image, Item, OpenImage, Task
+from annotation.portions import chunks
 from annotation.protocol.contents import content_of, plain_mention
 from annotation.protocol.counted import Asked, plain_questions
 from annotation.protocol.image import Fold
@@ -23,6 +24,9 @@ from annotation.protocol.state import Settings
 from annotation.protocol.terms import Mention
 
 T = TypeVar("T")
+
+#: Images whose tasks are moved by one statement.
+TOGETHER = 1_000
 
 
 def open_images(
@@ -224,10 +228,12 @@ def _tasks(
 def prioritise(*, campaign: Campaign, images: Sequence[int], priority: int) -> int:
     """Give open images (ids of their `Image`) a priority; their open tasks follow. Returns how many."""
     with sql.writing():
-        rows = list(
-            OpenImage.objects.filter(campaign=campaign, image__in=images).order_by("id").select_for_update()
-        )
-        for row in rows:
-            Task.objects.filter(image=row).update(rank=task_rows.rank_of(priority=priority, place=row.place))
-        OpenImage.objects.filter(pk__in=[row.pk for row in rows]).update(priority=priority)
-    return len(rows)
+        rows = OpenImage.objects.filter(campaign=campaign, image__in=images).order_by("id")
+        # Locked in the order of their ids, as answers lock them; states stay where they are.
+        ids = list(rows.select_for_update().values_list("id", flat=True))
+        place = OpenImage.objects.filter(pk=OuterRef("image")).values("place")
+        for chunk in chunks(ids, TOGETHER):
+            tasks = Task.objects.filter(image__in=chunk)
+            tasks.update(rank=task_rows.rank_of(priority=priority, place=0) + Subquery(place))
+            OpenImage.objects.filter(pk__in=chunk).update(priority=priority)
+    return len(ids)

@@ -13,8 +13,12 @@ PACKAGES = ("annotation", "evaluation", "models_core", "phrasebox", "benchmarks"
 #: What no line of ours names, and why it stands there all the same.
 NAMED_BY_NOBODY = {
     **dict.fromkeys(
-        ("AnnotationConfig", "EvaluationConfig", "task_types", "urlpatterns", "app_name", "process_exception"),
+        ("AnnotationConfig", "EvaluationConfig", "urlpatterns", "app_name"),
         "Django finds it",
+    ),
+    **dict.fromkeys(
+        ("task_types", "process_exception"),
+        "Django calls it",
     ),
     **dict.fromkeys(("startElement", "endElement"), "the XML parser calls it"),
     "load_config": "gunicorn calls it",
@@ -51,7 +55,8 @@ def defined(tree: ast.Module) -> Iterator[str]:
     for node in tree.body:
         match node:
             case ast.Assign(targets=targets):
-                yield from (each.id for one in targets for each in ast.walk(one) if isinstance(each, ast.Name))
+                made = (each for one in targets for each in ast.walk(one))
+                yield from (each.id for each in made if isinstance(each, ast.Name))
             case ast.AnnAssign(target=ast.Name(id=name)):
                 yield name
 
