@@ -126,6 +126,7 @@ METRICS.register(
         original_in_top,
         HODOSH,
         cut_off="required",
+        binary=True,
     )
 )
 METRICS.register(
@@ -162,6 +163,7 @@ METRICS.register(
         HODOSH,
         cut_off="required",
         aliases=("Success", "hit rate"),
+        binary=True,
         optimistic=success_at_best,
         trec_name="success#",
     )

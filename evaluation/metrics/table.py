@@ -31,7 +31,8 @@ class Measure:
 
     `family` says what `values` and `optimistic` take: those of "ranking" take (ranked, k), with k
     None where there is no cut-off. `optimistic` is the same with unjudged items at their best,
-    where that can be said. `summary` makes one figure of the values. `source` is the paper or tool.
+    where that can be said. `summary` makes one figure of the values. `binary`: each value is 0 or 1 (found or
+    not), so that two systems are compared by McNemar's test. `source` is the paper or tool.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Measure:
     summary: Literal["mean", "median", "corpus"] = "mean"
     unit: Literal["share", "rank", "score"] = "share"
     higher_is_better: bool = True
+    binary: bool = False
     optimistic: Callable[..., NDArray[Any]] | None = None
     trec_name: str = ""
 
