@@ -68,11 +68,8 @@ def test_captions_of_one_image_are_drawn_together() -> None:
     (score,) = score_captions(Captions(candidates, references), ["ROUGE-L"]).values()
     bootstrap = Bootstrap([k // 3 for k in range(12)], resamples=100)
     found, other = caption_interval(score, bootstrap), figure_interval(score.per_item, bootstrap)
-    assert (found.low, found.high, found.clusters) == (
-        pytest.approx(other.low),
-        pytest.approx(other.high),
-        4,
-    )
+    assert (found.low, found.high) == pytest.approx((other.low, other.high))
+    assert found.clusters == 4
 
 
 def test_a_figure_says_why_it_has_no_interval() -> None:
