@@ -36,6 +36,7 @@ class JudgedPair:
 
     @property
     def mean(self) -> float:
+        """The mean answer, on the source's scale."""
         return sum(self.grades) / len(self.grades)
 
 

@@ -43,10 +43,12 @@ class Captions:
 
     @cached_property
     def bleu(self) -> Bleu:
+        """The counts of which BLEU-1 to 4 are made, over words."""
         return bleu(*self.words)
 
     @cached_property
     def meteor(self) -> Meteor:
+        """METEOR of the corpus and of each item; raises MeteorMissing and MeteorFailed."""
         return meteor(self.candidates, self.references)
 
     @cached_property

@@ -78,6 +78,7 @@ class Measures:
         self._by_key: dict[str, Measure] = {}
 
     def register(self, measure: Measure) -> Measure:
+        """Enter a measure under its name and aliases; raises ValueError where one of them is taken."""
         names = (measure.name.removesuffix("@k"), *measure.aliases)
         for key in dict.fromkeys(_key(name) for name in names):
             if key in self._by_key:
