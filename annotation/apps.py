@@ -7,6 +7,8 @@ from annotation.protocol import words
 
 
 class AnnotationConfig(AppConfig):
+    """Annotation as Django starts it: its models, its checks, and the language of its sentences."""
+
     name = "annotation"
     verbose_name = "Annotation"
     default_auto_field = "django.db.models.BigAutoField"
