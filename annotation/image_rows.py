@@ -228,12 +228,16 @@ def _tasks(
 def prioritise(*, campaign: Campaign, images: Sequence[int], priority: int) -> int:
     """Give open images (ids of their `Image`) a priority; their open tasks follow. Returns how many."""
     with sql.writing():
-        rows = OpenImage.objects.filter(campaign=campaign, image__in=images).order_by("id")
-        # Locked in the order of their ids, as answers lock them; states stay where they are.
-        ids = list(rows.select_for_update().values_list("id", flat=True))
+        ids: list[int] = []
+        for some in chunks(images, TOGETHER):
+            rows = OpenImage.objects.filter(campaign=campaign, image__in=some)
+            ids += rows.values_list("id", flat=True)
         place = OpenImage.objects.filter(pk=OuterRef("image")).values("place")
-        for chunk in chunks(ids, TOGETHER):
-            tasks = Task.objects.filter(image__in=chunk)
+        # Locked in the order of their ids, as everybody locks them; states stay where they are.
+        for chunk in chunks(sorted(ids), TOGETHER):
+            rows = OpenImage.objects.filter(pk__in=chunk)
+            locked = list(rows.order_by("id").select_for_update().values_list("id", flat=True))
+            tasks = Task.objects.filter(image__in=locked)
             tasks.update(rank=task_rows.rank_of(priority=priority, place=0) + Subquery(place))
-            OpenImage.objects.filter(pk__in=chunk).update(priority=priority)
+            rows.update(priority=priority)
     return len(ids)

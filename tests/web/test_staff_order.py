@@ -112,6 +112,13 @@ def test_what_cannot_be_is_named_with_its_remedy_and_kept_for_mending(
     assert state() == before
 
 
+def test_many_images_are_moved_some_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("annotation.image_rows.TOGETHER", 2)
+    assert campaigns.prioritise_images(campaign=world.campaign, images=["1003", "1001", "1000"]) == 3
+    assert asked_first() == ["1000", "1001", "1003", "1002"]
+    assert priorities() == {"1000": 1, "1001": 1, "1002": 0, "1003": 1}
+
+
 def test_images_that_are_not_open_are_refused(world: World):
     OpenImage.objects.filter(image__key="1003").delete()
     before = state()
