@@ -87,6 +87,7 @@ class TaskType:
 
     @property
     def template(self) -> str:
+        """The template of its page."""
         return f"annotation/tasks/{self.key}.html"
 
     @property

@@ -53,24 +53,30 @@ class Names:
 
     @property
     def gold(self) -> str:
+        """The name of the judgments that follow from the generated scenes."""
         return f"gold{self.suffix}"
 
     @property
     def qrels(self) -> str:
+        """The name of the qrels that the batches' answers make."""
         return f"pooled{self.suffix}"
 
     @property
     def report(self) -> str:
+        """The name of the report."""
         return f"spring{self.suffix}"
 
     @property
     def systems(self) -> tuple[str, ...]:
+        """The names of the systems."""
         return tuple(f"{system}{self.suffix}" for system in SYSTEMS)
 
     def batch(self, which: str) -> str:
+        """The name of the batch called `which`."""
         return f"{which}{self.suffix}"
 
     def runs(self, direction: str) -> list[str]:
+        """The names of all systems' runs of a direction."""
         return [f"{system}-{direction}" for system in self.systems]
 
 

@@ -37,6 +37,7 @@ class Majority:
 
     @property
     def ties(self) -> int:
+        """How many items have no label, since two or more labels tie for it."""
         return sum(label is None for label in self.labels)
 
 

@@ -33,6 +33,7 @@ class Resampling:
     seed: int = 0
 
     def over(self, clusters: Sequence[str]) -> Bootstrap | None:
+        """The bootstrap that draws these clusters, one name an item; None where nothing is drawn."""
         if not self.resamples:
             return None
         return Bootstrap(clusters, resamples=self.resamples, level=self.level, seed=self.seed)

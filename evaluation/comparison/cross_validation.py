@@ -49,6 +49,7 @@ class Tested:
 
     @property
     def mark(self) -> str:
+        """The asterisks of the adjusted p: * up to 0.1, ** up to 0.05, *** up to 0.01."""
         return mark(self.adjusted)
 
 

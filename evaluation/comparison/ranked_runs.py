@@ -31,7 +31,8 @@ ASKS = {Run.ANNOTATION: "image", Run.SEARCH: "caption"}
 #: A ranking (ids of rows, scores) -> another of the same items.
 Reorder = Callable[[Integers, NDArray[np.float32]], tuple[Integers, NDArray[np.float32]]]
 #: What becomes of queries that a run does not rank: they are left out, or nothing is found for them.
-LEFT_OUT, WORST = MISSING = ("left-out", "worst")
+LEFT_OUT = "left-out"
+MISSING = (LEFT_OUT, "worst")
 #: Rankings turned into places at once.
 _BLOCK = 200
 

@@ -5,8 +5,9 @@ what takes part); by choice on all queries, and then what a run does not rank ha
 as if nothing was found. An image and its own caption, where the snapshot has the pair, are originals; one
 that nobody judged is known to be relevant, and counts as judged.
 
-Tests. Each run is compared with the first on each measure: R@k and S@k by McNemar's exact test, median
-ranks and means by Fisher's randomisation; values of p are adjusted by Holm over the whole table.
+Tests. Each run is compared with the first on each measure: one that is 0 or 1 for a query (R@k, S@k) by
+McNemar's exact test, median ranks and means by Fisher's randomisation; values of p are adjusted by Holm over
+the whole table.
 Source: Hodosh et al. 2013, section 4.3 (measures, tests, marks).
 """
 
@@ -49,8 +50,6 @@ MEASURES = (
 OF_ORIGINALS = ("R@1", "R@5", "R@10", "median rank")
 #: How deep judged@k looks beside a measure without a cut-off.
 JUDGED_AT = 10
-#: Measures that are 0 or 1 for each query.
-_FOUND_OR_NOT = ("R@k", "S@k")
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +283,7 @@ def against(name: str, base: Scored, other: Scored, *, rounds: int = ROUNDS, see
     p, reason = None, ""
     if np.isnan(theirs).all():
         test, reason = "none", "no query has a value"
-    elif measure.name in _FOUND_OR_NOT:
+    elif measure.binary:
         test, p = "McNemar", mcnemar(ours, theirs).p
     elif measure.summary == "median":
         test, p = "randomisation of medians", of_median(ours, theirs, rounds=rounds, seed=seed).p

@@ -47,6 +47,7 @@ class Bars:
         self.close()
 
     def close(self) -> None:
+        """End the bar that is shown, if one is."""
         if self.bar is not None:
             self.bar.close()
 

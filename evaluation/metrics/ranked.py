@@ -62,6 +62,7 @@ class Ranked:
 
     @property
     def relevant(self) -> Mask:
+        """Which of the judged pairs are relevant, shape (pairs,)."""
         return self.judged.grade >= self.level
 
     @property

@@ -86,6 +86,7 @@ class Judging:
 
     @property
     def share(self) -> float:
+        """The share of the pool that is judged; 0 of an empty one."""
         return self.judged / self.pool if self.pool else 0.0
 
 

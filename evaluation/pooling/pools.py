@@ -39,6 +39,7 @@ class Space:
 
     @property
     def captions(self) -> int:
+        """How many captions take part."""
         return len(self.owner)
 
     def pairs(self, images: Integers, captions: Integers) -> Integers:

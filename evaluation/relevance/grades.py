@@ -107,6 +107,7 @@ class GradedRule:
         return max(gain, self.level) if self.holds(pair) else min(gain, self.level - 1)
 
     def holds(self, pair: JudgedPair) -> bool:
+        """Whether the pair's score is at least the threshold; raises ValueError as `score` does."""
         return self.score(pair) >= self.threshold
 
     def grade(self, relevance: int) -> float:

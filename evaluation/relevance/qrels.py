@@ -63,6 +63,7 @@ class Rule:
         return f"mean {'>' if self.strict else '>='} {self.threshold}"
 
     def holds(self, pair: JudgedPair) -> bool:
+        """Whether the mean answer reaches the threshold, in exact fractions."""
         answers = pair.grades
         total = sum(answers)
         # Cross-multiplied: whole numbers stay whole, and two thirds is two thirds.
@@ -84,6 +85,7 @@ class Given:
 
     @property
     def name(self) -> str:
+        """The rule's name, which ends in its level."""
         return f"{GIVEN}{self.level}"
 
     @property
@@ -100,6 +102,7 @@ class Given:
         return f"as given, relevant from {self.level}"
 
     def holds(self, pair: JudgedPair) -> bool:
+        """Whether the pair's whole-number grade is at least the level."""
         return self.relevance(pair) >= self.level
 
 

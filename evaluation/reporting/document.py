@@ -83,6 +83,7 @@ class Report:
 
     @property
     def orders(self) -> list[Order]:
+        """Every two measures that can be held against each other, by how they order the systems."""
         return orders_of(self.directions)
 
     def findings(self) -> dict[str, Any]:

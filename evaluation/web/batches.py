@@ -71,10 +71,12 @@ class JudgeLine:
 
     @property
     def accuracy(self) -> float | None:
+        """The share of known items that the judge answered rightly; None where there were none."""
         return self.judge.right / self.judge.known if self.judge.known else None
 
     @property
     def left_out(self) -> bool:
+        """Whether the judge's answers do not count."""
         return bool(self.judge.unused)
 
 

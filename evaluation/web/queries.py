@@ -53,6 +53,7 @@ class View:
 
     @property
     def runs(self) -> list[Run]:
+        """The run, and the one beside it where there is one."""
         return [self.run] if self.beside is None else [self.run, self.beside]
 
     def address(self, query: int | None = None, **more: str | int) -> str:

@@ -26,6 +26,7 @@ PAGES = (
     "/campaigns/",
     "/campaigns/walks/",
     "/campaigns/walks/settings/",
+    "/campaigns/walks/order/",
     "/campaigns/walks/review/?reports=all",
     IMAGE,
     f"{IMAGE}?chain=1",

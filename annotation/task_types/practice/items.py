@@ -14,7 +14,7 @@ from annotation.protocol import questions as q
 from annotation.task_types.practice.judgments import JUDGED
 from annotation.task_types.practice.records import Item
 
-_MAN_AT_KEYS, _WOMAN_WITH_VIOLIN = (283, 92, 353, 303), (144, 104, 223, 288)
+_WOMAN_WITH_VIOLIN = (144, 104, 223, 288)
 _SKIER_IN_RED, _SKIER_IN_BLUE = (113, 127, 215, 344), (333, 92, 426, 294)
 _TREES = ((3, 29, 192, 269), (237, 89, 375, 303))
 

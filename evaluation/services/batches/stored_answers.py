@@ -39,6 +39,7 @@ class Answers:
     fillers: set[tuple[int, int]] = field(default_factory=set)
 
     def add(self, pair: tuple[int, int], judge: str | int, value: float) -> None:
+        """Keep what a judge answered about a pair, unless an answer of that judge is there already."""
         self.of.setdefault(pair, {}).setdefault(judge, value)
 
     def arrays(self) -> tuple[Integers, Integers, Integers, list[list[float]]]:
