@@ -357,7 +357,7 @@ CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.2}
 # due every minute.
 CELERY_TASK_QUEUES: dict[str, dict[str, object]] = {"jobs": {}, "periodic": {}}
 CELERY_TASK_DEFAULT_QUEUE = "jobs"
-CELERY_TASK_ROUTES = {"annotation.jobs.schedule": {"queue": "periodic"}}
+CELERY_TASK_ROUTES = {"annotation.periodic": {"queue": "periodic"}}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = TIME_ZONE
 CELERY_BEAT_SCHEDULER = "config.beat:Scheduler"

@@ -113,7 +113,8 @@ class Command(ReportCommand):
             raise BatchRefused("--no-filter and --threshold: use only one of them")
         if options["waves"] is not None and (not options["order"] or options["waves"] < 1):
             raise BatchRefused("--waves needs an --order, and is 1 or more")
-        if threshold is None and not options["no_filter"] and PAIR_TASKS[options["tasks"]].paged:
+        tasks = PAIR_TASKS.get(options["tasks"])
+        if threshold is None and not options["no_filter"] and tasks is not None and tasks.paged:
             threshold = THRESHOLD
         made = plan(
             corpus=options["corpus"],
