@@ -100,8 +100,8 @@ def export_dataset(
             written.add("pictures", _link_pictures(chosen, partial / IMAGES))
         if done and (lost := done - _done(chosen)):
             told = ngettext(
-                "%(n)d image was taken back while the export was written: export again.",
-                "%(n)d images were taken back while the export was written: export again.",
+                "%(n)d image was reopened while the export was written: export again.",
+                "%(n)d images were reopened while the export was written: export again.",
                 len(lost),
             )
             raise ExportError(told % {"n": len(lost)})
@@ -138,9 +138,7 @@ def check(
         writable = ", ".join(entry.key for entry in FORMATS if entry.writes)
         raise UnknownName(f"format {format!r} is for import only; for export: {writable}")
     if include_unfinished and only_finished:
-        raise ExportError(
-            _("Unfinished images can go with an export, or be left out of it: choose one of the two.")
-        )
+        raise ExportError(_("Unfinished images can be exported or left out: choose one of the two."))
     found = corpus_named(corpus)
     chosen = _chosen(found, layer_named(found, layer), only_finished=only_finished)
     if chosen.unfinished and not include_unfinished:
@@ -214,7 +212,10 @@ def _check_format(writer: Format, images: QuerySet[Image]) -> None:
         bare = images.filter(~Exists(Caption.objects.filter(image=OuterRef("pk"))))
         if (key := bare.values_list("key", flat=True).first()) is not None:
             raise ExportError(
-                _("Image “%(image)s” has no caption, which %(format)s cannot say. Choose the format jsonl.")
+                _(
+                    "Image “%(image)s” has no caption, and %(format)s cannot store that. Choose the format "
+                    "jsonl."
+                )
                 % {"image": key, "format": writer.key}
             )
     if writer.splits is not None:
@@ -222,7 +223,7 @@ def _check_format(writer: Format, images: QuerySet[Image]) -> None:
         if other is not None:
             raise ExportError(
                 _(
-                    "Image “%(image)s” is of the split “%(split)s”, for which %(format)s has no list (it has "
+                    "Image “%(image)s” is in split “%(split)s”, which %(format)s has no list for (it has "
                     "%(splits)s). Choose the format jsonl."
                 )
                 % {
@@ -239,16 +240,16 @@ def _unfinished(chosen: Chosen) -> str:
     assert chosen.layer is not None  # without one, nothing is unfinished
     told = ngettext(
         "Layer “%(name)s” is unfinished: %(n)d image is not done%(bare)s. Finish it, leave it out (in a "
-        "command: --only-finished), or export it as it stands (--include-unfinished).",
-        "Layer “%(name)s” is unfinished: %(n)d images are not done%(bare)s. Finish them, leave them out "
-        "(in a command: --only-finished), or export them as they stand (--include-unfinished).",
+        "command: --only-finished), or export it unfinished (--include-unfinished).",
+        "Layer “%(name)s” is unfinished: %(n)d images are not done%(bare)s. Finish them, leave them out (in "
+        "a command: --only-finished), or export them unfinished (--include-unfinished).",
         chosen.unfinished,
     )
     bare = ""
     if chosen.made_by is not None:
         opened = OpenImage.objects.filter(campaign=chosen.made_by, version=0, complete=False)
         if count := opened.count():
-            bare = _(", and nobody has begun %(n)d of these") % {"n": count}
+            bare = _(", and %(n)d of these have no answer yet") % {"n": count}
     return told % {"name": chosen.layer.name, "n": chosen.unfinished, "bare": bare}
 
 
@@ -263,8 +264,8 @@ def _check_pictures(chosen: Chosen) -> None:
     if not shown.exists():
         raise ExportError(
             _(
-                "Corpus “%(name)s” has no picture to go with it. Export it without pictures, or import it "
-                "with them (import_corpus --images DIR)."
+                "Corpus “%(name)s” has no pictures. Export it without pictures, or import it with them "
+                "(import_corpus --images DIR)."
             )
             % {"name": chosen.corpus.name}
         )

@@ -48,7 +48,7 @@ class AccountForm(UserCreationForm):
         name = super().clean_username()
         if name and name.casefold().startswith(workers.PREFIX):
             raise forms.ValidationError(
-                _("Names that begin with %(prefix)s are given by us. Choose another.")
+                _("Names that begin with %(prefix)s are reserved. Choose another.")
                 % {"prefix": workers.PREFIX}
             )
         return name or ""

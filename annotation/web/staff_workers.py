@@ -161,7 +161,7 @@ def erase(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpRespo
     found = Worker.objects.get(pk=_worker(campaign, pseudonym))
     with said(request, CannotErase) as tell:
         if request.POST.get("sure") != "yes":
-            raise CannotErase(_("Erasing cannot be undone: tick the box to say that you mean it."))
+            raise CannotErase(_("Deleting cannot be undone: tick the box to confirm."))
         workers.erase(worker=found, actor=account_of(request))
         tell(_("This worker is erased: nothing leads from the pseudonym to a person any more."))
     return redirect("worker", campaign.name, pseudonym)

@@ -129,7 +129,7 @@ def wanted_in(given: QueryDict) -> Wanted:
     try:
         table = tomllib.loads(settings)
     except (ValueError, RecursionError) as error:  # numbers of no end too
-        raise NotOffered(_("The settings are no TOML: %(error)s") % {"error": error}) from error
+        raise NotOffered(_("The settings are not valid TOML: %(error)s") % {"error": error}) from error
     return Wanted(
         corpus=corpus,
         runs=tuple(all_asked(given, "run")),

@@ -53,7 +53,7 @@ def test_whoever_tried_too_often_is_told_when_to_try_again(work: World, open_pag
     platform.prolific_study(work)
     for limit in (limits.RESET_ADDRESS, limits.ENTRY_ADDRESS):
         used_up(limit, HERE)
-    again = re.compile("That was tried too often. Try again in (1[45]|59|60) minutes.")
+    again = re.compile("Too many attempts. Try again in (1[45]|59|60) minutes.")
     page = open_page()
     page.goto("/forgotten/")
     page.get_by_label("Email").fill("ann@example.org")

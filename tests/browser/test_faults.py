@@ -175,7 +175,7 @@ def test_a_conflict_is_told_once_and_the_rest_goes_on(work: World, unhurried: Pa
     arrive(page, first, second)
     assert Judgment.objects.get(assignment=first).answer == "yes"
     page.reload()
-    says(page, "You have answered this task already, perhaps in another tab: go on with the next.")
+    says(page, "You have already answered this task, perhaps in another tab: continue with the next.")
     assert_accessible(page)
     page.get_by_role("button", name="All right").click()
     expect(page.locator("[data-tell]")).to_be_empty()
@@ -192,7 +192,7 @@ def test_an_answer_to_what_is_no_more_is_told_and_the_rest_goes_on(unhurried: Pa
     both_in_hand(page)
     second = answer_next(page)
     let_go(page)
-    says(page, "was not stored: There is no such task in your hands: open your list of tasks.")
+    says(page, "was not stored: No such task is assigned to you: open your list of tasks.")
     arrive(page, second)
 
 

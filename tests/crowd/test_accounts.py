@@ -356,7 +356,9 @@ def test_erasing_waits_for_the_pay(work: World):
     assert "still to be paid" in words(page) and "0.05 USD" in words(page)
     assert "Erase me" not in page.content.decode()
     refused = client.post(reverse("erase_me"), {"sure": "yes"}, follow=True)
-    assert said(refused) == ["You have not been paid for everything yet: ask again when you have."]
+    assert said(refused) == [
+        "You have not been paid for everything yet: you can delete your account once you have."
+    ]
     assert Account.objects.filter(username="ann").exists()
 
 
@@ -381,7 +383,7 @@ def test_staff_are_not_erased_by_themselves(work: World):
 
 def test_one_keeps_an_address_and_takes_it_away(work: World):
     page = press(ann(), reverse("account"), "Keep it", email="ann@example.org")
-    assert said(page) == ["Your address is kept."]
+    assert said(page) == ["Email address saved."]
     assert Account.objects.get(username="ann").email == "ann@example.org"
     press(ann(), reverse("account"), "Keep it", email="")
     assert Account.objects.get(username="ann").email == ""

@@ -237,7 +237,7 @@ def test_a_researcher_makes_a_link_and_copies_it(work: World, ada: Client):
 def test_a_researcher_takes_a_link_back(work: World, ada: Client):
     address = link(work)
     page = press(ada, reverse("entry", args=["quay"]), "Take back")
-    assert said(page) == ["The link lets nobody in any more."]
+    assert said(page) == ["Link revoked."]
     assert Client().get(address).status_code == 410
     assert set(AuditEntry.objects.values_list("act", flat=True)) >= {"invite", "revoke_invitation"}
 

@@ -167,7 +167,7 @@ def test_only_admins_of_everything_grant_and_nobody_to_themselves(quay: Corpus):
 def test_an_admin_gives_and_takes_roles_by_page(admin: Client, quay: Corpus):
     people.account("bob")
     page = press(admin, reverse("roles"), "Grant", user="bob", role=REVIEWER, scope="corpus:quay")
-    assert said(page) == ["The role is granted."] and granted("bob") == {(REVIEWER, "quay", None)}
+    assert said(page) == ["Role granted."] and granted("bob") == {(REVIEWER, "quay", None)}
     assert "reviewer for the corpus quay" in words(page)
     assert Account.objects.get(username="bob").roles.get().granted_by == Account.objects.get(username="ada")
     page = press(admin, reverse("roles"), "Grant", user="eve")
@@ -176,7 +176,7 @@ def test_an_admin_gives_and_takes_roles_by_page(admin: Client, quay: Corpus):
     assert "to themselves" in said(page)[0]
     row = RoleGrant.objects.get(account__username="bob")
     page = admin.post(reverse("change_role"), {"act": "revoke", "grant": row.pk}, follow=True)
-    assert said(page) == ["The role is revoked."] and granted("bob") == set()
+    assert said(page) == ["Role revoked."] and granted("bob") == set()
     own = RoleGrant.objects.get(account__username="ada")
     page = admin.post(reverse("change_role"), {"act": "revoke", "grant": own.pk}, follow=True)
     assert "the last admin" in said(page)[0] and granted("ada") == {(ADMIN, None, None)}

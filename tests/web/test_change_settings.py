@@ -90,7 +90,7 @@ def test_a_stale_text_gets_412(world, ada):
     assert page.status_code == 412 and "Mine." in page.content.decode()
     assert instructions.current(campaign=world.campaign, kind="consent").text == "Theirs."
     assert said(press(ada, address, "Publish as a new version", text="Mine.")) == [
-        "Version 2 is what workers read now."
+        "Published: workers now read version 2."
     ]
 
 
@@ -120,7 +120,7 @@ def test_many_images_are_reopened_by_a_job(ada, monkeypatch):
     monkeypatch.setattr(staff_settings, "MOST_REOPENED", 1)
     text = f"link_votes = 3\n{in_force()}"
     page = ada.post(CHANGE, {"settings": text, "version": "1", "act": "change"}, follow=True)
-    assert "The settings change once the images are reopened." in said(page)
+    assert "The new settings take effect once the images are reopened." in said(page)
     job = Job.objects.get(kind="change_settings")
     jobs.run(job.pk)
     job.refresh_from_db()

@@ -59,7 +59,7 @@ def test_known_items_are_made_of_captions_by_page_and_shown(ada: Client, tasks: 
     assert "From captions" in words(page) and "From a layer that is right" not in words(page)
     said = ada.post("/campaigns/judging/known/add/", {"act": "captions", "split": "train"}, follow=True)
     found = Control.objects.count()
-    assert found and f"{found} known items are added" in words(said)
+    assert found and f"{found} control items added" in words(said)
     assert set(Control.objects.values_list("image__split", flat=True)) == {"train"}
     refused = ada.post("/campaigns/judging/known/add/", {"act": "captions", "split": "moon"}, follow=True)
     assert "unknown split" in words(refused) and Control.objects.count() == found

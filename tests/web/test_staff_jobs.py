@@ -37,7 +37,7 @@ def ada():
 
 def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
     page = press(ada, JOBS, "Export", layer="quay", format="entities")
-    assert said(page) == ["The export is being made."]
+    assert said(page) == ["Building the export. It will appear here."]
     assert "Export of a dataset entities, quay waits" in words(page)
     assert 'data-live="on"' in page.content.decode()
     job = Job.objects.get()
@@ -105,7 +105,7 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     assert jobs.run(Job.objects.get().pk) == Job.FAILED
     page = ada.get(address)
     assert "failed" in words(page) and "unknown layer" in words(page)
-    assert said(press(ada, address, "Go on")) == ["The job goes on from where it was."]
+    assert said(press(ada, address, "Go on")) == ["Job resumed from where it stopped."]
     assert Job.objects.get().state == Job.QUEUED
 
 
@@ -176,18 +176,21 @@ def test_a_draft_is_opened_from_its_jobs(ada, world):
 def test_a_text_is_published_as_a_new_version_by_page(world, ada):
     address = reverse("text", args=["quay", q.COREF_LINK])
     page = press(ada, address, "Publish as a new version", text="Say yes.\n\nGood: a man, the man: yes.")
-    assert said(page) == ["Version 1 is what workers read now."]
+    assert said(page) == ["Published: workers now read version 1."]
     assert instructions.current(campaign=world.campaign, kind=q.COREF_LINK).text.startswith("Say yes.")
     assert "Version 1" in words(page) and str(Instructions.objects.get().created_by) == "ada"
     again = press(ada, address, "Publish as a new version")
-    assert said(again) == ["It says the same as before."] and Instructions.objects.count() == 1
+    assert (
+        said(again) == ["The text is the same as before; nothing was published."]
+        and Instructions.objects.count() == 1
+    )
 
 
 def test_instructions_cannot_be_empty_but_a_consent_text_can(world, ada):
     wrong = press(ada, reverse("text", args=["quay", q.COREF_LINK]), "Publish as a new version", text=" ")
     assert wrong.status_code == 409 and "are empty" in words(wrong)
     page = press(ada, reverse("texts", args=["quay"]), "Publish as a new version", text="")
-    assert said(page) == ["Version 1 is what workers read now."]
+    assert said(page) == ["Published: workers now read version 1."]
     assert "0 workers agreed to the newest one" in words(page)
 
 

@@ -41,7 +41,7 @@ def test_a_link_is_made_by_hand(world, ada):
     page = press(
         ada, address, "Add it", mention=[MAN, THE_MAN], known="yes", purpose="control", explanation="one man"
     )
-    assert "The known item is added" in said(page)[0]
+    assert "The control item added" in said(page)[0]
     item = Control.objects.get()
     assert (item.kind, item.known, item.source, str(item.created_by)) == (q.COREF_LINK, "yes", "page", "ada")
     listed = words(ada.get(LIST))

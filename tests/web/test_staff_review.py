@@ -68,7 +68,7 @@ def test_a_flagged_mention_is_read_and_seen_to_by_page(world, rev):
     page = rev.get(queue)
     assert "words marked wrongly two words too many A man, The man" in words(page).replace("“", "")
     after = press(rev, queue, "Seen to")
-    assert said(after) == ["The report is marked as seen to."]
+    assert said(after) == ["Report marked as handled."]
     assert "Nothing that workers reported waits" in words(after)
     assert str(Flag.objects.get().resolved_by) == "rev"
     assert "seen to: rev" in words(rev.get(queue, {"reports": "all"}))
@@ -104,7 +104,7 @@ def test_answers_that_do_not_count_say_why(world, rev):
 def test_a_refused_chain_is_kept_by_page(world, rev):
     refuse(world)
     page = press(rev, IMAGE, "Keep as one chain", comment="one man, plainly")
-    assert said(page) == ["Your ruling holds. Nothing in this image waits for a reviewer."]
+    assert said(page) == ["Ruling saved. Nothing in this image needs review now."]
     assert chain(image(world), MAN, THE_MAN)["s"] == "DRAWING"
     ruling = Ruling.objects.get()
     assert (str(ruling.made_by), ruling.comment) == ("rev", "one man, plainly")
@@ -170,13 +170,13 @@ def test_a_merge_is_undone_and_done_again_by_page(world, rev):
     world.submit(0, lease, world.wrong(lease), then=False)
     world.work()
     page = rev.get(IMAGE)
-    assert "Boxes of chains 1, 3 became one, because they overlap by 100 %." in words(page)
-    assert "Chains 1, 3 became one, because they have the same boxes." in words(page)
+    assert "Boxes of chains 1, 3 were merged, because they overlap by 100 %." in words(page)
+    assert "Chains 1, 3 were merged, because they have the same boxes." in words(page)
     apart = press(rev, IMAGE, "Keep 1 and 3 apart")
     assert image(world).state["merged"] == []
     assert "became one" not in words(apart)
     again = press(rev, IMAGE, "Withdraw")
-    assert said(again) == ["The ruling is withdrawn; the image is as the answers make it."]
+    assert said(again) == ["Ruling withdrawn. The workers' answers decide again."]
     assert len(image(world).state["merged"]) == 2
     assert "withdrawn: rev" in words(again)
 

@@ -197,7 +197,7 @@ def test_a_training_is_asked_for_once_and_may_be_cancelled(ada, data_dir: Path):
     page = press(ada, "/evaluation/", "Cancel")
     assert "Training a system tri cancelled" in words(page)
     page = press(ada, "/evaluation/", "Go on")
-    assert said(page) == ["The job goes on from where it was."]
+    assert said(page) == ["Job resumed from where it stopped."]
 
 
 @pytest.mark.parametrize(
