@@ -98,12 +98,7 @@ def move(request: HttpRequest, shown: Campaign) -> HttpResponse:
         match request.POST.get("act", ""):
             case "pause":
                 campaigns.pause(campaign=shown, reason=reason or coded(PAUSED), actor=actor)
-                tell(
-                    _(
-                        "Campaign paused: workers get no new tasks. Answers to tasks that they have open still "
-                        "count."
-                    )
-                )
+                tell(_("Campaign paused: workers get no new tasks. Answers to open tasks still count."))
             case "resume":
                 campaigns.resume(campaign=shown, actor=actor)
                 tell(_("Campaign resumed."))

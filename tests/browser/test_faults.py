@@ -177,7 +177,7 @@ def test_a_conflict_is_told_once_and_the_rest_goes_on(work: World, unhurried: Pa
     page.reload()
     says(page, "You have already answered this task, perhaps in another tab: continue with the next.")
     assert_accessible(page)
-    page.get_by_role("button", name="All right").click()
+    page.get_by_role("button", name="OK").click()
     expect(page.locator("[data-tell]")).to_be_empty()
     page.reload()
     shown(page)
@@ -296,7 +296,7 @@ def test_two_tabs_do_not_work_at_one_place(unhurried: Page):
     assert_accessible(other)
     other.keyboard.press("1")
     assert kept(page) == 1
-    other.get_by_role("button", name="Go on here").click()
+    other.get_by_role("button", name="Continue here").click()
     expect(page.get_by_text(told)).to_be_visible()
     expect(other.get_by_text(told)).to_be_hidden()
     shown(other)

@@ -198,7 +198,7 @@ def test_ticks_are_there_after_a_reload_and_after_an_undo(work: Campaign, open_p
 def test_digits_rest_where_single_keys_are_switched_off(work: Campaign, open_page: Open):
     page = open_page()
     opened(page)
-    page.get_by_label("Answer by single keys").uncheck()
+    page.get_by_label("Answer with single keys").uncheck()
     page.keyboard.press("1")
     page.keyboard.press("n")
     assert ticked(page) == set()

@@ -94,7 +94,7 @@ def test_the_first_account_is_made_by_the_link_that_the_server_printed(
     page.get_by_label("Username").fill("ada")
     page.get_by_label("Password", exact=True).fill("the harbour at six")
     page.get_by_label("Password confirmation").fill("the harbour at six")
-    page.get_by_role("button", name="Make my account").click()
+    page.get_by_role("button", name="Create my account").click()
     page.get_by_role("link", name="Roles").click()
     expect(page.get_by_role("row", name="ada")).to_contain_text("admin for the whole server")
 
@@ -123,12 +123,12 @@ def test_a_reviewer_goes_from_the_queue_to_boxes_that_they_draw(walks: World, op
     page.get_by_role("link", name="Review 2 chains").click()
     page.get_by_role("link", name="the park").click()
     expect(page.get_by_text("Workers reported it instead of answering")).to_be_visible()
-    page.get_by_role("link", name="Draw them over the picture").click()
+    page.get_by_role("link", name="Draw them on the picture").click()
     drag(page, (0.1, 0.2), (0.3, 0.6))
     page.get_by_role("button", name="Add the drawn box").click()
     drag(page, (0.5, 0.2), (0.9, 0.6))
     # The second is not added by hand, and goes along.
-    page.get_by_role("button", name="These are its boxes").click()
+    page.get_by_role("button", name="Save boxes").click()
     expect(page.get_by_role("status")).to_contain_text("Your ruling holds. Another chain")
     assert Ruling.objects.get().content["mentions"] == [PARK]
     first, second = Ruling.objects.get().content["boxes"]
@@ -182,9 +182,9 @@ def test_everything_but_drawing_works_without_scripts(walks: World, open_page: O
     page.get_by_role("button", name="Keep as one chain").click()
     expect(page.get_by_role("status")).to_contain_text("Your ruling holds")
     page.goto(f"{IMAGE}?chain=2")
-    page.get_by_text("Give its boxes").click()
+    page.get_by_text("Set its boxes").click()
     page.get_by_label("One box to a line").fill("10 10 50 50")
-    page.get_by_role("button", name="These are its boxes").click()
+    page.get_by_role("button", name="Save boxes").click()
     assert chain(2, walks)["b"] == [[10, 10, 50, 50]]
     page.goto("/campaigns/walks/")
     page.get_by_label("Why pause it?").fill("lunch")
@@ -214,6 +214,6 @@ def test_the_box_of_a_known_item_is_drawn(walks: World, open_page: Open):
     drag(page, (0.5, 0.5), (0.9, 0.9))
     page.locator("#pending + .boxlist").get_by_role("button", name="Add the drawn box").click()
     page.get_by_label("bad", exact=True).check()
-    page.get_by_role("button", name="Add it").click()
+    page.get_by_role("button", name="Add item").click()
     expect(page.get_by_role("status")).to_contain_text("Control item added")
     assert near(Control.objects.get().content["pending"], (241, 181, 432, 324))

@@ -215,11 +215,11 @@ def test_single_keys_can_be_switched_off_for_good(work: World, open_page: Open):
     page = open_page()
     at(page, q.COREF_LINK)
     shown(page)
-    page.get_by_label("Answer by single keys").uncheck()
+    page.get_by_label("Answer with single keys").uncheck()
     page.reload()
     shown(page)
     ignores_keys(page)
-    page.get_by_label("Answer by single keys").check()
+    page.get_by_label("Answer with single keys").check()
     heeds_keys(page)
 
 
@@ -264,7 +264,7 @@ def test_a_task_is_returned_by_its_key(work: World, open_page: Open):
     shown(page)
     held = in_hand(page)
     page.keyboard.press("r")
-    status_of(page, "Returned: somebody else will answer that one.")
+    status_of(page, "Skipped: somebody else will answer it.")
     moved_on(page, held)
     let_go(page)
     eventually(page, Assignment.objects.filter(pk=held, state=Assignment.RETURNED).exists)

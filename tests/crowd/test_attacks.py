@@ -100,7 +100,7 @@ def test_an_invented_submission_reads_nothing_of_the_participant(ann: tuple[Worl
     assert account_in(client) != theirs
     for route in ("account", "own_answers"):
         answer = client.get(reverse(route))
-        assert answer.status_code == 403 and "Here you can only work" in words(answer)
+        assert answer.status_code == 403 and "This sign-in opens only the tasks" in words(answer)
         assert theirs.username not in words(answer)
     seen = words(client.get(reverse("tasks"))) + words(client.get(reverse("visit")))
     assert theirs.username not in seen and "0 of 2" in seen
@@ -153,7 +153,7 @@ def test_an_invented_submission_gets_no_code(ann: tuple[World, Client], way: str
         # Where nothing can confirm anybody, codes come as they always did, and the page of the study says so.
         assert visit(INVENTED).verification == "unverified" and "C0MPLETE" in page
         return
-    assert "C0MPLETE" not in page and "Your code comes when the platform has confirmed you" in page
+    assert "C0MPLETE" not in page and "You get your code once the platform has confirmed you" in page
     assert finished["Location"] == reverse("visit") and visit(INVENTED).outcome == ""
     reached = visits.progress(visit(INVENTED))
     assert (reached.state, reached.code) == (visits.DONE, "")
@@ -509,7 +509,7 @@ def test_such_a_session_may_only_work_whatever_the_account_may_do(work: World):
     account_in(client).roles.create(role="admin")
     for route, args in (("roles", []), ("campaigns", []), ("entry", ["quay"]), ("account", [])):
         answer = client.get(reverse(route, args=args))
-        assert answer.status_code == 403 and "Here you can only work" in words(answer)
+        assert answer.status_code == 403 and "This sign-in opens only the tasks" in words(answer)
     assert client.get(reverse("home"))["Location"] == reverse("tasks")
     assert client.get(reverse("tasks")).status_code == 200
     page = words(client.get(reverse("tasks")))

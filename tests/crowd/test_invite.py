@@ -23,7 +23,7 @@ from tests.web.staff import press, said, words
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a-Rather-good-one-5"
-AT_ONCE, OWN = "I agree: begin at once", "I agree: make my account"
+AT_ONCE, OWN = "I agree: begin at once", "I agree: create my account"
 
 
 @pytest.fixture
@@ -226,7 +226,7 @@ def ada() -> Client:
 
 
 def test_a_researcher_makes_a_link_and_copies_it(work: World, ada: Client):
-    page = press(ada, reverse("entry", args=["quay"]), "Make a link", label="course 7", uses="30")
+    page = press(ada, reverse("entry", args=["quay"]), "Create a link", label="course 7", uses="30")
     row = Invitation.objects.get()
     assert (row.label, row.uses, row.created_by.username) == ("course 7", 30, "ada")  # type: ignore[union-attr]
     address = f"http://testserver{reverse('invite', args=[invitations.token_of(row)])}"
@@ -236,14 +236,14 @@ def test_a_researcher_makes_a_link_and_copies_it(work: World, ada: Client):
 
 def test_a_researcher_takes_a_link_back(work: World, ada: Client):
     address = link(work)
-    page = press(ada, reverse("entry", args=["quay"]), "Take back")
+    page = press(ada, reverse("entry", args=["quay"]), "Revoke")
     assert said(page) == ["Link revoked."]
     assert Client().get(address).status_code == 410
     assert set(AuditEntry.objects.values_list("act", flat=True)) >= {"invite", "revoke_invitation"}
 
 
 def test_a_link_holds_until_the_end_of_its_day(work: World, ada: Client):
-    press(ada, reverse("entry", args=["quay"]), "Make a link", until="2999-12-31")
+    press(ada, reverse("entry", args=["quay"]), "Create a link", until="2999-12-31")
     until = Invitation.objects.get().expires_at
     assert until and until.isoformat().startswith("2999-12-31T23:59:59")
 
@@ -286,7 +286,7 @@ def test_the_command_makes_lists_and_revokes_links(work: World):
     (listed,) = command("quay", "--list")["invitations"]
     assert (listed["came"], listed["over"]) == (1, "")
     (revoked,) = command("quay", "--revoke", str(made["number"]))["invitations"]
-    assert "taken back" in revoked["over"]
+    assert "revoked" in revoked["over"]
     with pytest.raises(CommandError, match="no invitation 99"):
         command("quay", "--revoke", "99")
 

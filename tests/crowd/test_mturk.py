@@ -82,7 +82,7 @@ def test_the_framed_page_needs_no_cookie_to_know_how_far_one_is(work: World):
     Study.objects.update(wanted=2)
     worked(work)
     page = words(Client().get(turk_address()))
-    assert "1 of 2 questions" in page and "Go on with the tasks" in page
+    assert "1 of 2 questions" in page and "Continue with the tasks" in page
 
 
 def test_who_is_finished_hands_in_at_the_market_they_came_from(work: World):

@@ -271,7 +271,7 @@ def test_who_failed_the_test_may_take_it_again_or_go_back():
 
 def test_the_way_back_stands_at_the_end_of_a_task_and_where_there_is_nothing_to_do(work: World):
     client = come()
-    task, way = reverse("task", args=["quay", q.COREF_LINK]), "My visit: how far I am, and the way back"
+    task, way = reverse("task", args=["quay", q.COREF_LINK]), "My visit: progress and way back"
     client.post(reverse("task_instructions", args=["quay", q.COREF_LINK]))
     page = client.get(task)
     assert "data-answer" in page.content.decode() and way in words(page)

@@ -59,7 +59,7 @@ def test_the_link_that_the_server_printed_makes_one_admin(tmp_path: Path):
     assert (tmp_path / "first-account").stat().st_mode & 0o077 == 0
     client = Client()
     assert client.get(reverse("first_account", args=["x" * 32])).status_code == 404
-    home = press(client, address, "Make my account", username="ada", **CHOSEN)
+    home = press(client, address, "Create my account", username="ada", **CHOSEN)
     assert home.status_code == 200 and granted("ada") == {(ADMIN, None, None)}
     assert Account.objects.get().has_role(ADMIN, on=EVERYTHING)
     assert Client().get(address).status_code == 404
@@ -208,7 +208,7 @@ def test_an_invitation_is_for_one_person_once(admin: Client, quay: Corpus, setti
     assert "You are signed in as ada" in words(admin.get(address))
     client = Client()
     assert "researcher for the corpus quay" in words(client.get(address))
-    press(client, address, "Make my account", username="bob", **CHOSEN)
+    press(client, address, "Create my account", username="bob", **CHOSEN)
     bob = Account.objects.get(username="bob")
     assert bob.email == "bob@example.org" and granted("bob") == {(RESEARCHER, "quay", None)}
     assert client.get(reverse("corpus", args=["quay"])).status_code == 200

@@ -401,7 +401,7 @@ class Managed:
         self.met["lacking"] += bool(seen.lacking)
         self.met["collected and behind"] += bool(seen.judgments) and not seen.collected
         self.met["suspended by the rules"] += any(one.suspended for one in now.mine.values())
-        self.met["below the bar"] += any("known items" in why for why in seen.unused.values())
+        self.met["below the bar"] += any("control items" in why for why in seen.unused.values())
         self.met["left out from before"] += any(not p.unused and p.left_out for p in seen.people.values())
 
     def _check_kept(self, now: Recount, seen: BatchState, decided: Any) -> None:

@@ -131,8 +131,8 @@ def test_a_page_does_not_wait_for_many_images_and_says_how_many_are_behind(monke
     monkeypatch.setattr(layers.brought_up, "__kwdefaults__", {"most": 0})
     reader = people.signed_in("ada", "researcher")
     page = reader.get(reverse("corpus", args=[world.corpus.name])).content.decode()
-    assert f"Layer {world.campaign.name} is 1 image behind its answers." in page
-    assert "Bring it up to date now" in page
+    assert f"Layer {world.campaign.name} is out of date for 1 image." in page
+    assert "Update it now" in page
     with pytest.raises(layers.LayerBehind, match="is 1 image behind its answers: bring it up"):
         layers.layer_to_read(world.corpus, world.campaign.name, most=0)
 

@@ -60,7 +60,7 @@ def test_a_broken_page_shows_no_insides(monkeypatch: pytest.MonkeyPatch):
     answer = client.get(reverse("home"))
     page = answer.content.decode()
     assert answer.status_code == 500
-    assert "Something broke on our side" in page
+    assert "Something went wrong on our side" in page
     assert "secret detail" not in page
 
 

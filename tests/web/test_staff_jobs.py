@@ -86,7 +86,7 @@ def test_an_export_that_is_no_longer_kept_says_so(world, ada, settings):
     jobs.run(Job.objects.get().pk)
     for file in (settings.DATA_DIR / "exports").iterdir():
         file.unlink()
-    assert "no longer kept" in words(ada.get(JOBS))
+    assert "no longer available" in words(ada.get(JOBS))
     gone = ada.get(reverse("download", args=["quay", Job.objects.get().pk]))
     assert gone.status_code == 404
 
@@ -105,7 +105,7 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     assert jobs.run(Job.objects.get().pk) == Job.FAILED
     page = ada.get(address)
     assert "failed" in words(page) and "unknown layer" in words(page)
-    assert said(press(ada, address, "Go on")) == ["Job resumed from where it stopped."]
+    assert said(press(ada, address, "Resume")) == ["Job resumed from where it stopped."]
     assert Job.objects.get().state == Job.QUEUED
 
 
@@ -149,7 +149,7 @@ def test_a_job_is_cancelled_by_page(world, ada):
 
 
 def test_progress_and_what_is_left_are_told(world, ada):
-    press(ada, JOBS, "Bring it up to date now")
+    press(ada, JOBS, "Update it now")
     job = Job.objects.get()
     Job.objects.update(state=Job.RUNNING, share=0.25, phase="writing images", started_at=job.created_at)
     page = ada.get(JOBS)
@@ -167,7 +167,7 @@ def test_a_draft_is_opened_from_its_jobs(ada, world):
     draft = Campaign.objects.create(
         name="draft", corpus=world.corpus, tasks="entities", settings=world.campaign.settings
     )
-    press(ada, "/campaigns/draft/jobs/", "Open its images")
+    press(ada, "/campaigns/draft/jobs/", "Open the images")
     jobs.run(Job.objects.get().pk)
     draft.refresh_from_db()
     assert draft.state == Campaign.OPEN

@@ -39,9 +39,15 @@ def test_a_link_is_made_by_hand(world, ada):
     address = f"{NEW}?image=man&kind=coref_link"
     assert "Which mentions is “same thing?” about?" in words(ada.get(address))
     page = press(
-        ada, address, "Add it", mention=[MAN, THE_MAN], known="yes", purpose="control", explanation="one man"
+        ada,
+        address,
+        "Add item",
+        mention=[MAN, THE_MAN],
+        known="yes",
+        purpose="control",
+        explanation="one man",
     )
-    assert "The control item added" in said(page)[0]
+    assert "Control item added" in said(page)[0]
     item = Control.objects.get()
     assert (item.kind, item.known, item.source, str(item.created_by)) == (q.COREF_LINK, "yes", "page", "ada")
     listed = words(ada.get(LIST))
@@ -52,7 +58,7 @@ def test_a_box_to_be_judged_and_boxes_to_be_drawn_are_made_by_hand(world, ada):
     press(
         ada,
         f"{NEW}?image=man&kind=box_quality",
-        "Add it",
+        "Add item",
         mention=[HAT],
         pending="30, 10, 60, 30",
         known="good",
@@ -61,7 +67,7 @@ def test_a_box_to_be_judged_and_boxes_to_be_drawn_are_made_by_hand(world, ada):
     press(
         ada,
         f"{NEW}?image=man&kind=box_drawing",
-        "Add it",
+        "Add item",
         mention=[HAT],
         left="30, 10, 60, 30\n70 10 90 30",
         purpose="qualification",
@@ -73,7 +79,7 @@ def test_a_box_to_be_judged_and_boxes_to_be_drawn_are_made_by_hand(world, ada):
 
 
 def test_drawing_is_offered_for_tests_alone(world, ada):
-    (form,) = [f for f in forms(ada.get(f"{NEW}?image=man&kind=box_drawing")) if "Add it" in f.buttons]
+    (form,) = [f for f in forms(ada.get(f"{NEW}?image=man&kind=box_drawing")) if "Add item" in f.buttons]
     assert form.choices["purpose"] == ["qualification"]
 
 
@@ -85,9 +91,9 @@ def test_drawing_is_offered_for_tests_alone(world, ada):
     ],
 )
 def test_an_item_that_cannot_be_says_why_and_keeps_what_was_chosen(world, ada, filled, wrong):
-    page = press(ada, f"{NEW}?image=man&kind=coref_link", "Add it", **filled)
+    page = press(ada, f"{NEW}?image=man&kind=coref_link", "Add item", **filled)
     assert page.status_code == 409 and wrong in words(page)
-    (form,) = [form for form in forms(page) if "Add it" in form.buttons]
+    (form,) = [form for form in forms(page) if "Add item" in form.buttons]
     assert form.fields.get("mention", []) == filled.get("mention", [])
     assert not Control.objects.exists()
 
@@ -166,7 +172,7 @@ def test_an_item_that_was_wrong_is_taken_out_of_what_it_measured(ada):
     world.submit(0, lease, world.right(lease), then=False)
     page = ada.get(LIST)
     assert "0 of 1" in words(page)
-    assert "1 worker is judged without it" in said(press(ada, LIST, "It was wrong"))[0]
+    assert "1 worker is judged without it" in said(press(ada, LIST, "Retire as wrong"))[0]
 
 
 def test_the_list_filters_and_pages_by_key(world, ada, monkeypatch):

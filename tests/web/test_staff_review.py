@@ -67,7 +67,7 @@ def test_a_flagged_mention_is_read_and_seen_to_by_page(world, rev):
     queue = reverse("review", args=["review"])
     page = rev.get(queue)
     assert "words marked wrongly two words too many A man, The man" in words(page).replace("“", "")
-    after = press(rev, queue, "Seen to")
+    after = press(rev, queue, "Mark as handled")
     assert said(after) == ["Report marked as handled."]
     assert "Nothing that workers reported waits" in words(after)
     assert str(Flag.objects.get().resolved_by) == "rev"
@@ -76,10 +76,10 @@ def test_a_flagged_mention_is_read_and_seen_to_by_page(world, rev):
 
 def test_a_report_can_be_seen_to_where_the_image_is_shown(world, rev):
     report(world, q.COREF_LINK, "offensive", comment="rude")
-    page = press(rev, IMAGE, "Seen to")
+    page = press(rev, IMAGE, "Mark as handled")
     assert page.redirect_chain[-1][0] == IMAGE
     assert Flag.objects.get().resolved_at is not None
-    assert not any("Seen to" in form.buttons for form in forms(page))
+    assert not any("Mark as handled" in form.buttons for form in forms(page))
 
 
 def test_an_image_shows_chains_answers_steps_and_why_it_waits(world, rev):
@@ -97,7 +97,7 @@ def test_an_image_shows_chains_answers_steps_and_why_it_waits(world, rev):
 
 def test_answers_that_do_not_count_say_why(world, rev):
     refuse(world)
-    press(rev, IMAGE, "Group them so", **{f"to:{THE_MAN}": "new1"})
+    press(rev, IMAGE, "Save groups", **{f"to:{THE_MAN}": "new1"})
     assert "same thing as 3? yes review-w0 not needed" in words(rev.get(IMAGE, {"chain": 1}))
 
 
@@ -113,25 +113,25 @@ def test_a_refused_chain_is_kept_by_page(world, rev):
 
 def test_mentions_are_grouped_anew_by_page(world, rev):
     refuse(world)
-    press(rev, IMAGE, "Group them so", **{f"to:{THE_MAN}": "new1"})
+    press(rev, IMAGE, "Save groups", **{f"to:{THE_MAN}": "new1"})
     assert chain(image(world), MAN) and chain(image(world), THE_MAN)
-    press(rev, f"{IMAGE}?chain=1", "Group them so", **{f"to:{MAN}": THE_MAN})
+    press(rev, f"{IMAGE}?chain=1", "Save groups", **{f"to:{MAN}": THE_MAN})
     assert chain(image(world), MAN, THE_MAN)
-    press(rev, f"{IMAGE}?chain=1", "Group them so", **{f"to:{MAN}": HAT})
+    press(rev, f"{IMAGE}?chain=1", "Save groups", **{f"to:{MAN}": HAT})
     assert chain(image(world), MAN, HAT)["m"] == [MAN, HAT]
 
 
 def test_boxes_are_given_by_page_and_what_was_typed_is_kept_where_it_is_wrong(world, rev):
     lose_the_hat(world)
-    wrong = press(rev, IMAGE, "These are its boxes", boxes="30, 10, 60\n", comment="there")
+    wrong = press(rev, IMAGE, "Save boxes", boxes="30, 10, 60\n", comment="there")
     assert wrong.status_code == 409
     assert "Line 1, “30, 10, 60”, is no box" in words(wrong)
-    (form,) = [form for form in forms(wrong) if "These are its boxes" in form.buttons]
+    (form,) = [form for form in forms(wrong) if "Save boxes" in form.buttons]
     assert (form.fields["boxes"], form.fields["comment"]) == (["30, 10, 60\n"], ["there"])
-    outside = press(rev, IMAGE, "These are its boxes", boxes="30 10 600 30")
+    outside = press(rev, IMAGE, "Save boxes", boxes="30 10 600 30")
     assert outside.status_code == 409 and "500 x 375" in words(outside)
     assert not Ruling.objects.exists()
-    press(rev, IMAGE, "These are its boxes", boxes="30, 10, 60, 30\n\n 1 1 5 5 ")
+    press(rev, IMAGE, "Save boxes", boxes="30, 10, 60, 30\n\n 1 1 5 5 ")
     assert chain(image(world), HAT)["b"] == [[30, 10, 60, 30], [1, 1, 5, 5]]
     shown = forms(rev.get(IMAGE, {"chain": 2}))
     assert ["30, 10, 60, 30\n1, 1, 5, 5"] in [form.fields.get("boxes") for form in shown]
@@ -142,13 +142,13 @@ def test_boxes_are_given_by_page_and_what_was_typed_is_kept_where_it_is_wrong(wo
 )
 def test_a_chain_is_closed_without_a_box_by_page(world, rev, kind, stage):
     lose_the_hat(world)
-    press(rev, IMAGE, "Close it so", **{"as": kind})
+    press(rev, IMAGE, "Close the chain", **{"as": kind})
     assert chain(image(world), HAT)["s"] == stage
 
 
 def test_closing_needs_a_reason_to_be_chosen(world, rev):
     lose_the_hat(world)
-    page = press(rev, IMAGE, "Close it so")
+    page = press(rev, IMAGE, "Close the chain")
     assert page.status_code == 409 and "Say why there is no box" in words(page)
 
 
@@ -157,10 +157,10 @@ def test_a_chain_is_asked_again_by_page_unless_the_campaign_is_closed(world, rev
     page = press(rev, IMAGE, "Ask again")
     assert chain(image(world), HAT)["s"] == "REQUIREMENT"
     assert "Asked again: “a hat”" in words(page)
-    press(rev, f"{IMAGE}?chain=2", "Close it so", **{"as": "none"})
+    press(rev, f"{IMAGE}?chain=2", "Close the chain", **{"as": "none"})
     press(rev, f"{IMAGE}?chain=2", "Ask again")
     assert chain(image(world), HAT)["s"] != "NON_VISUAL"
-    press(rev, f"{IMAGE}?chain=2", "Close it so", **{"as": "none"})
+    press(rev, f"{IMAGE}?chain=2", "Close the chain", **{"as": "none"})
     Campaign.objects.update(state=Campaign.CLOSED)
     assert not any("Ask again" in form.buttons for form in forms(rev.get(f"{IMAGE}?chain=2")))
 
@@ -185,7 +185,7 @@ def test_a_ruling_about_an_image_that_changed_meanwhile_is_refused(world, rev):
     refuse(world)
     old = rev.get(IMAGE)
     (form,) = [form for form in forms(old) if "Keep as one chain" in form.buttons]
-    press(people.signed_in("other", "reviewer"), IMAGE, "Group them so", **{f"to:{THE_MAN}": "new1"})
+    press(people.signed_in("other", "reviewer"), IMAGE, "Save groups", **{f"to:{THE_MAN}": "new1"})
     late = rev.post(form.action, {**form.fields, "act": "keep"})
     assert late.status_code == 409 and "has changed since you opened its page" in words(late)
     assert Ruling.objects.count() == 1
@@ -214,7 +214,7 @@ def test_the_next_image_in_review_is_one_click_away(rev):
     lose_the_hat(world, 1, worker=1)
     page = rev.get("/campaigns/review/images/two/")
     assert 'href="/campaigns/review/images/one/">Next in review' in page.content.decode()
-    after = press(rev, "/campaigns/review/images/one/", "Close it so", **{"as": "none"})
+    after = press(rev, "/campaigns/review/images/one/", "Close the chain", **{"as": "none"})
     assert "/campaigns/review/images/two/" in after.content.decode()
-    last = press(rev, "/campaigns/review/images/two/", "Close it so", **{"as": "none"})
-    assert "No other image waits" in words(last)
+    last = press(rev, "/campaigns/review/images/two/", "Close the chain", **{"as": "none"})
+    assert "No other image needs review" in words(last)

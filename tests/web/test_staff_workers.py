@@ -54,7 +54,7 @@ def test_the_table_sorts_by_every_column_and_says_how(world, ada):
     page = ada.get(TABLE, {"sort": "accuracy"})
     assert names(page) == ["quay-w0", "quay-w1", "quay-w2", "quay-w3"]
     assert re.search(
-        r'aria-sort="descending"><a href="\?sort=accuracy&amp;way=up">Known items right',
+        r'aria-sort="descending"><a href="\?sort=accuracy&amp;way=up">Control items right',
         page.content.decode(),
     )
     assert names(ada.get(TABLE, {"sort": "accuracy", "way": "up"})) == [f"quay-w{i}" for i in (3, 2, 1, 0)]
@@ -103,13 +103,13 @@ def test_what_nobody_earns_is_no_column(world, ada):
 
 
 def test_a_worker_is_taken_off_one_kind_and_let_back_by_page(world, ada):
-    page = press(ada, ONE, "Take off", kind=q.BOX_DRAWING, reason="boxes far too large")
-    assert said(page) == ["Taken off: drawing."]
+    page = press(ada, ONE, "Suspend", kind=q.BOX_DRAWING, reason="boxes far too large")
+    assert said(page) == ["Suspended: drawing."]
     assert "drawing taken off boxes far too large" in words(page)
     blocked = Standing.objects.filter(blocked=True).values_list("worker__pseudonym", "kind")
     assert list(blocked) == [("quay-w0", q.BOX_DRAWING)]
-    assert said(press(ada, ONE, "Take off", kind=q.BOX_DRAWING)) == ["They were taken off already."]
-    assert said(press(ada, ONE, "Let back")) == ["Let back: drawing."]
+    assert said(press(ada, ONE, "Suspend", kind=q.BOX_DRAWING)) == ["They are already suspended."]
+    assert said(press(ada, ONE, "Reinstate")) == ["Reinstated: drawing."]
     assert not Standing.objects.filter(blocked=True).exists()
     assert [str(e.actor) for e in AuditEntry.objects.filter(act__endswith="_worker")] == ["ada", "ada"]
 
@@ -125,7 +125,7 @@ def test_answers_are_withdrawn_and_restored_by_page_as_jobs(world, ada):
     assert mine.exists() and not mine.filter(void=False).exists()
     assert any(not row.complete for row in world.images())
     assert "answers withdrawn" in words(ada.get(ONE))
-    assert "restore them first" in said(press(ada, ONE, "Let back"))[-1]
+    assert "restore them first" in said(press(ada, ONE, "Reinstate"))[-1]
     press(ada, ONE, "Restore their answers")
     assert jobs.run(Job.objects.latest("pk").pk) == Job.DONE
     assert not mine.filter(void=True).exists()

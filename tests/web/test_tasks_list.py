@@ -86,7 +86,7 @@ def test_a_row_tells_standing_pay_and_the_day(work: World):
     known = KnownItem(q.COREF_LINK, Control.CONTROL, images[1].key, ("0:0-2", "1:0-2"), "no")
     controls.add(campaign=work.campaign, items=[(1, known)], source="page")
     row = rows(ann)[LINK]
-    assert "On probation: 1 of 1000" in row
+    assert "Warm-up: 1 of 1000 checked answers" in row
     assert "1 done today, 0.02 EUR" in row
     assert "Work :" in row
 
@@ -150,7 +150,7 @@ def test_a_campaign_that_gives_nothing_says_so_once(work: World, state: str, sai
     Campaign.objects.update(state=state, reason="lunch")
     page = text_of(ann.get("/tasks/"))
     assert page.count(said) == 1
-    assert "Go on" in rows(ann)[LINK]
+    assert "Continue" in rows(ann)[LINK]
 
 
 def test_a_campaign_without_an_open_question_says_so_once_and_stands_below_those_with_work(work: World):
@@ -253,7 +253,7 @@ def test_a_test_whose_items_are_all_alike_is_told_to_be_unready(tested: World):
 def test_a_test_is_taken_and_leads_to_the_work(tested: World):
     set_test(tested)
     ann = desk.at_work(tested)
-    assert "Begins with a test of 2 at most" in rows(ann)[LINK]
+    assert "Begins with a test of at most 2 questions" in rows(ann)[LINK]
     assert "Take the test" in rows(ann)[LINK]
     before = ann.get(desk.address())
     assert "Take the test" in text_of(before) and "Look at the photograph first" in text_of(before)
@@ -276,7 +276,7 @@ def test_a_failed_test_is_told_and_can_be_taken_again_three_times_in_all(tested:
         page = answer_all(ann, right=False)
         if attempt < qualification.ATTEMPTS - 1:
             assert "You had 0 of 2 right in the test and 2 are needed" in text_of(page)
-            assert "Take the test again" in rows(ann)[LINK]
+            assert "Retake the test" in rows(ann)[LINK]
     assert "as often as it may be taken" in text_of(page)
     assert "as often as it may be taken" in rows(ann)[LINK]
     page = ann.post(desk.address() + "test/", follow=True)
@@ -291,7 +291,7 @@ def test_a_test_is_gone_on_with_after_a_pause(tested: World):
     ann.post(desk.address(), {**held, "act": "return"})
     Assignment.objects.filter(state=Assignment.LEASED).update(expires_at=sql.now() - timedelta(minutes=1))
     leases.expire()
-    assert "Go on with the test" in rows(ann)[LINK]
+    assert "Continue the test" in rows(ann)[LINK]
     assert "Test: question 1 of 2" in text_of(ann.get(desk.address()))
 
 
