@@ -88,7 +88,7 @@ def export_dataset(
     done = set() if include_unfinished else _done(chosen)
     writer = FORMATS.get(format)
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise ExportError(f"{out}: stands already; expected a new or an empty folder")
+        raise ExportError(f"{out}: already exists; expected a new or an empty folder")
     out.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial"))
     try:
@@ -162,17 +162,17 @@ def notes_on(chosen: Chosen) -> list[str]:
     if chosen.left_out:
         notes.append(f"Left out: {chosen.left_out} of {every} images, which are not finished.")
     if chosen.unfinished:
-        notes.append(f"Unfinished: {chosen.unfinished} of {every} images, which go with it as they stand.")
+        notes.append(f"Unfinished: {chosen.unfinished} of {every} images, which are exported unfinished.")
     if (made_by := chosen.made_by) is None:
         return notes
     if unchecked := unchecked_kinds(made_by):
         notes.append(
-            f"Unchecked: no answers to {', '.join(unchecked)} are known, so that nobody's accuracy is "
-            "measured, and nobody suspended for it."
+            f"Unchecked: there are no gold answers to {', '.join(unchecked)}, so accuracy is not measured "
+            f"and nobody is suspended for it."
         )
     if early := unchecked_answers(made_by):
         told = ", ".join(f"{count} to {kind}" for kind, count in early.items())
-        notes.append(f"Unchecked in part: answers given before any were known: {told}.")
+        notes.append(f"Unchecked in part: answers given before there were gold answers: {told}.")
     if len(opened := images_by_version(made_by)) > 1:
         told = ", ".join(f"{count} under version {number}" for number, count in opened)
         notes.append(f"Settings of the campaign changed while images were opened: {told}.")

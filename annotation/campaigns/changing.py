@@ -208,7 +208,9 @@ def _hold_questions(row: Campaign) -> None:
 
 def _store(row: Campaign, wanted: CampaignSettings, actor: Account | None) -> None:
     if row.settings_version >= MOST_VERSIONS:
-        raise CampaignError(f"campaign {row.name!r} has had as many versions of its settings as there can be")
+        raise CampaignError(
+            f"campaign {row.name!r} has the largest possible number of versions of its settings"
+        )
     # Campaigns made by a version without versions of settings have their first here.
     SettingsVersion.objects.get_or_create(
         campaign=row, number=row.settings_version, defaults={"settings": row.settings}

@@ -45,7 +45,7 @@ def counted_row(item: CountedItem, *, campaign: Campaign, images: Images) -> Con
     """The row of a known item, not stored yet, its source left open. Raises BadItem."""
     if item.kind not in q.COUNTED or item.kind in UNTESTED:
         raise BadItem(
-            f"nobody can grade {item.kind!r}; expected relevance, graded_relevance, caption_writing"
+            f"{item.kind!r} cannot be graded; expected relevance, graded_relevance, caption_writing"
         )
     if item.kind not in campaign.kinds:
         raise BadItem(f"campaign {campaign.name!r} asks {', '.join(campaign.kinds)}; not {item.kind}")

@@ -89,7 +89,7 @@ def one_of(answers: Sequence[str]) -> Grader:
 
     def stratum_of(known: str) -> str:
         if known not in answers:
-            raise BadKnownAnswer(f"known answer {known!r} is none of {', '.join(answers)}")
+            raise BadKnownAnswer(f"gold answer {known!r} is not one of {', '.join(answers)}")
         return known
 
     return Grader(right, stratum_of)
@@ -138,7 +138,7 @@ def _grade_right(answer: int, known: int, settings: TrustSettings) -> bool:
 def _grade_stratum(known: int) -> str:
     if known not in KNOWN_GRADES:
         raise BadKnownAnswer(
-            f"known grade {known!r}: expected 1 or 4, since judges disagree on what lies between "
+            f"gold grade {known!r}: expected 1 or 4, since judges disagree on what lies between "
             "and a worker who always says 2 would be within one grade of it"
         )
     return str(known)

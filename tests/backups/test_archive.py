@@ -114,7 +114,7 @@ def test_names_that_lead_outside_and_what_is_no_file_are_refused(member: Member,
 @pytest.mark.parametrize(
     ("about", "why"),
     [
-        ({"format": "another"}, "it is no backup; manage.py backup FILE makes one"),
+        ({"format": "another"}, "it is not a backup; manage.py backup FILE makes one"),
         ([1], "it is no backup"),
         (ABOUT | {"version": archive.VERSION + 1}, "made by a newer version"),
         (ABOUT | {"version": "1"}, "made by a newer version"),
@@ -141,7 +141,7 @@ def test_what_is_no_tar_is_refused(content: bytes, tmp_path: Path):
 
 def test_a_file_that_stands_is_not_overwritten(backup: Path, tmp_path: Path):
     before = backup.read_bytes()
-    with pytest.raises(BackupRefused, match="stands already; choose another name"):
+    with pytest.raises(BackupRefused, match="already exists; choose another name"):
         made(backup, tmp_path / "source")
     assert backup.read_bytes() == before
 

@@ -226,7 +226,7 @@ def test_a_new_secret_key_is_noticed_and_what_it_breaks_is_named(backup: Path, s
     out = StringIO()
     call_command("restore", str(backup), "--replace", stdout=out)
     assert (
-        "SECRET_KEY is not the one that it was made under; this ends:\n- sessions: everybody"
+        "SECRET_KEY is not the one of the backup; this stops working:\n- sessions: everybody"
         in out.getvalue()
     )
 
@@ -250,7 +250,7 @@ def test_an_older_backup_is_migrated_on(world: World, tmp_path: Path, monkeypatc
     [
         ({"database": "oracle"}, "holds a database of oracle, and the one in use is"),
         ({"migrations": ["annotation.9999_later"]}, "newer version .* no migration annotation.9999_later"),
-        ({"secret_key": "?"}, "what it tells about itself is damaged"),
+        ({"secret_key": "?"}, "its description is damaged"),
         ({}, "it has no database"),
     ],
 )
@@ -267,7 +267,7 @@ def test_a_damaged_backup_changes_nothing(backup: Path):
     whole = backup.read_bytes()
     at = whole.index(b"systems/s/weights.bin", whole.index(b"systems/s/weights.bin") + 1)
     backup.write_bytes(whole[:at] + b"X" + whole[at + 1 :])
-    unchanged(backup, "'systems/s/weights.bin' is not as it was written: the file is damaged")
+    unchanged(backup, "'systems/s/weights.bin' differs from what was written: the file is damaged")
 
 
 def unchanged(backup: Path, why: str) -> None:
@@ -437,7 +437,7 @@ def test_nothing_is_restored_beside_somebody_at_work_and_nobody_works_beside_a_r
     backup: Path, monkeypatch
 ):
     with exclusive_folder("import.x", busy=""):
-        with pytest.raises(Busy, match="something is at work in .*; stop the server and its workers first"):
+        with pytest.raises(Busy, match="something is using .*; stop the server and its workers first"):
             restoring.restore(backup, replace=True)
     whole = restoring._check_target
     met = []

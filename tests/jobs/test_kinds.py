@@ -158,7 +158,7 @@ def test_a_workers_judgments_are_withdrawn_and_restored():
     mine = Judgment.objects.filter(worker=worker, image__isnull=False)
     job = done("discard", campaign=world.campaign, worker=worker, reason="answers at random")
     assert job.result["judgments"] == mine.filter(void=True).count() == mine.count() > 0
-    assert job.phase == "folding images anew"
+    assert job.phase == "recomputing images"
     done("restore", campaign=world.campaign, worker=worker)
     assert not mine.filter(void=True).exists()
 

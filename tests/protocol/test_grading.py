@@ -141,7 +141,7 @@ def test_whoever_always_gives_the_same_grade_is_right_on_at_most_half_of_the_bal
 
 @pytest.mark.parametrize("known", [0, 2, 3, 5])
 def test_only_the_outer_grades_can_be_known(known):
-    with pytest.raises(BadKnownAnswer, match=f"known grade {known}: expected 1 or 4"):
+    with pytest.raises(BadKnownAnswer, match=f"gold grade {known}: expected 1 or 4"):
         stratum("graded_relevance", known)
 
 

@@ -40,7 +40,7 @@ def test_known_items_are_added_from_a_layer_and_what_lacks_is_said():
     assert report["added"] == Control.objects.count() > 50 and report["there_already"] == 0
     assert {row["kind"] for row in report["items"]} == set(q.QUESTIONS)
     again = said("add_controls", "scenes", "--from-gold", "import", "--images", "4", "--seed", "2")
-    assert again.startswith("0 known items added to campaign 'scenes'") and "qualification" in again
+    assert again.startswith("0 control items added to campaign 'scenes'") and "qualification" in again
 
 
 def test_one_purpose_only_where_one_is_named():
@@ -93,7 +93,7 @@ def test_a_worker_is_suspended_and_let_back():
     )
     found = world.take(0, holding=[world.held(0).id])
     assert isinstance(found, Nothing) and "too fast" in found.text
-    assert "suspended already: nothing to do" in said("suspend_worker", "quay", "quay-w0")
+    assert "already suspended: nothing to do" in said("suspend_worker", "quay", "quay-w0")
     report = told("suspend_worker", "quay", "quay-w0", "--kind", "coref_link", "--reinstate")
     assert report["kinds"] == ["coref_link"] and report["reinstated"]
     assert isinstance(world.take(0), Lease)

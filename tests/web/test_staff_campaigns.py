@@ -226,7 +226,7 @@ def test_a_campaign_that_somebody_holds_a_task_of_is_not_deleted(world, ada):
         ({"name": "x", "settings": "link_votes = 2"}, "2"),
         ({"name": "x", "settings": "nonsense"}, "no TOML"),
         ({"name": "x", "settings": "unknown = 1"}, "unknown setting"),
-        ({"name": "x", "images": "many"}, "“many” is no number of images"),
+        ({"name": "x", "images": "many"}, "“many” is not a number of images"),
     ],
 )
 def test_a_campaign_that_cannot_be_opened_says_why_and_keeps_what_was_typed(ada, given, wrong):

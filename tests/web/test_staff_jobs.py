@@ -45,7 +45,7 @@ def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
     page = ada.get(JOBS)
     assert "Download" in words(page) and job.kind and "SHA-256" in words(page)
     assert "layer is unchecked at links, verification" in words(page)
-    assert "Unchecked: no answers to coref_link, chain_verification" in words(page)
+    assert "Unchecked: there are no gold answers to coref_link, chain_verification" in words(page)
     assert "Not in the files: the place of 1 image in the order of the corpus." in words(page)
     assert f'href="{reverse("known_items", args=["quay"])}"' in page.content.decode()
     assert 'data-live="on"' not in page.content.decode()
@@ -53,7 +53,7 @@ def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
     assert answer["Content-Disposition"].startswith("attachment")
     with zipfile.ZipFile(BytesIO(b"".join(answer))) as archive:
         assert "Sentences/1000.txt" in archive.namelist()
-        assert archive.read("NOTES.md").startswith(b"Unchecked: no answers to coref_link")
+        assert archive.read("NOTES.md").startswith(b"Unchecked: there are no gold answers to coref_link")
         archive.extractall(tmp_path / "fetched")
     assert import_corpus(name="again", path=tmp_path / "fetched", format="entities").images == 2
     (note,) = Job.objects.get().result["notes"]
