@@ -177,7 +177,7 @@ def test_what_stands_is_given_up_only_when_that_is_asked_for(backup: Path, tmp_p
     files = taken()
     wipe()
     write("systems/other/weights.bin")
-    with pytest.raises(BackupRefused, match="there is something in systems; with --replace the backup takes"):
+    with pytest.raises(BackupRefused, match="systems is not empty; with --replace the backup replaces"):
         restoring.restore(backup)
     Corpus.objects.create(name="other")
     with pytest.raises(BackupRefused, match="something in annotation_corpus, systems; with --replace"):
@@ -385,7 +385,7 @@ def test_after_a_power_cut_the_same_restore_is_run_to_its_end(backup: Path, tmp_
     assert (Corpus.objects.get().source == "newer") == (renames < 8)
     with pytest.raises(Busy, match="was cut short"), at_work():
         pass
-    with pytest.raises(BackupRefused, match="there is something in"):
+    with pytest.raises(BackupRefused, match="is not empty"):
         restoring.restore(backup)
     restoring.restore(backup, replace=True)
     assert taken() == files and rows() == said and not (root() / RESTORING).exists()

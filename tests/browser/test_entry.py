@@ -97,7 +97,7 @@ def test_my_account_shows_what_is_stored_and_lets_one_go(work: World, open_page:
     page.get_by_text("version 1").click()
     for_everybody(page)
     with page.expect_download() as download:
-        page.get_by_role("link", name="Download all of it").click()
+        page.get_by_role("link", name="Download your data").click()
     assert download.value.suggested_filename == "w-ann.json"
     page.get_by_role("link", name="Change password").click()
     for_everybody(page)
@@ -138,7 +138,7 @@ def test_an_invitation_with_a_name_of_ones_own(work: World, open_page: Open):
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_label("Password confirmation").fill(PASSWORD)
     page.get_by_role("button", name="I agree: create my account").click()
-    expect(page.get_by_role("alert")).to_contain_text("are given by us")
+    expect(page.get_by_role("alert")).to_contain_text("are reserved")
     for_everybody(page)
     page.get_by_label("Username").fill("olga")
     page.get_by_label("Password", exact=True).fill(PASSWORD)
@@ -147,7 +147,7 @@ def test_an_invitation_with_a_name_of_ones_own(work: World, open_page: Open):
     expect(page.get_by_role("heading", level=1)).to_have_text("Your tasks")
     invitations_left = open_page(390)
     invitations_left.goto(address)
-    expect(invitations_left.get_by_text("is used up")).to_be_visible()
+    expect(invitations_left.get_by_text("used as often as it may be")).to_be_visible()
     for_everybody(invitations_left)
     page.goto(link(work))
     expect(page.get_by_text("You are signed in already")).to_be_visible()
@@ -160,10 +160,10 @@ def test_a_researcher_invites_by_a_page_for_everybody(work: World, open_page: Op
     sign_in(page, "ada", then="/campaigns/quay/entry/")
     page.get_by_label("For whom").fill("course 7")
     page.get_by_role("button", name="Create a link").click()
-    expect(page.get_by_role("status")).to_contain_text("The link is made")
+    expect(page.get_by_role("status")).to_contain_text("Link created")
     for_everybody(page)
     page.get_by_role("button", name="Revoke").click()
-    expect(page.get_by_text("This invitation was taken back")).to_be_visible()
+    expect(page.get_by_text("This invitation was revoked")).to_be_visible()
     for_everybody(page)
 
 
@@ -306,7 +306,7 @@ def test_a_researcher_sets_up_studies_by_a_page_for_everybody(work: World, open_
     page.get_by_label("Id of the study").fill(platform.STUDY)
     page.get_by_label("Code for complete").fill("C0MPLETE")
     page.get_by_role("button", name="Save the study").click()
-    expect(page.get_by_role("status")).to_contain_text("The study is kept")
+    expect(page.get_by_role("status")).to_contain_text("Study saved")
     for_everybody(page)
 
 

@@ -90,5 +90,5 @@ def test_a_visit_with_nothing_to_do_says_so_and_leads_back(work: World, open_pag
     for shown in (opened.value, turk):
         shown.reload()
         headed(shown, "There is no work for you now")
-        expect(shown.get_by_text("There is no code for this.")).to_be_visible()
+        expect(shown.get_by_text("You get no code for this visit.")).to_be_visible()
         for_everybody(shown)

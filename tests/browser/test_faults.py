@@ -201,7 +201,7 @@ def test_what_the_question_does_not_take_is_told_and_asked_again(page: Page):
     page.evaluate("document.querySelector('[data-key=\"2\"]').value = 'perhaps'")
     moved_on(page, answer_next(page))
     let_go(page)
-    says(page, "Your answer “Different” was not stored: “perhaps” is no answer to this question")
+    says(page, "Your answer “Different” was not stored: “perhaps” is not an answer to this question")
     assert stored(q.COREF_LINK) == []
     moved_on(page, answer_next(page))
     while in_hand(page) != held:
@@ -409,7 +409,7 @@ def test_a_server_that_was_stopped_and_started_again_gets_every_answer(
     first = answer_next(page)
     moved_on(page, first)
     second = answer_next(page)
-    says(page, "The server does not answer just now")
+    says(page, "The server does not answer right now")
     assert_accessible(page)
     with serving(tmp_path, port=port, **given):
         moved_on(page, second)

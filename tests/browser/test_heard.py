@@ -60,7 +60,7 @@ def test_what_the_page_says_is_heard_whichever_task_it_shows(work: World, open_p
     status = page.get_by_role("status")
     expect(status).to_contain_text("Skipped: somebody else will answer it.")
     page.get_by_role("button", name="Undo last answer").click()
-    expect(status).to_contain_text("Your last answer is taken back")
+    expect(status).to_contain_text("Last answer undone")
     assert page.evaluate("window.heard") == [
         "Skipped: somebody else will answer it.",
         "Last answer undone: answer again.",

@@ -110,7 +110,7 @@ def test_the_last_answer_is_taken_back_by_key_and_given_again(page: Page):
     shown(page)
     page.keyboard.press("u")
     moved_on(page, second)
-    expect(page.get_by_role("status")).to_contain_text("Your last answer is taken back")
+    expect(page.get_by_role("status")).to_contain_text("Last answer undone")
     expect(page.get_by_text("0 done today")).to_be_visible()
     assert_accessible(page)
     assert in_hand(page) == first
@@ -301,7 +301,7 @@ def test_after_fifty_minutes_a_break_is_suggested_once(work: World, open_page: O
             page.mouse.move(*_elsewhere())
             page.wait_for_function(SAW_THE_POINTER)
 
-    reminder = page.locator("[data-tell]").get_by_text("A short break does eyes and answers good")
+    reminder = page.locator("[data-tell]").get_by_text("A short break is good for your eyes and your answers")
     minutes(48)
     expect(reminder).to_be_hidden()
     page.reload()

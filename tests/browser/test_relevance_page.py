@@ -149,7 +149,7 @@ def test_a_page_with_nothing_ticked_is_sent_at_the_second_word(work: Campaign, o
         page.keyboard.press("ArrowRight")
     held = in_hand(page)
     send()
-    asked = page.get_by_role("alert").filter(has_text="Nothing is ticked: does none of them fit?")
+    asked = page.get_by_role("alert").filter(has_text="Nothing is ticked. If no sentence fits")
     expect(asked).to_be_visible()
     expect(asked).to_be_focused()
     assert in_hand(page) == held and stored(q.RELEVANCE) == []

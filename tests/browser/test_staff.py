@@ -109,7 +109,7 @@ def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> No
 
 
 def boxes_text(page: Page) -> list[list[int]]:
-    text = page.get_by_label("One box to a line").input_value()
+    text = page.get_by_label("One box per line").input_value()
     return [[int(edge) for edge in re.findall(r"\d+", line)] for line in text.splitlines()]
 
 
@@ -129,7 +129,7 @@ def test_a_reviewer_goes_from_the_queue_to_boxes_that_they_draw(walks: World, op
     drag(page, (0.5, 0.2), (0.9, 0.6))
     # The second is not added by hand, and goes along.
     page.get_by_role("button", name="Save boxes").click()
-    expect(page.get_by_role("status")).to_contain_text("Your ruling holds. Another chain")
+    expect(page.get_by_role("status")).to_contain_text("Ruling saved. Another chain")
     assert Ruling.objects.get().content["mentions"] == [PARK]
     first, second = Ruling.objects.get().content["boxes"]
     assert near(first, (49, 73, 144, 216)) and near(second, (241, 73, 432, 216))
@@ -139,7 +139,7 @@ def test_a_box_of_the_list_is_changed_with_the_keys_and_another_removed(walks: W
     page = open_page()
     sign_in(page, "rev")
     page.goto(f"{IMAGE}?chain=2&draw=1")
-    page.get_by_label("One box to a line").fill("10, 10, 50, 50\n60, 60, 90, 90")
+    page.get_by_label("One box per line").fill("10, 10, 50, 50\n60, 60, 90, 90")
     listed = page.locator(".boxlist p")
     listed.filter(has_text="10, 10, 50, 50").get_by_role("button", name="Change").click()
     assert boxes_text(page) == [[60, 60, 90, 90]]
@@ -180,14 +180,14 @@ def test_everything_but_drawing_works_without_scripts(walks: World, open_page: O
     sign_in(page, "ada", then="/campaigns/walks/review/")
     page.get_by_role("link", name="two dogs").click()
     page.get_by_role("button", name="Keep as one chain").click()
-    expect(page.get_by_role("status")).to_contain_text("Your ruling holds")
+    expect(page.get_by_role("status")).to_contain_text("Ruling saved")
     page.goto(f"{IMAGE}?chain=2")
     page.get_by_text("Set its boxes").click()
-    page.get_by_label("One box to a line").fill("10 10 50 50")
+    page.get_by_label("One box per line").fill("10 10 50 50")
     page.get_by_role("button", name="Save boxes").click()
     assert chain(2, walks)["b"] == [[10, 10, 50, 50]]
     page.goto("/campaigns/walks/")
-    page.get_by_label("Why pause it?").fill("lunch")
+    page.get_by_label("Reason for the pause").fill("lunch")
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("paused", exact=True)).to_be_visible()
     assert Campaign.objects.get().state == Campaign.PAUSED

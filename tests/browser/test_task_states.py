@@ -66,7 +66,7 @@ def test_what_one_reads_before_is_for_everybody(work: World, open_page: Open):
     instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="We keep *your* answers.")
     page = open_page()
     sign_in(page, "ann")
-    expect(page.get_by_text("You have not agreed yet")).to_be_visible()
+    expect(page.get_by_text("Before you begin")).to_be_visible()
     for_everybody(page)
     page.get_by_role("link", name="Read and agree").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Before you begin")
@@ -117,7 +117,7 @@ def test_a_list_of_closed_doors_is_for_everybody(transactional_db: None, tmp_pat
     doors = {
         q.COREF_LINK: "80 % of your checked answers",
         q.CHAIN_VERIFICATION: "please write to us",
-        q.BOX_DRAWING: "Others have yet to look at 1 of your boxes",
+        q.BOX_DRAWING: "Others still have to check 1 of your boxes",
     }
     for said in doors.values():
         expect(page.get_by_text(said)).to_be_visible()

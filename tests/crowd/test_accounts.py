@@ -72,7 +72,7 @@ def test_a_link_works_once(ada: Account):
     client = Client()
     page = client.get(link(mail.outbox[0]), follow=True)
     client.post(page.redirect_chain[-1][0], {"new_password1": NEW, "new_password2": NEW})
-    assert "does not work any more" in words(Client().get(link(mail.outbox[0]), follow=True))
+    assert "no longer works" in words(Client().get(link(mail.outbox[0]), follow=True))
 
 
 def test_the_secret_of_a_link_does_not_stay_in_the_address(ada: Account):
@@ -314,7 +314,7 @@ def test_a_download_does_not_tell_which_answers_were_checked(work: World):
 def test_who_has_never_worked_has_nothing_to_download_or_erase(ada: Account):
     client = Client()
     client.force_login(ada)
-    assert "nothing is stored of you" in words(client.get(reverse("account")))
+    assert "only this account is stored" in words(client.get(reverse("account")))
     assert client.get(reverse("own_answers")).status_code == 404
     assert client.post(reverse("erase_me"), {"sure": "yes"}).status_code == 404
     assert not Worker.objects.exists()

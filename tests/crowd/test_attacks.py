@@ -331,7 +331,7 @@ def test_a_link_is_good_once_and_in_the_browser_that_opened_it(work: World):
     assert first.get(link).status_code == 302 and first.get(link).status_code == 302
     replayed = Client()
     answer = replayed.get(link)
-    assert answer.status_code == 403 and "was used already" in words(answer)
+    assert answer.status_code == 403 and "has already been used" in words(answer)
     assert "_auth_user_id" not in replayed.session
     # Prolific signs anew when the study is opened there again.
     assert replayed.get(platform.signed()).status_code == 302
@@ -350,7 +350,7 @@ def test_the_keys_are_fetched_once_and_links_wait_where_they_do_not_come(
     monkeypatch.setattr(prolific_api, "KEYS", prolific_api._Keys())
     itself.status = 503
     answer = Client().get(platform.signed())
-    assert answer.status_code == 503 and "cannot be checked now" in words(answer)
+    assert answer.status_code == 503 and "cannot be checked right now" in words(answer)
     assert not Visit.objects.exists()
     itself.status = 200
     monkeypatch.setattr(prolific_api, "ASK_AGAIN", -1)

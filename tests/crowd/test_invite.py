@@ -133,7 +133,7 @@ def test_a_used_up_link_says_so_and_whom_to_ask(work: World):
     begin_at_once(address)
     answer = Client().get(address)
     assert answer.status_code == 410
-    assert "used up. Ask the sender" in words(answer)
+    assert "used as often as it may be. Ask the sender" in words(answer)
     assert Client().post(address, {"act": "once", "version": "1"}).status_code == 410
     assert Account.objects.count() == 1
 
@@ -174,7 +174,7 @@ def test_a_link_cannot_be_made_up(work: World):
     row = Invitation.objects.get()
     for token in (str(row.pk), f"{row.pk}:forged", "nothing", f"{row.pk + 1}:{'a' * 43}"):
         answer = Client().get(reverse("invite", args=[token]))
-        assert answer.status_code == 410 and "not complete" in words(answer)
+        assert answer.status_code == 410 and "incomplete" in words(answer)
 
 
 def test_who_is_signed_in_keeps_the_account_they_have(work: World):
@@ -251,9 +251,9 @@ def test_a_link_holds_until_the_end_of_its_day(work: World, ada: Client):
 @pytest.mark.parametrize(
     ("field", "given", "told"),
     [
-        ("uses", "many", "no number of people"),
-        ("uses", "0", "cannot be invited"),
-        ("until", "tomorrow", "no day"),
+        ("uses", "many", "not a number of people"),
+        ("uses", "0", "cannot invite"),
+        ("until", "tomorrow", "not a day"),
         ("until", "2020-01-01", "expired already"),
         ("language", "xx", "no language"),
     ],

@@ -160,7 +160,7 @@ def test_what_cannot_be_a_study_is_refused(work: World, about: dict[str, Any], t
 
 def test_a_study_belongs_to_one_campaign(work: World):
     other = World(name="other")
-    with pytest.raises(VisitError, match="of another campaign already"):
+    with pytest.raises(VisitError, match="already belongs to another campaign"):
         platform.prolific_study(other)
 
 

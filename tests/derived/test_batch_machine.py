@@ -184,7 +184,7 @@ class Managed:
         done = controls.from_split(
             campaign=self.batch(turn).campaign, split="dev", purposes=[Control.CONTROL]
         )
-        self.met["known items added"] += bool(done.added)
+        self.met["control items added"] += bool(done.added)
 
     def retire(self, number: int, turn: int) -> None:
         campaign = self.batch(turn).campaign
@@ -549,7 +549,7 @@ def test_runs_meet_all_that_can_happen() -> None:
     expected |= {
         "counted by name",
         "topped up",
-        "known items added",
+        "control items added",
         "disowned",
         "standings told again",
         "paid",

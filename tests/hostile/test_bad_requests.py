@@ -101,7 +101,7 @@ def test_a_form_that_cannot_be_read_is_refused_with_a_page(
 ) -> None:
     status, said = told(ann, address, body, kind)
     assert status == (404 if address == "/nothing/here/" and "charset" not in kind else 400)
-    assert "broke on our side" not in said
+    assert "went wrong on our side" not in said
 
 
 def test_null_characters_are_left_out_of_forms_and_addresses(rf: Any) -> None:

@@ -204,7 +204,7 @@ def test_a_missing_file_is_named(tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["", "../secret.jpg", "a" * 64, "A" * 64 + ".jpg", "a" * 64 + ".exe"])
 def test_a_name_that_is_none_leads_nowhere(name: str):
-    with pytest.raises(pictures.PictureError, match="names no kept picture"):
+    with pytest.raises(pictures.PictureError, match="names no stored picture"):
         pictures.picture_path(name)
 
 

@@ -110,7 +110,7 @@ def test_exports_are_removed_when_their_time_is_over():
     file = downloads.file_of(old.result["path"])
     before = time.time() - downloads.KEPT - 60
     os.utime(file, (before, before))
-    with pytest.raises(downloads.Gone, match="is no longer kept; export it again"):
+    with pytest.raises(downloads.Gone, match="no longer exists; export it again"):
         downloads.file_of(old.result["path"])
     assert downloads.remove_expired() == 1
     assert not file.exists() and downloads.file_of(new.result["path"]).exists()

@@ -134,7 +134,7 @@ def test_regions_are_as_many_as_asked_for_and_lie_in_the_picture():
     with pytest.raises(BadJudgment, match="4 regions: expected 5"):
         submit(worker, lease, Answer("described", content={"regions": REGIONS["regions"][:4]}))
     outside = [*REGIONS["regions"][:4], {"box": [1, 1, 9999, 5], "text": "far", "way": ""}]
-    with pytest.raises(BadJudgment, match="leaves the picture"):
+    with pytest.raises(BadJudgment, match="extends beyond the picture"):
         submit(worker, lease, Answer("described", content={"regions": outside}))
     assert not Judgment.objects.exists()
     submit(worker, lease)

@@ -162,7 +162,7 @@ def test_rulings_are_told_to_the_audit_with_who_made_them():
         (Boxes((MAN, HAT), (OTHER,)), "No chain has exactly"),
         (Boxes((HAT,), (OTHER, OTHER)), "given twice"),
         (Boxes((HAT,), (Box(1, 1, 501, 10),)), "500 x 375"),
-        (Boxes((MAN,), (OTHER,)), "still being asked"),
+        (Boxes((MAN,), (OTHER,)), "still deciding which mentions"),
         (Closure((MAN, HAT), "none"), "No chain has exactly"),
         (Resume((HAT,)), "not in review"),
     ],
@@ -200,5 +200,5 @@ def test_a_ruling_is_withdrawn_once_and_within_its_campaign():
     with pytest.raises(CannotRule, match="no ruling"):
         reviewing.withdraw(campaign=other.campaign, ruling=done.ruling.pk)
     reviewing.withdraw(campaign=world.campaign, ruling=done.ruling.pk)
-    with pytest.raises(CannotRule, match="withdrawn already"):
+    with pytest.raises(CannotRule, match="already withdrawn"):
         reviewing.withdraw(campaign=world.campaign, ruling=done.ruling.pk)

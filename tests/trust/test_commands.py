@@ -82,7 +82,7 @@ def test_without_a_source_the_items_and_what_lacks_are_told():
     World()
     report = told("add_controls", "quay")
     assert report["items"] == [] and len(report["warnings"]) == 5
-    assert "beware: nobody is measured at coref_link" in said("add_controls", "quay")
+    assert "warning: accuracy is not measured at coref_link" in said("add_controls", "quay")
 
 
 def test_a_worker_is_suspended_and_let_back():

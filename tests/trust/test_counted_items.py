@@ -63,7 +63,7 @@ def test_a_graded_pair_is_known_to_be_4_or_1(tmp_path: Path):
         ("graded_relevance,control,i0,i0#1 i0#2,,4,", "2 captions to be graded; expected one"),
         ("caption_writing,qualification,i0,,,correct,", "asks about a sentence"),
         ("caption_writing,control,i0,,A dog run.,incorrect,", "has no control items"),
-        ("region_description,qualification,i0,,,x,", "nobody can grade 'region_description'"),
+        ("region_description,qualification,i0,,,x,", "'region_description' cannot be graded"),
     ],
 )
 def test_what_cannot_be_an_item_is_named_with_its_line(tmp_path: Path, line: str, problem: str):

@@ -379,7 +379,7 @@ def test_pools_that_cannot_tell_good_workers_from_bad_are_told_of():
     small = World()
     add(small, *links(small)[:1])
     told = controls.warnings(campaign=small.campaign, settings=SETTINGS)
-    assert "no control item of coref_link is known to be 'no'" in told[q.COREF_LINK]
+    assert "no control item of coref_link has the gold answer 'no'" in told[q.COREF_LINK]
     add(small, *links(small, 8))
     told = controls.warnings(campaign=small.campaign, settings=SETTINGS)
     assert "coref_link has 8 control items" in told[q.COREF_LINK]

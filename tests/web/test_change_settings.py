@@ -43,7 +43,7 @@ def test_what_a_change_would_do_is_seen_before_it_is_done(world, ada):
     Assignment.objects.filter(campaign=world.campaign).delete()
     wanted = in_force() + '\n[pay]\nbasis = "hour"\nhourly = 12.5\n'
     page = press(ada, CHANGE, "Preview changes", settings=wanted)
-    assert "pay.hourly 0 12.5 from the next task handed out" in words(page)
+    assert "pay.hourly 0 12.5 from the next task assigned" in words(page)
     assert Campaign.objects.get().settings_version == 1
     (form,) = [form for form in forms(page) if "Change the settings" in form.buttons]
     page = ada.post(CHANGE, {**form.fields, "act": "change"}, follow=True)
@@ -106,7 +106,7 @@ def test_work_for_nothing_is_meant(world, ada):
 
 def test_what_cannot_be_is_told_and_kept_for_mending(world, ada):
     for text, wrong in (
-        ("= 3", "no TOML"),
+        ("= 3", "not valid TOML"),
         ("link_votes = 2", "odd"),
         ("[pay]\nbases = 1", "unknown setting"),
     ):

@@ -115,7 +115,7 @@ def test_what_is_filtered_by_can_be_dropped_one_by_one(scenes: Corpus, reader: C
 
 def test_an_empty_result_says_so_and_leads_back(scenes: Corpus, reader: Client):
     page = show(reader, "?text=zeppelin")
-    assert "No image here matches" in page
+    assert "No image matches" in page
     assert "Show all images" in page
 
 

@@ -68,7 +68,7 @@ def test_a_broken_page_shows_no_insides(monkeypatch: pytest.MonkeyPatch):
 def test_a_bad_request_has_its_page():
     answer = Client().get("/", headers={"host": "elsewhere.example"})
     assert answer.status_code == 400
-    assert "makes no sense to the server" in answer.content.decode()
+    assert "does not understand this request" in answer.content.decode()
 
 
 @pytest.mark.parametrize("name", ["400", "403", "403_csrf", "404", "500", "503"])

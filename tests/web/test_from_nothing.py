@@ -106,7 +106,7 @@ def test_from_an_empty_database_two_annotators_answer_all_six_questions_under_de
     jobs.run(Job.objects.get().pk)
     assert Campaign.objects.get().state == Campaign.OPEN
     overview = ada.get(reverse("campaign", args=["first"]))
-    assert "trust unchecked" in words(overview) and "begins with practice only" in words(overview)
+    assert "trust unchecked" in words(overview) and "begins with practice and no test" in words(overview)
     press(ada, reverse("entry", args=["first"]), "Create a link")
     (link,) = re.findall(r"/invite/[^\s\"<]+/", ada.get(reverse("entry", args=["first"])).content.decode())[
         :1

@@ -81,7 +81,7 @@ def test_alarms_of_one_sort_stand_together_with_the_page_that_helps(ada):
 def test_a_campaign_is_paused_in_mid_task_by_page_and_what_is_in_hand_still_counts(world, ada):
     lease = world.held(0)
     page = press(ada, PAGE, "Pause", reason="lunch")
-    assert "nothing is handed out" in said(page)[0]
+    assert "workers get no new tasks" in said(page)[0]
     assert "paused" in words(page) and "lunch" in words(page)
     nothing = world.take(1)
     assert isinstance(nothing, Nothing) and nothing.code == "paused" and "lunch" in nothing.text
@@ -98,7 +98,7 @@ def test_a_campaign_is_closed_only_by_who_means_it(world, ada):
     page = press(ada, PAGE, "Close", sure="yes")
     assert said(page) == ["Campaign closed."]
     assert Campaign.objects.get().state == Campaign.CLOSED
-    assert "It is closed: nobody is asked any more" in words(page)
+    assert "Closed: workers get no more questions" in words(page)
     assert not any({"Pause", "Resume", "Close"} & form.buttons.keys() for form in forms(page))
 
 
@@ -179,10 +179,10 @@ def test_the_example_of_settings_is_shown_as_it_can_be_pasted(ada):
 def test_what_earns_nothing_needs_a_word(ada):
     a_corpus("streets", some_images(1))
     page = press(ada, reverse("open_campaign"), "Open it", name="first")
-    assert page.status_code == 409 and "Nothing is paid for links, verification" in words(page)
+    assert page.status_code == 409 and "No pay is set for links, verification" in words(page)
     some = "[pay]\nbasis = 'item'\nper_item = { coref_link = 0.02 }"
     page = press(ada, reverse("open_campaign"), "Open it", name="first", settings=some)
-    assert "Nothing is paid for verification, requirement" in words(page)
+    assert "No pay is set for verification, requirement" in words(page)
     assert not Campaign.objects.exists() and not Job.objects.exists()
     press(ada, reverse("open_campaign"), "Open it", name="first", unpaid="yes")
     assert Campaign.objects.get().name == "first"
@@ -224,7 +224,7 @@ def test_a_campaign_that_somebody_holds_a_task_of_is_not_deleted(world, ada):
         ({"name": "gold"}, "choose another name"),
         ({"name": "a b"}, "a b"),
         ({"name": "x", "settings": "link_votes = 2"}, "2"),
-        ({"name": "x", "settings": "nonsense"}, "no TOML"),
+        ({"name": "x", "settings": "nonsense"}, "not valid TOML"),
         ({"name": "x", "settings": "unknown = 1"}, "unknown setting"),
         ({"name": "x", "images": "many"}, "“many” is not a number of images"),
     ],

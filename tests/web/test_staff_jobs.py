@@ -112,7 +112,7 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ({"format": "jsonl", "pictures": "1"}, "has no picture to go with it"),
+        ({"format": "jsonl", "pictures": "1"}, "has no pictures"),
         ({"format": "csv"}, "has no caption, which csv cannot say"),
         ({"format": "entities"}, "is of the split “dev”"),
     ],

@@ -128,7 +128,7 @@ def test_a_file_that_is_too_large_or_missing_is_refused(world, ada, monkeypatch)
     monkeypatch.setattr("annotation.web.staff_known.LARGEST", 10)
     assert "the most is 0" in said(upload(ada, HEAD))[0]
     page = ada.post(reverse("add_known_items", args=["review"]), {"act": "csv"}, follow=True)
-    assert "No file came" in said(page)[0]
+    assert "No file was sent" in said(page)[0]
 
 
 def test_items_are_made_from_a_layer_by_page(world, ada):
@@ -143,7 +143,7 @@ def test_what_workers_agree_on_is_promoted_by_page(ada):
     for worker in range(2):
         world.submit(worker, world.held(worker), then=False)
     page = press(ada, LIST, "Promote", kind=q.COREF_LINK, at_least="2", purpose="control")
-    assert said(page) == ["1 known item is added."]
+    assert said(page) == ["1 control item added."]
     assert Control.objects.get().known == "yes"
     assert "agreement" in words(page)
 
@@ -156,7 +156,7 @@ def test_too_small_an_agreement_is_refused(world, ada):
 def test_an_item_is_retired_by_page_and_is_not_shown_again(world, ada):
     upload(ada, HEAD + "coref_link,control,man,0:0-2 1:0-2,,,yes,\n")
     page = press(ada, LIST, "Retire")
-    assert "answers given on it keep counting" in said(page)[-1]
+    assert "Answers already given to it still count" in said(page)[-1]
     assert not Control.objects.get().active
     page = ada.post(reverse("retire_known_item", args=["review", Control.objects.get().pk]), follow=True)
     assert said(page)[-1] == "It was not in use: nothing changed."

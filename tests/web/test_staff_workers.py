@@ -79,7 +79,7 @@ def test_the_table_filters_by_kind_standing_and_pseudonym(world, ada):
     assert names(ada.get(TABLE, {"find": "W3"})) == ["quay-w3"]
     links = ada.get(TABLE, {"kind": q.COREF_LINK}).context["rows"]
     assert sum(one.figures.answers for one in links) == Judgment.objects.filter(kind=q.COREF_LINK).count()
-    assert "No worker is so" in words(ada.get(TABLE, {"find": "nobody"}))
+    assert "No worker matches" in words(ada.get(TABLE, {"find": "nobody"}))
     assert (
         ada.get(TABLE, {"sort": "x", "kind": "x", "state": "x", "after": "x", "find": "\0"}).status_code
         == 200
@@ -152,7 +152,7 @@ def test_a_worker_is_erased_by_page_only_by_an_admin_who_means_it(world, ada, bo
     assert Account.objects.filter(username="wanda").exists()
     given = Judgment.objects.filter(worker__pseudonym="quay-w0").count()
     page = press(boss, ONE, "Erase", sure="yes")
-    assert "nothing leads from the pseudonym" in said(page)[0]
+    assert "nothing links the pseudonym" in said(page)[0]
     assert "erased" in words(page) and not any("Erase" in form.buttons for form in forms(page))
     assert not Account.objects.filter(username="wanda").exists() and not Identity.objects.exists()
     assert Judgment.objects.filter(worker__pseudonym="quay-w0").count() == given

@@ -106,12 +106,12 @@ def test_a_drawer_whose_boxes_nobody_has_looked_at_is_told_what_to_do_instead(db
     work.submit(0, work.held(0, q.BOX_DRAWING), then=False)
     ann = desk.at_work(work)
     row = rows(ann)[DRAW]
-    assert "Others have yet to look at 1 of your boxes: choose another task" in row and "Work" not in row
+    assert "Others still have to check 1 of your boxes: choose another task" in row and "Work" not in row
     said = text_of(ann.get(desk.address(q.BOX_DRAWING)))
     assert "or in 60 min at the latest" in said and "Look again" in said
     judged = work.held(1, q.BOX_QUALITY)
     work.submit(1, judged, then=False)
-    assert "yet to look" not in rows(ann)[DRAW]
+    assert "still have to check" not in rows(ann)[DRAW]
 
 
 def test_a_kind_that_has_not_come_up_says_so(work: World):
@@ -123,8 +123,8 @@ def test_who_has_answered_everything_is_told_that_the_rest_is_for_others(work: W
     ann = desk.at_work(work)
     while b"data-answer" in (page := ann.get(desk.address())).content:
         ann.post(desk.address(), {**desk.hidden(page), "flag": "chunk_wrong"})
-    assert "You have answered all open questions of this kind" in rows(ann)[LINK]
-    assert "You have answered all open questions of this kind" in text_of(page)
+    assert "You have answered every open question of this kind" in rows(ann)[LINK]
+    assert "You have answered every open question of this kind" in text_of(page)
 
 
 def test_who_comes_while_others_hold_the_rest_is_told_when_to_look_again(work: World):
@@ -170,7 +170,7 @@ def test_a_closed_campaign_leaves_the_list_of_those_who_hold_nothing(work: World
 def test_consent_is_asked_once_for_a_campaign(db: None, tmp_path: Path):
     work = desk.campaign(tmp_path / "drawn", consent="We keep your answers.")
     page = desk.at_work(work).get("/tasks/")
-    assert text_of(page).count("You have not agreed yet") == 1
+    assert text_of(page).count("Before you begin") == 1
     assert b'href="/tasks/quay/consent/"' in page.content
 
 
@@ -186,7 +186,7 @@ def test_a_suspended_worker_is_told_why_and_what_else_there_is(work: World):
     assert "suspended for you" in rows(ann)[LINK]
     said = text_of(ann.get(desk.address()))
     assert "Fewer than 80 % of your checked answers were right" in said
-    assert "Open to you now Is there something to box?" in said
+    assert "Other tasks open to you Is there something to box?" in said
 
 
 def test_who_was_taken_off_by_a_researcher_is_told_the_reason(work: World):
@@ -229,7 +229,7 @@ def test_where_there_is_no_test_practice_is_the_entry_and_most_of_it_must_be_rig
     begun = ann.post(f"{desk.address()}instructions/")
     assert begun["Location"] == f"{desk.address()}practice/"
     over = practise(ann, wrong=2)
-    assert "More have to be right before you can begin" in text_of(over)
+    assert "More must be correct before you can begin" in text_of(over)
     assert ann.post(f"{desk.address()}instructions/")["Location"] == f"{desk.address()}practice/"
     assert b"<button>Begin</button>" in practise(ann, wrong=1).content
     page = ann.post(f"{desk.address()}instructions/", follow=True)

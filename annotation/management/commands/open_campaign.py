@@ -67,7 +67,7 @@ class Command(ReportCommand):
         parser.add_argument(
             "--open-to-all",
             action="store_true",
-            help="Every annotator of this server may work on it, not only people with an invitation or a study",
+            help="Every annotator of this server may work on it, not only invited people or those of a study",
         )
         parser.add_argument(
             "--draft", action="store_true", help="Create a draft: open neither images nor campaign"

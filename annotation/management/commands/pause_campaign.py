@@ -56,7 +56,7 @@ class Command(ReportCommand):
         campaign = campaign_named(options["campaign"])
         rules = {name: options[name] for name in RULES if name in options}
         if rules and not options["resume"]:
-            raise CampaignError(f"--{next(iter(rules))} goes with --resume: a stop rule is set anew to go on")
+            raise CampaignError(f"--{next(iter(rules))} goes with --resume: it sets a new stop rule")
         if options["reason"] and options["resume"]:
             raise CampaignError("--reason goes with pausing and closing, not with --resume")
         if options["resume"]:
