@@ -80,7 +80,7 @@ def _go(offer: Offer) -> str:
         return ""
     if offer.test:
         return _("Continue the test")
-    return _("Take the test") if offer.nothing.code == "no_test" else _("Retake the test")
+    return _("Take the test") if offer.nothing.code == "no_test" else _("Take the test again")
 
 
 def _standing(offer: Offer) -> str:

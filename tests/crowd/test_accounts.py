@@ -354,7 +354,7 @@ def test_erasing_waits_for_the_pay(work: World):
     client = ann()
     page = client.get(reverse("account"))
     assert "still to be paid" in words(page) and "0.05 USD" in words(page)
-    assert "Delete my account" not in page.content.decode()
+    assert ">Delete my account</button>" not in page.content.decode()
     refused = client.post(reverse("erase_me"), {"sure": "yes"}, follow=True)
     assert said(refused) == [
         "You have not been paid for everything yet: you can delete your account once you have."

@@ -486,7 +486,7 @@ def test_a_researcher_confirms_by_hand(work: World):
     arrive()
     out = StringIO()
     call_command("study", "quay", "--visits", stdout=out)
-    assert "waiting" in out.getvalue() and "1 wait for the platform's word" in out.getvalue()
+    assert "waiting" in out.getvalue() and "1 wait for the platform's confirmation" in out.getvalue()
     call_command("study", "quay", "--confirm", FIRST, ANN, stdout=out)
     assert (visit().verification, visit().verified_by) == ("confirmed", "hand")
 
@@ -495,7 +495,7 @@ def test_the_page_of_recruiting_says_what_is_sure(ann: tuple[World, Client], way
     attack(way)
     page = words(people.signed_in("ada", "researcher").get(reverse("entry", args=["quay"])))
     assert "confirmed: 1" in page
-    assert ("Prolific: unverified. Nothing but the address says who comes" in page) == (way == NOTHING)
+    assert ("Prolific: unverified. Only the address says who a participant is" in page) == (way == NOTHING)
     assert ("waiting: 1" in page) == (way in (WEBHOOK, API))
     shown = {WEBHOOK: "webhooks", API: "the API", LINKS: "signed links"}
     assert all((f"confirmed by: {word}" in page) == (way == each) for each, word in shown.items())

@@ -141,7 +141,7 @@ def test_a_used_up_link_says_so_and_whom_to_ask(work: World):
 def test_of_two_who_come_for_the_last_place_one_gets_it(work: World):
     row = invitations.make(campaign=work.campaign, uses=1)
     invitations.accept(invitation=row, version=1)
-    with pytest.raises(InvitationError, match="used up"):
+    with pytest.raises(InvitationError, match="used as often as it may be"):
         invitations.accept(invitation=row, version=1)
     assert Account.objects.count() == 1
 
@@ -159,14 +159,14 @@ def test_a_revoked_link_says_so_and_who_came_stays(work: World):
     address = link(work)
     client = begin_at_once(address)
     invitations.revoke(invitation=Invitation.objects.get())
-    assert "was taken back" in words(Client().get(address))
+    assert "was revoked" in words(Client().get(address))
     assert client.get(reverse("tasks")).status_code == 200
 
 
 def test_a_link_to_a_closed_campaign_says_so(work: World):
     address = link(work)
     Campaign.objects.update(state=Campaign.CLOSED)
-    assert "is over" in words(Client().get(address))
+    assert "is closed" in words(Client().get(address))
 
 
 def test_a_link_cannot_be_made_up(work: World):
@@ -255,7 +255,7 @@ def test_a_link_holds_until_the_end_of_its_day(work: World, ada: Client):
         ("uses", "0", "cannot invite"),
         ("until", "tomorrow", "not a day"),
         ("until", "2020-01-01", "expired already"),
-        ("language", "xx", "no language"),
+        ("language", "xx", "is not available"),
     ],
 )
 def test_what_makes_no_sense_is_said(work: World, ada: Client, field: str, given: str, told: str):

@@ -139,7 +139,7 @@ def test_the_way_in_is_good_for_one_worker_and_a_day(work: World, monkeypatch: p
     assert Client().get(way.replace("/begin/", "/begin/x")).status_code == 403
     monkeypatch.setattr(mturk, "LIFETIME", -1)
     answer = Client().get(way)
-    assert answer.status_code == 403 and "too old" in words(answer)
+    assert answer.status_code == 403 and "has expired" in words(answer)
     assert not Account.objects.exists()
 
 

@@ -147,9 +147,9 @@ def test_a_researcher_sets_up_a_study_and_copies_its_address(work: World):
 @pytest.mark.parametrize(
     ("about", "told"),
     [
-        ({"provider": "prolific", "wanted": 5}, "has an id"),
+        ({"provider": "prolific", "wanted": 5}, "needs its id"),
         ({"provider": "mturk", "wanted": 5, "external_id": "x"}, "has no id"),
-        ({"provider": "prolific", "wanted": 0, "external_id": "x"}, "cannot be asked"),
+        ({"provider": "prolific", "wanted": 0, "external_id": "x"}, "cannot ask for"),
         ({"provider": "nothing", "wanted": 5}, "no platform"),
     ],
 )
@@ -179,7 +179,7 @@ def test_the_command_sets_up_studies_and_lists_their_visits(work: World):
     assert (row["submission"], row["answered"], row["outcome"]) == (FIRST, 2, "complete")
     found = command("quay", "--set", "mturk", "--wanted", "3", "--complete", "thanks")["studies"]
     assert [one["platform"] for one in found] == ["prolific", "mturk"]
-    with pytest.raises(CommandError, match="has an id"):
+    with pytest.raises(CommandError, match="needs its id"):
         command("quay", "--set", "prolific")
 
 

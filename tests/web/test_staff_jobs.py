@@ -38,7 +38,7 @@ def ada():
 def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
     page = press(ada, JOBS, "Export", layer="quay", format="entities")
     assert said(page) == ["Building the export. It will appear here."]
-    assert "Export of a dataset entities, quay waits" in words(page)
+    assert "Export of a dataset entities, quay queued" in words(page)
     assert 'data-live="on"' in page.content.decode()
     job = Job.objects.get()
     assert jobs.run(job.pk) == Job.DONE
@@ -113,8 +113,8 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     ("asked", "why"),
     [
         ({"format": "jsonl", "pictures": "1"}, "has no pictures"),
-        ({"format": "csv"}, "has no caption, which csv cannot say"),
-        ({"format": "entities"}, "is of the split “dev”"),
+        ({"format": "csv"}, "has no caption, and csv cannot store that"),
+        ({"format": "entities"}, "is in split “dev”"),
     ],
     ids=str,
 )

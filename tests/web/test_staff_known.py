@@ -105,7 +105,7 @@ def test_an_image_that_is_none_is_said_to_be_missing(world, ada):
 
 def test_a_file_is_uploaded_and_taken_whole(world, ada):
     rows = "coref_link,control,man,0:0-2 1:0-2,,,yes,\nbox_requirement,control,other,0:3-5,,,box,\n"
-    assert said(upload(ada, HEAD + rows)) == ["2 known items are added."]
+    assert said(upload(ada, HEAD + rows)) == ["2 control items added."]
     assert said(upload(ada, HEAD + rows)) == ["0 known items are added; 2 already existed."]
     assert {item.source for item in Control.objects.all()} == {"csv"}
 
@@ -126,7 +126,7 @@ def test_a_bad_file_is_refused_whole_naming_file_or_line(world, ada, text, wrong
 
 def test_a_file_that_is_too_large_or_missing_is_refused(world, ada, monkeypatch):
     monkeypatch.setattr("annotation.web.staff_known.LARGEST", 10)
-    assert "the most is 0" in said(upload(ada, HEAD))[0]
+    assert "at most 0 are allowed" in said(upload(ada, HEAD))[0]
     page = ada.post(reverse("add_known_items", args=["review"]), {"act": "csv"}, follow=True)
     assert "No file was sent" in said(page)[0]
 
@@ -134,7 +134,7 @@ def test_a_file_that_is_too_large_or_missing_is_refused(world, ada, monkeypatch)
 def test_items_are_made_from_a_layer_by_page(world, ada):
     page = press(ada, LIST, "Add from the layer", layer="import")
     made = Control.objects.count()
-    assert made and said(page) == [f"{made} known items are added."]
+    assert made and said(page) == [f"{made} control items added."]
     assert "links" in words(page) and "a layer" in words(page)
 
 
@@ -150,7 +150,7 @@ def test_what_workers_agree_on_is_promoted_by_page(ada):
 
 def test_too_small_an_agreement_is_refused(world, ada):
     page = press(ada, LIST, "Promote", at_least="1")
-    assert "agreement of 1 is none" in said(page)[0]
+    assert "1 workers are too few to agree" in said(page)[0]
 
 
 def test_an_item_is_retired_by_page_and_is_not_shown_again(world, ada):
@@ -172,7 +172,7 @@ def test_an_item_that_was_wrong_is_taken_out_of_what_it_measured(ada):
     world.submit(0, lease, world.right(lease), then=False)
     page = ada.get(LIST)
     assert "0 of 1" in words(page)
-    assert "1 worker is judged without it" in said(press(ada, LIST, "Retire as wrong"))[0]
+    assert "1 worker no longer counts it" in said(press(ada, LIST, "Retire as wrong"))[0]
 
 
 def test_the_list_filters_and_pages_by_key(world, ada, monkeypatch):

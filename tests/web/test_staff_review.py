@@ -45,7 +45,7 @@ def test_the_queue_says_who_waits_why_and_leads_there(world, rev):
     lose_the_hat(world)
     page = rev.get(queue)
     assert "2 chains wait for a reviewer" in words(page)
-    assert "The man refused · 2 mentions" in words(page) and "a hat no box found" in words(page)
+    assert "The man rejected · 2 mentions" in words(page) and "a hat no box found" in words(page)
     assert f'href="{IMAGE}?chain=1"' in page.content.decode()
     only = rev.get(queue, {"reason": "fruitless"})
     assert "a hat" in words(only) and "The man" not in words(only)
@@ -71,7 +71,7 @@ def test_a_flagged_mention_is_read_and_seen_to_by_page(world, rev):
     assert said(after) == ["Report marked as handled."]
     assert "No open reports" in words(after)
     assert str(Flag.objects.get().resolved_by) == "rev"
-    assert "seen to: rev" in words(rev.get(queue, {"reports": "all"}))
+    assert "handled: rev" in words(rev.get(queue, {"reports": "all"}))
 
 
 def test_a_report_can_be_seen_to_where_the_image_is_shown(world, rev):
@@ -125,7 +125,7 @@ def test_boxes_are_given_by_page_and_what_was_typed_is_kept_where_it_is_wrong(wo
     lose_the_hat(world)
     wrong = press(rev, IMAGE, "Save boxes", boxes="30, 10, 60\n", comment="there")
     assert wrong.status_code == 409
-    assert "Line 1, “30, 10, 60”, is no box" in words(wrong)
+    assert "Line 1, “30, 10, 60”, is not a box" in words(wrong)
     (form,) = [form for form in forms(wrong) if "Save boxes" in form.buttons]
     assert (form.fields["boxes"], form.fields["comment"]) == (["30, 10, 60\n"], ["there"])
     outside = press(rev, IMAGE, "Save boxes", boxes="30 10 600 30")

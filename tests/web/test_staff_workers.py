@@ -105,7 +105,7 @@ def test_what_nobody_earns_is_no_column(world, ada):
 def test_a_worker_is_taken_off_one_kind_and_let_back_by_page(world, ada):
     page = press(ada, ONE, "Suspend", kind=q.BOX_DRAWING, reason="boxes far too large")
     assert said(page) == ["Suspended: drawing."]
-    assert "drawing taken off boxes far too large" in words(page)
+    assert "drawing suspended by a researcher boxes far too large" in words(page)
     blocked = Standing.objects.filter(blocked=True).values_list("worker__pseudonym", "kind")
     assert list(blocked) == [("quay-w0", q.BOX_DRAWING)]
     assert said(press(ada, ONE, "Suspend", kind=q.BOX_DRAWING)) == ["They are already suspended."]
@@ -117,7 +117,7 @@ def test_a_worker_is_taken_off_one_kind_and_let_back_by_page(world, ada):
 def test_answers_are_withdrawn_and_restored_by_page_as_jobs(world, ada):
     before = [refold.state_of(row).layer for row in world.images()]
     page = press(ada, ONE, "Withdraw their answers", reason="clicks at random")
-    assert "being withdrawn" in said(page)[0]
+    assert "Withdrawing their answers" in said(page)[0]
     job = Job.objects.get()
     assert (job.kind, job.campaign, str(job.created_by)) == ("discard", world.campaign, "ada")
     assert jobs.run(job.pk) == Job.DONE
@@ -136,7 +136,7 @@ def test_a_kind_that_is_none_is_refused(world, ada):
     page = ada.post(
         reverse("act_on_worker", args=["quay", "quay-w0"]), {"act": "discard", "kind": "x"}, follow=True
     )
-    assert "no kind of question" in said(page)[0] and not Job.objects.exists()
+    assert "not a kind of question" in said(page)[0] and not Job.objects.exists()
 
 
 def identified(world, place=0):

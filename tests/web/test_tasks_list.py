@@ -94,7 +94,7 @@ def test_a_row_tells_standing_pay_and_the_day(work: World):
 def test_what_is_in_hand_is_gone_on_with(work: World):
     ann = desk.at_work(work)
     ann.get(desk.address())
-    assert "Go on :" in rows(ann)[LINK]
+    assert "Continue :" in rows(ann)[LINK]
 
 
 def test_a_drawer_whose_boxes_nobody_has_looked_at_is_told_what_to_do_instead(db: None, tmp_path: Path):
@@ -136,7 +136,7 @@ def test_who_comes_while_others_hold_the_rest_is_told_when_to_look_again(work: W
     while b"data-answer" in (page := ann.get(desk.address())).content:
         ann.post(desk.address(), {**desk.hidden(page), "act": "return"})
     said = text_of(page)
-    assert re.search(r"Others are answering what is left.* \d+ min", said)
+    assert re.search(r"Others are answering the remaining questions.* \d+ min", said)
     assert "Look again" in said
 
 
@@ -202,7 +202,7 @@ def test_who_was_taken_off_by_a_researcher_is_told_the_reason(work: World):
     ("reported", "said"),
     [
         ({"tasks": 20}, "needs 500 finished tasks"),
-        ({"tasks": 900, "approved": 0.5}, "needs 95 % of your work"),
+        ({"tasks": 900, "approved": 0.5}, "needs an approval rate of 95 %"),
     ],
 )
 def test_a_reputation_that_is_not_enough_is_told(work: World, reported: dict[str, Any], said: str):
@@ -276,7 +276,7 @@ def test_a_failed_test_is_told_and_can_be_taken_again_three_times_in_all(tested:
         page = answer_all(ann, right=False)
         if attempt < qualification.ATTEMPTS - 1:
             assert "You had 0 of 2 right in the test and 2 are needed" in text_of(page)
-            assert "Retake the test" in rows(ann)[LINK]
+            assert "Take the test again" in rows(ann)[LINK]
     assert "as often as it may be taken" in text_of(page)
     assert "as often as it may be taken" in rows(ann)[LINK]
     page = ann.post(desk.address() + "test/", follow=True)

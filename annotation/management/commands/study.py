@@ -18,8 +18,8 @@ class Command(ReportCommand):
     help = (
         "Print a campaign's studies on crowd platforms. With --set PLATFORM, set one up or change it; with "
         "--visits, print each submission by the platform's own id, with the answers given, how it ended, and "
-        "whether the platform confirms the participant: what one needs to approve them there. With --confirm, "
-        "note that you looked there yourself, and found the submission to be of that participant."
+        "whether the platform confirms the participant: what one needs to approve them there. With "
+        "--confirm, note that you looked there yourself, and found the submission to be of that participant."
     )
     refusals = (CampaignError, VisitError)
 
