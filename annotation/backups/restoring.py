@@ -117,7 +117,7 @@ def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
     stands = [] if replace else [*databases.filled(), *contents.holds_files()]
     if stands:
         shown = ", ".join(stands[:3]) + (f" and {len(stands) - 3} more" if len(stands) > 3 else "")
-        raise BackupRefused(f"{shown} is not empty; with --replace the backup replaces everything there")
+        raise BackupRefused(f"not empty: {shown}; with --replace the backup replaces everything there")
 
 
 def _unpack(source: Path, kind: databases.Database, place: Path, again: bool) -> tuple[_About, int]:

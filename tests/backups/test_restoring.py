@@ -177,10 +177,10 @@ def test_what_stands_is_given_up_only_when_that_is_asked_for(backup: Path, tmp_p
     files = taken()
     wipe()
     write("systems/other/weights.bin")
-    with pytest.raises(BackupRefused, match="systems is not empty; with --replace the backup replaces"):
+    with pytest.raises(BackupRefused, match="not empty: systems; with --replace the backup replaces"):
         restoring.restore(backup)
     Corpus.objects.create(name="other")
-    with pytest.raises(BackupRefused, match="something in annotation_corpus, systems; with --replace"):
+    with pytest.raises(BackupRefused, match="not empty: annotation_corpus, systems; with --replace"):
         restoring.restore(backup)
     assert Corpus.objects.get().name == "other" and (root() / "systems/other/weights.bin").is_file()
     with connection.cursor() as cursor:
@@ -338,7 +338,7 @@ def test_where_something_fails_afterwards_nothing_starts_until_it_is_run_again(b
 
         patch.setattr(workers, "erase_again", fails)
         with pytest.raises(
-            BackupRefused, match="in place, but not finished: No space left .* run again with"
+            BackupRefused, match="the restore is not finished: No space left .* run again with"
         ):
             restoring.restore(backup.with_name("newer.tar"), replace=True)
     with pytest.raises(Busy, match="was cut short; run it again: manage.py restore FILE --replace"):
@@ -385,7 +385,7 @@ def test_after_a_power_cut_the_same_restore_is_run_to_its_end(backup: Path, tmp_
     assert (Corpus.objects.get().source == "newer") == (renames < 8)
     with pytest.raises(Busy, match="was cut short"), at_work():
         pass
-    with pytest.raises(BackupRefused, match="is not empty"):
+    with pytest.raises(BackupRefused, match="not empty: "):
         restoring.restore(backup)
     restoring.restore(backup, replace=True)
     assert taken() == files and rows() == said and not (root() / RESTORING).exists()
@@ -517,7 +517,7 @@ def test_links_in_the_data_folder(world: World, tmp_path: Path):
 def test_a_backup_is_no_part_of_itself_and_two_are_not_made_at_once(world: World, tmp_path: Path):
     with pytest.raises(BackupRefused, match="would be part of itself; choose a place outside systems"):
         making.backup(root() / "systems" / "b.tar")
-    with exclusive_folder("backup", busy=""), pytest.raises(Busy, match="another backup .* is under way"):
+    with exclusive_folder("backup", busy=""), pytest.raises(Busy, match="another backup .* is running"):
         making.backup(tmp_path / "b.tar")
     assert not (tmp_path / "b.tar").exists()
 
@@ -526,5 +526,5 @@ def test_a_picture_that_is_gone_is_told(world: World, tmp_path: Path):
     next((root() / "pictures").rglob("*.png")).unlink()
     out = StringIO()
     call_command("backup", str(tmp_path / "b.tar"), stdout=out)
-    assert "1 pictures are named by the database and were not there\nnot taken, as no part" in out.getvalue()
+    assert "1 pictures are named by the database and were not there\nleft out, as no part" in out.getvalue()
     assert archive.SUMS.encode() in (tmp_path / "b.tar").read_bytes()

@@ -187,7 +187,7 @@ def test_an_image_with_objects_alone_is_covered_whatever_the_list_says(tmp_path)
         ("Annotations/b.xml", "<annotation/>", "b.xml", None, "has no sentences beside it"),
         ("test.txt", "a\na\n", "test.txt", 2, "'a' is listed a second time (first in test.txt)"),
         ("UNRELATED_CAPTIONS", "# x\na 2\n", "UNRELATED_CAPTIONS", 2, "image a has no caption 2"),
-        ("UNRELATED_CAPTIONS", "a two\n", "UNRELATED_CAPTIONS", 1, "'a two' is no row"),
+        ("UNRELATED_CAPTIONS", "a two\n", "UNRELATED_CAPTIONS", 1, "'a two' is not a row"),
         ("UNRELATED_CAPTIONS", "a 0\n", "UNRELATED_CAPTIONS", 1, "image a has no caption 0"),
     ],
 )

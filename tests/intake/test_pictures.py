@@ -153,7 +153,7 @@ def test_a_phone_picture_with_a_second_one_behind_it_is_kept_as_one_jpeg(tmp_pat
     ("name", "make", "problem"),
     [
         ("text.jpg", lambda p: p.write_text("hello"), "is not a picture; expected a JPEG"),
-        ("empty.jpg", lambda p: p.write_bytes(b""), "is no picture"),
+        ("empty.jpg", lambda p: p.write_bytes(b""), "is not a picture"),
         (
             "drawing.bmp",
             lambda p: a_scene().save(p),

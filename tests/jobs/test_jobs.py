@@ -169,7 +169,7 @@ def test_what_takes_too_long_is_begun_again_for_as_long_as_it_gets_anywhere():
         assert Job.objects.get().attempts == attempt
     assert jobs.run(job.pk, limits=(kinds.TooLong,)) == Job.FAILED
     assert re.fullmatch(
-        rf"begun {ATTEMPTS} times, and the last time its time limit stopped it after \d+ s; see in the "
+        rf"begun {ATTEMPTS} times, and the last time its time limit stopped it after \d+ s; check in the "
         rf"worker's log what takes so long, then resume it: manage.py jobs --resume {job.pk}",
         Job.objects.get().error,
     )
