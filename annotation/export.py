@@ -100,8 +100,8 @@ def export_dataset(
             written.add("pictures", _link_pictures(chosen, partial / IMAGES))
         if done and (lost := done - _done(chosen)):
             told = ngettext(
-                "%(n)d image was reopened while the export was written: export again.",
-                "%(n)d images were reopened while the export was written: export again.",
+                "%(n)d image became unfinished while the export was written: export again.",
+                "%(n)d images became unfinished while the export was written: export again.",
                 len(lost),
             )
             raise ExportError(told % {"n": len(lost)})

@@ -337,9 +337,7 @@ def test_where_something_fails_afterwards_nothing_starts_until_it_is_run_again(b
             raise OSError("No space left on device")
 
         patch.setattr(workers, "erase_again", fails)
-        with pytest.raises(
-            BackupRefused, match="the restore is not finished: No space left .* run again with"
-        ):
+        with pytest.raises(BackupRefused, match="the restore is not finished: No space left .* again with"):
             restoring.restore(backup.with_name("newer.tar"), replace=True)
     with pytest.raises(Busy, match="was cut short; run it again: manage.py restore FILE --replace"):
         with exclusive_folder("import.x", busy=""):

@@ -133,7 +133,7 @@ def test_a_page_does_not_wait_for_many_images_and_says_how_many_are_behind(monke
     page = reader.get(reverse("corpus", args=[world.corpus.name])).content.decode()
     assert f"Layer {world.campaign.name} is out of date for 1 image." in page
     assert "Update it now" in page
-    with pytest.raises(layers.LayerBehind, match="is 1 image behind its answers: bring it up"):
+    with pytest.raises(layers.LayerBehind, match="is out of date for 1 image: update it"):
         layers.layer_to_read(world.corpus, world.campaign.name, most=0)
 
 
@@ -185,7 +185,7 @@ def test_an_export_is_refused_whose_images_are_taken_back_while_it_is_written(wo
             discard(campaign=world.campaign, worker=world.workers[0])
             yield record
 
-    with pytest.raises(ExportError, match="were taken back while the export was written"):
+    with pytest.raises(ExportError, match="became unfinished while the export was written"):
         export_dataset(
             corpus=world.corpus.name,
             layer=world.campaign.name,

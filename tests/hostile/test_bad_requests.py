@@ -52,14 +52,14 @@ def told(client: Client, address: str, body: bytes | str, kind: str = "applicati
     [
         (b'{"campaign": "\\ud800", "kind": "coref_link"}', "half a character"),
         (b'{"campaign": "quay", "kind": "coref_link", "\\uDFFF": 1}', "half a character"),
-        (b'{"campaign": "\xed\xa0\x80", "kind": "coref_link"}', "no JSON"),
+        (b'{"campaign": "\xed\xa0\x80", "kind": "coref_link"}', "not JSON"),
         (b'{"holding": [9223372036854775808]}', "too large"),
         (b'{"seconds": ' + b"9" * 400 + b"}", "too large"),
         (b'{"seconds": ' + b"9" * 9000 + b"}", "too large"),
-        (b"[" * 100_000, "no JSON"),
+        (b"[" * 100_000, "not JSON"),
         (b'{"form": ' + b"[" * 200 + b"]" * 200 + b"}", "too deeply"),
-        (json.dumps(ASKED).encode("utf-16"), "no JSON"),
-        (b'{"seconds": NaN}', "no JSON"),
+        (json.dumps(ASKED).encode("utf-16"), "not JSON"),
+        (b'{"seconds": NaN}', "not JSON"),
         (b"x" * 3_000_000, "too large"),
     ],
 )

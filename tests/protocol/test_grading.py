@@ -33,9 +33,9 @@ def test_a_question_with_a_few_answers_is_right_when_equal(kind):
 def test_an_answer_or_a_known_answer_of_another_question_is_refused_by_name():
     with pytest.raises(ValueError, match="answer 'good' is none of yes, no"):
         is_right("coref_link", "good", "yes", SETTINGS)
-    with pytest.raises(BadKnownAnswer, match="known answer True is none of yes, no"):
+    with pytest.raises(BadKnownAnswer, match="gold answer True is not one of yes, no"):
         is_right("coref_link", "yes", True, SETTINGS)
-    with pytest.raises(BadKnownAnswer, match="known answer 'maybe'"):
+    with pytest.raises(BadKnownAnswer, match="gold answer 'maybe'"):
         stratum("coref_link", "maybe")
 
 

@@ -148,7 +148,7 @@ def test_a_word_without_what_it_stands_for_is_refused(tasks: str, word: str):
     campaign = opened(tasks, 1 if tasks != "relevance" else 4)
     (worker,) = workers(1)
     lease = held(campaign, worker)
-    with pytest.raises(BadJudgment, match="says nothing"):
+    with pytest.raises(BadJudgment, match="has no content"):
         submit(worker, lease, Answer(word))
     assert not Judgment.objects.exists()
 
@@ -156,5 +156,5 @@ def test_a_word_without_what_it_stands_for_is_refused(tasks: str, word: str):
 def test_a_caption_is_no_answer_to_the_test_nor_the_other_way_round():
     campaign = opened("captions", 1)
     (worker,) = workers(1)
-    with pytest.raises(BadJudgment, match="'correct' is none"):
+    with pytest.raises(BadJudgment, match="'correct' is not an answer"):
         submit(worker, held(campaign, worker), Answer("correct"))

@@ -74,7 +74,7 @@ def test_agreement_is_promoted():
         world.submit(worker, world.held(worker), Answer("no"), then=False)
     assert told("add_controls", "quay", "--promote", "coref_link", "--at-least", "4")["added"] == 0
     assert told("add_controls", "quay", "--promote", "coref_link")["added"] == 1
-    with pytest.raises(CommandError, match="agreement of 1 is none"):
+    with pytest.raises(CommandError, match="1 workers are too few to agree"):
         told("add_controls", "quay", "--promote", "coref_link", "--at-least", "1")
 
 
@@ -88,7 +88,7 @@ def test_without_a_source_the_items_and_what_lacks_are_told():
 def test_a_worker_is_suspended_and_let_back():
     world = World(settings=TRUSTING)
     world.held(0)
-    assert "quay-w0 is taken off coref_link, chain_verification" in said(
+    assert "quay-w0 is suspended from coref_link, chain_verification" in said(
         "suspend_worker", "quay", "quay-w0", "--reason", "too fast"
     )
     found = world.take(0, holding=[world.held(0).id])

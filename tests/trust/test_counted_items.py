@@ -46,7 +46,7 @@ def test_a_graded_pair_is_known_to_be_4_or_1(tmp_path: Path):
     made = campaign("graded")
     from_file(made, tmp_path, "graded_relevance,control,i0,i0#1,,4,", "graded_relevance,control,i0,i1#1,,1,")
     assert list(Control.objects.order_by("pk").values_list("stratum", flat=True)) == ["4", "1"]
-    with pytest.raises(BadItems, match="line 2: known grade 2: expected 1 or 4"):
+    with pytest.raises(BadItems, match="line 2: gold grade 2: expected 1 or 4"):
         from_file(made, tmp_path, "graded_relevance,control,i0,i2#1,,2,")
 
 
