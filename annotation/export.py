@@ -249,7 +249,7 @@ def _unfinished(chosen: Chosen) -> str:
     if chosen.made_by is not None:
         opened = OpenImage.objects.filter(campaign=chosen.made_by, version=0, complete=False)
         if count := opened.count():
-            bare = _(", and %(n)d of these have no answer yet") % {"n": count}
+            bare = _(", and nobody has begun %(n)d of these") % {"n": count}
     return told % {"name": chosen.layer.name, "n": chosen.unfinished, "bare": bare}
 
 

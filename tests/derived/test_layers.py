@@ -80,7 +80,7 @@ def test_images_that_nobody_has_begun_do_not_pass_as_finished(tmp_path: Path):
     world.submit(0, world.held(0, q.BOX_DRAWING), then=False)
     others = OpenImage.objects.exclude(version__gt=0)
     OpenImage.objects.filter(pk=others[0].pk).update(complete=True, layer_behind=True)
-    with pytest.raises(ExportError, match="4 images are not done, and 3 of these have no answer yet"):
+    with pytest.raises(ExportError, match="4 images are not done, and nobody has begun 3 of these"):
         out(world, tmp_path / "refused")
     assert not (tmp_path / "refused").exists()
     kept = out(world, tmp_path / "finished", only_finished=True)
