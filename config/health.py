@@ -69,8 +69,8 @@ def _disk_fault() -> str:
         disk = os.statvfs(settings.DATA_DIR)
     except OSError as error:
         log.warning("unready, as DATA_DIR=%s cannot be written to: %s", settings.DATA_DIR, error.strerror)
-        return "DATA_DIR cannot be written to: free space there, or make it writable"
+        return "DATA_DIR cannot be written to: make room there, or let us write there"
     if disk.f_bavail * disk.f_frsize < settings.DISK_RESERVE:
         megabytes = settings.DISK_RESERVE // MEGABYTE
-        return f"less than {megabytes} MB are free where DATA_DIR lies (DISK_RESERVE): free space there"
+        return f"less than {megabytes} MB are free where DATA_DIR lies (DISK_RESERVE): make room there"
     return ""

@@ -30,7 +30,7 @@ def _number(name: str, usual: int) -> int:
     """The variable `name`, a whole number from 0 on; `usual` where it is unset."""
     value = os.environ.get(name) or str(usual)
     if not (value.isascii() and value.isdigit()):
-        raise ImproperlyConfigured(f"{name}={value!r} is not a number; use digits only, as in {name}={usual}")
+        raise ImproperlyConfigured(f"{name}={value!r} is no number; use digits only, as in {name}={usual}")
     return int(value)
 
 
@@ -70,13 +70,11 @@ def _refusals() -> list[str]:
     elif len(SECRET_KEY) < SHORTEST_SECRET:
         found.append(f"SECRET_KEY has {len(SECRET_KEY)} characters; use at least {SHORTEST_SECRET}")
     if DEBUG:
-        found.append("DEBUG=1 shows the internals to strangers; unset it")
+        found.append("DEBUG=1 shows our insides to strangers; unset it")
     if not os.environ.get("ALLOWED_HOSTS"):
-        found.append(
-            "ALLOWED_HOSTS is unset; name the hosts that the server is reached by, separated by commas"
-        )
+        found.append("ALLOWED_HOSTS is unset; name the hosts that we are reached by, separated by commas")
     elif "*" in ALLOWED_HOSTS:
-        found.append("ALLOWED_HOSTS=* accepts any name; name the hosts that the server is reached by")
+        found.append("ALLOWED_HOSTS=* lets any name in; name the hosts that we are reached by")
     return found
 
 
@@ -177,7 +175,7 @@ def _database() -> dict[str, object]:
         database = {"ENGINE": None}
     if database["ENGINE"] not in (SQLITE, POSTGRESQL):
         raise ImproperlyConfigured(
-            "DATABASE_URL is not valid; expected postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH"
+            "DATABASE_URL is none; expected postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH"
         )
     if database["ENGINE"] == SQLITE:
         database["OPTIONS"] = {
@@ -281,7 +279,7 @@ def _mail(address: str) -> SplitResult:
     except ValueError:
         pass  # a port that is no number
     raise ImproperlyConfigured(
-        "EMAIL_URL is not valid; expected smtp://HOST:PORT, or smtp+tls:// or smtps://USER:PASSWORD@HOST:PORT"
+        "EMAIL_URL is none; expected smtp://HOST:PORT, or smtp+tls:// or smtps://USER:PASSWORD@HOST:PORT"
     )
 
 

@@ -18,14 +18,14 @@ from tests.house.product import PRODUCTION, manage
             "SECRET_KEY is unset; set it to a long random string that stays the same",
         ),
         ({"SECRET_KEY": "short"}, "SECRET_KEY has 5 characters; use at least 50"),
-        ({"DEBUG": "1"}, "DEBUG=1 shows the internals to strangers; unset it"),
+        ({"DEBUG": "1"}, "DEBUG=1 shows our insides to strangers; unset it"),
         (
             {"ALLOWED_HOSTS": "phrasebox.example, *"},
-            "ALLOWED_HOSTS=* accepts any name; name the hosts that the server is reached by",
+            "ALLOWED_HOSTS=* lets any name in; name the hosts that we are reached by",
         ),
         (
             {"ALLOWED_HOSTS": ""},
-            "ALLOWED_HOSTS is unset; name the hosts that the server is reached by, separated by commas",
+            "ALLOWED_HOSTS is unset; name the hosts that we are reached by, separated by commas",
         ),
     ],
 )
@@ -67,19 +67,16 @@ def test_without_any_variable_all_that_is_written_lies_in_the_data_folder(tmp_pa
         ({"DEBUG": "yes"}, "DEBUG='yes' is unknown; use one of: 0, 1"),
         (
             {"DISK_RESERVE": "2 GB"},
-            "DISK_RESERVE='2 GB' is not a number; use digits only, as in DISK_RESERVE=100",
+            "DISK_RESERVE='2 GB' is no number; use digits only, as in DISK_RESERVE=100",
         ),
         (
             {"DATABASE_URL": "oracle:thin@somewhere:a-password"},
-            "DATABASE_URL is not valid; expected postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH",
+            "DATABASE_URL is none; expected postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH",
         ),
         *[
             (
                 {"EMAIL_URL": address},
-                (
-                    "EMAIL_URL is not valid; expected smtp://HOST:PORT, or smtp+tls:// or "
-                    "smtps://USER:PASSWORD@HOST:PORT"
-                ),
+                "EMAIL_URL is none; expected smtp://HOST:PORT, or smtp+tls:// or smtps://USER:PASSWORD@HOST:PORT",
             )
             for address in ("mail.example:25", "imap://mail.example", "smtp://mail.example:many", "smtp://")
         ],
