@@ -32,7 +32,7 @@ def task_types(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckM
         except (TemplateDoesNotExist, TemplateSyntaxError) as error:
             found.append(
                 Error(
-                    f"the template {type.template} of task type {type.key!r} cannot be had: {error}",
+                    f"the template {type.template} of task type {type.key!r} cannot be loaded: {error}",
                     hint=f"write templates/{type.template}",
                     obj=type,
                     id="annotation.E002",

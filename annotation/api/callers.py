@@ -72,7 +72,7 @@ def worker_calling(request: HttpRequest, assignment: int | None = None) -> int:
         raise Problem(
             HTTPStatus.FORBIDDEN,
             "no_role",
-            _("This account is no annotator: ask an admin of this server for the role."),
+            _("This account does not have the annotator role: ask an admin of this server for it."),
         )
     if row.worker is not None:
         return row.worker
@@ -85,7 +85,7 @@ def _by_token(header: str, about: int | None) -> _Row:
     if token.isascii() and token.isprintable() and len(token) <= LONGEST_TOKEN:
         row = _row("JOIN authtoken_token t ON t.user_id = a.id WHERE t.key = %s", [about, token])
     if row is None or not row.is_active:
-        raise _signed_out(_("This token is not valid: make another, or ask an admin of this server."))
+        raise _signed_out(_("This token is not valid: create another, or ask an admin of this server."))
     return row
 
 

@@ -47,7 +47,7 @@ def for_workers(*methods: str) -> Callable[[View], Callable[..., HttpResponse]]:
                     raise Problem(
                         HTTPStatus.METHOD_NOT_ALLOWED,
                         "bad_method",
-                        _("This address takes %(methods)s.") % {"methods": ", ".join(methods)},
+                        _("This address accepts only %(methods)s.") % {"methods": ", ".join(methods)},
                         headers={"Allow": ", ".join(methods)},
                     )
                 database.spare_the_check()
@@ -106,7 +106,7 @@ def json_in(request: HttpRequest) -> dict[str, Any]:
     except plain_json.BadJson as error:
         raise _bad_request(str(error)) from None
     except RequestDataTooBig:
-        raise _bad_request(_("This is too large.")) from None
+        raise _bad_request(_("This request is too large.")) from None
     if not isinstance(data, dict):
         raise _bad_request(_("Expected a JSON object: {...}."))
     return data

@@ -24,13 +24,13 @@ def check(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, 
     """The unknown words of `text`, with suggestions; words of the `campaign`'s corpus count as known."""
     text = word_in(data, "text")
     if len(text) > LONGEST:
-        detail = _("“text” has %(length)d characters: %(most)d is the most.") % {
+        detail = _("“text” has %(length)d characters; at most %(most)d are allowed.") % {
             "length": len(text),
             "most": LONGEST,
         }
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", detail, field="text")
     if seconds := attempt(Try(LOOKS, str(worker))):
-        detail = _("That was asked too often. Ask again in %(seconds)d s.") % {"seconds": seconds}
+        detail = _("Too many requests. Try again in %(seconds)d s.") % {"seconds": seconds}
         headers = {"Retry-After": str(seconds)}
         raise Problem(HTTPStatus.TOO_MANY_REQUESTS, "too_often", detail, headers=headers)
     name = data.get("campaign")

@@ -113,7 +113,7 @@ def heartbeat(request: HttpRequest, worker: int, data: dict[str, Any], assignmen
     """A sign of life: the lease lasts from now on."""
     expires = leases.renew(worker=worker, assignment=_real(assignment))
     if expires is None:
-        raise not_yours(_("This task is not in your hands any more."))
+        raise not_yours(_("This task is no longer assigned to you."))
     return {"expires_at": moment(expires)}
 
 
@@ -135,7 +135,7 @@ def _given(data: dict[str, Any]) -> tuple[Answer, int]:
     if kind not in TASK_TYPES:
         raise _unknown(_("There is no task “%(kind)s”.") % {"kind": kind})
     if not isinstance(form, dict) or not all(isinstance(value, str) for value in form.values()):
-        detail = _("“form” must be an object of texts.")
+        detail = _("“form” must be an object with text values.")
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", detail, field="form")
     type = TASK_TYPES.get(kind)
     return type.parse(type.from_form(form)), type.schema_version
@@ -144,7 +144,7 @@ def _given(data: dict[str, Any]) -> tuple[Answer, int]:
 def _real(assignment: int) -> int:
     """`assignment`, if a row can have it as its id."""
     if assignment > database.LARGEST_ID:
-        raise not_yours(_("There is no such task in your hands."))
+        raise not_yours(_("No such task is assigned to you."))
     return assignment
 
 

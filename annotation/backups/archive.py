@@ -46,7 +46,7 @@ class Writer:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise BackupRefused(f"{path}: {error.strerror}; a backup must be let read it") from error
+            raise BackupRefused(f"{path}: {error.strerror}; a backup must be able to read it") from error
         with source:
             told = os.fstat(source.fileno())
             self.put(name, source, told.st_size, mode=told.st_mode & 0o777, mtime=int(told.st_mtime))
@@ -68,7 +68,7 @@ def written(target: Path, about: dict[str, Any]) -> Iterator[Writer]:
     """Write the backup `target`: nobody but its owner may read it, and it is there once it is complete."""
     target = target.absolute()
     if os.path.lexists(target):
-        raise BackupRefused(f"{target} stands already; choose another name")
+        raise BackupRefused(f"{target} already exists; choose another name")
     partial = target.with_name(f".{target.name}{PARTIAL}")
     try:
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -125,13 +125,15 @@ class Reader:
             while entry := self._tar.next():
                 self._tar.members.clear()  # type: ignore[attr-defined]
                 if not _is_plain(entry):
-                    raise BackupRefused(f"{entry.name!r} is no plain file; a backup holds nothing else")
+                    raise BackupRefused(
+                        f"{entry.name!r} is not a plain file; a backup holds only plain files"
+                    )
                 if entry.name == SUMS:
                     found.seek(0)
                     self._compare(entry, found)
                     return files
                 if not _is_inside(entry.name) or not expected(entry.name):
-                    raise BackupRefused(f"{entry.name!r} belongs in no backup of this version")
+                    raise BackupRefused(f"{entry.name!r} does not belong in a backup of this version")
                 found.write(_line(entry.name, entry.size, self._write(entry, into / entry.name)))
                 files += 1
         raise BackupRefused("its list of checksums is missing: it was cut short, or is damaged")
@@ -144,7 +146,7 @@ class Reader:
             # 0600 until it is whole, whoever may read it afterwards.
             handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except FileExistsError:
-            raise BackupRefused(f"{entry.name!r} stands in it twice") from None
+            raise BackupRefused(f"{entry.name!r} appears in it twice") from None
         digest = hashlib.sha256()
         with os.fdopen(handle, "wb") as file:
             while piece := source.read(_PIECE):
@@ -159,9 +161,9 @@ class Reader:
         for expected, line in zip_longest(_of(self._tar, entry), found, fillvalue=b""):
             if expected != line:
                 name = json.loads(line)["name"] if line else "something"
-                raise BackupRefused(f"{name!r} is not as it was written: the file is damaged")
+                raise BackupRefused(f"{name!r} differs from what was written: the file is damaged")
         if self._tar.next() is not None:
-            raise BackupRefused("it goes on behind its list of checksums: it is damaged")
+            raise BackupRefused("it continues after its list of checksums: it is damaged")
 
 
 @contextlib.contextmanager
@@ -173,7 +175,7 @@ def opened(path: Path) -> Iterator[Reader]:
     except BackupRefused as error:
         raise BackupRefused(f"{path}: {error}") from error
     except _DAMAGED as error:
-        raise BackupRefused(f"{path}: it is no backup, or a damaged one ({error})") from error
+        raise BackupRefused(f"{path}: it is not a backup, or it is damaged ({error})") from error
     except OSError as error:
         raise BackupRefused(f"{path}: {error.strerror or error}") from error
 
@@ -181,11 +183,11 @@ def opened(path: Path) -> Iterator[Reader]:
 def _begun(tar: tarfile.TarFile) -> Reader:
     entry = tar.next()
     if entry is None or entry.name != ABOUT or not _is_plain(entry) or entry.size > _LARGEST_ABOUT:
-        raise BackupRefused("it is no backup; manage.py backup FILE makes one")
+        raise BackupRefused("it is not a backup; manage.py backup FILE makes one")
     first = _of(tar, entry).read()
     about = json.loads(first)
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise BackupRefused("it is no backup; manage.py backup FILE makes one")
+        raise BackupRefused("it is not a backup; manage.py backup FILE makes one")
     if not isinstance(about.get("version"), int) or about["version"] > VERSION:
         raise BackupRefused(
             f"it was made by a newer version (layout {about.get('version')}); restore it with that"

@@ -15,14 +15,14 @@ from django.conf import settings
 #: What is signed or keyed, by the salt in the code, and what becomes of it under another key.
 BROKEN: dict[str, str] = {
     "django.contrib.sessions": "sessions: everybody signs in again",
-    "annotation.invitation": "invitation links: those that were sent let nobody in; send new ones (invite)",
-    "annotation.staff_invitation": "invitations of staff: those that were sent make no account; invite again",
-    "annotation.known_browser": "browsers that are known: a wrong password of theirs waits as anybody's does",
-    "annotation.letters": "links to a new password that wait to be sent: those who wanted one ask again",
-    "annotation.image": "names of images on task pages: boxes half drawn there are gone",
-    "annotation.mturk": "the way from a HIT of Mechanical Turk to its tasks: workers look at the HIT again",
-    "annotation.picture": "addresses of pictures, good for an hour: open pages are loaded again",
-    "annotation.throttle": "limits to guessing: they count from nothing",
+    "annotation.invitation": "invitation links: those already sent no longer work; send new ones (invite)",
+    "annotation.staff_invitation": "invitations of staff: those already sent no longer work; invite again",
+    "annotation.known_browser": "known browsers: a wrong password there waits as it does anywhere",
+    "annotation.letters": "links to a new password that are not sent yet: ask for them again",
+    "annotation.image": "names of images on task pages: half-drawn boxes there are lost",
+    "annotation.mturk": "links from a HIT of Mechanical Turk to its tasks: workers open the HIT again",
+    "annotation.picture": "addresses of pictures, valid for an hour: reload open pages",
+    "annotation.throttle": "limits to guessing: they count from zero again",
     "django.contrib.auth.tokens": "links to a new password that were sent: ask for another",
 }
 

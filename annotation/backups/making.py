@@ -46,7 +46,7 @@ def backup(target: Path, *, progress: Progress = iter) -> Made:
             raise BackupRefused(f"{target} would be part of itself; choose a place outside {name}")
     migrations = applied()
     if not migrations:
-        raise BackupRefused("there is nothing to back up: the database is not made (manage.py migrate)")
+        raise BackupRefused("there is nothing to back up: there is no database (manage.py migrate)")
     kind = database()
     about = {
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -56,7 +56,7 @@ def backup(target: Path, *, progress: Progress = iter) -> Made:
     }
     with (
         exclusive_folder(
-            "backup", busy="another backup of this DATA_DIR is under way; wait for its end"
+            "backup", busy="another backup of this DATA_DIR is running; wait until it ends"
         ) as work,
         archive.written(target, about) as writer,
     ):

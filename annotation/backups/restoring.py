@@ -71,7 +71,7 @@ def restore(source: Path, *, replace: bool = False) -> Restored:
     runs that shares DATA_DIR, or is connected to the database.
     """
     root = Path(settings.DATA_DIR).absolute()
-    with nobody_at_work(busy=f"something is at work in {root}; stop the server and its workers first"):
+    with nobody_at_work(busy=f"something is using {root}; stop the server and its workers first"):
         kind = databases.database()
         _check_target(kind, root, replace)
         place = root / RESTORING
@@ -117,9 +117,7 @@ def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
     stands = [] if replace else [*databases.filled(), *contents.holds_files()]
     if stands:
         shown = ", ".join(stands[:3]) + (f" and {len(stands) - 3} more" if len(stands) > 3 else "")
-        raise BackupRefused(
-            f"there is something in {shown}; with --replace the backup takes the place of all that stands"
-        )
+        raise BackupRefused(f"not empty: {shown}; with --replace the backup replaces everything there")
 
 
 def _unpack(source: Path, kind: databases.Database, place: Path, again: bool) -> tuple[_About, int]:
@@ -156,7 +154,7 @@ def _about(told: dict[str, Any]) -> _About:
             str(told["made_at"]), str(told["database"]), migrations, keys.in_use(told["secret_key"])
         )
     except (KeyError, TypeError) as error:
-        raise BackupRefused(f"what it tells about itself is damaged ({error})") from error
+        raise BackupRefused(f"its description is damaged ({error})") from error
 
 
 def _check_about(about: _About, kind: databases.Database) -> None:
@@ -206,7 +204,7 @@ def _in_place(place: Path, again: bool) -> Iterator[None]:
             shutil.rmtree(place, ignore_errors=True)
         if isinstance(error, OSError):
             raise BackupRefused(
-                f"the folders of {root} cannot be exchanged: {error.strerror or error} ({error.filename})"
+                f"the folders of {root} cannot be replaced: {error.strerror or error} ({error.filename})"
             ) from error
         raise
 
@@ -224,7 +222,8 @@ def _bring_up_to_date(listed: Path, about: _About) -> list[str]:
         databases.database().analyse()
     except Exception as error:
         raise BackupRefused(
-            f"the backup is in place, but not finished: {' '.join(str(error).split())}. Until that is mended "
-            "and the restore run again with --replace, nothing starts: whoever was erased may be back"
+            f"the backup is restored, but the restore is not finished: {' '.join(str(error).split())}. Fix "
+            f"that and run the restore again with --replace. Nothing starts before that, because erased "
+            f"people may be back"
         ) from error
     return [one.pseudonym for one in erased]

@@ -44,7 +44,7 @@ from annotation.queue import image_rows
 AT_ONCE, NEXT_LEASE, NEW_IMAGES, ALL_IMAGES = "at_once", "next_lease", "new_images", "all_images"
 WHEN = {
     AT_ONCE: gettext_lazy("at once"),
-    NEXT_LEASE: gettext_lazy("from the next task handed out"),
+    NEXT_LEASE: gettext_lazy("from the next task assigned"),
     NEW_IMAGES: gettext_lazy("for images that are not open yet"),
     ALL_IMAGES: gettext_lazy("at once: all images are reopened"),
 }
@@ -103,8 +103,8 @@ def check_seen(campaign: Campaign, seen: int | None) -> None:
     if seen is not None and seen != campaign.settings_version:
         raise StaleSettings(
             _(
-                "The settings were changed while you were looking at them: you saw version %(seen)d, and "
-                "version %(now)d is in force. Look at them again; nothing was changed."
+                "Somebody changed the settings while you were looking at them: you saw version %(seen)d, and "
+                "version %(now)d is in force. Look at them again; your change was not saved."
             )
             % {"seen": seen, "now": campaign.settings_version}
         )
@@ -129,7 +129,7 @@ def change_settings(
         check_seen(row, seen)
         if row.state == Campaign.CLOSED:
             raise CampaignError(
-                _("Campaign “%(name)s” is closed; its settings do not matter any more.") % {"name": row.name}
+                _("Campaign “%(name)s” is closed; its settings can no longer change.") % {"name": row.name}
             )
         found = _differences(row, wanted, begun(row))
         if reopens(found):
@@ -162,14 +162,14 @@ def _differences(campaign: Campaign, wanted: CampaignSettings, worked_on: bool) 
         if fixed := [name for name in changed if name in FIXED]:
             raise CampaignError(
                 _(
-                    "%(names)s cannot change any more: somebody has worked on this campaign. Duplicate it to "
-                    "work under other ones."
+                    "%(names)s can no longer change: somebody has worked on this campaign. Duplicate the "
+                    "campaign to use other settings."
                 )
                 % {"names": ", ".join(fixed)}
             )
     if images and (what := _counted_on_by(campaign)):
         raise CampaignError(
-            _("%(names)s cannot change: %(what)s of this campaign counts on it. Make another one.")
+            _("%(names)s cannot change: %(what)s of this campaign depends on it. Create another campaign.")
             % {"names": ", ".join(images), "what": what}
         )
     later = NEW_IMAGES if worked_on else ALL_IMAGES
@@ -210,7 +210,9 @@ def _hold_questions(row: Campaign) -> None:
 
 def _store(row: Campaign, wanted: CampaignSettings, actor: Account | None) -> None:
     if row.settings_version >= MOST_VERSIONS:
-        raise CampaignError(f"campaign {row.name!r} has had as many versions of its settings as there can be")
+        raise CampaignError(
+            f"campaign {row.name!r} has the largest possible number of versions of its settings"
+        )
     # Campaigns made by a version without versions of settings have their first here.
     SettingsVersion.objects.get_or_create(
         campaign=row, number=row.settings_version, defaults={"settings": row.settings}

@@ -119,7 +119,7 @@ def open_pairs(
             raise CampaignError(f"campaign {campaign.name!r} is closed; open another under a new name")
         if wave == 1 and row.images.exists():
             raise CampaignError(
-                f"campaign {campaign.name!r} has its pairs already; open another for more of them"
+                f"campaign {campaign.name!r} already has its pairs; open another campaign for more"
             )
         for chunk in chunks(asked.items(), CHUNK):
             image_rows.ask_more(

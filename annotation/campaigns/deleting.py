@@ -39,11 +39,11 @@ def why_kept(campaign: Campaign) -> str:
     if any(rows.exists() for rows in held):
         return _("it holds answers, rulings or payments: close it instead")
     if Visit.objects.filter(study__campaign=campaign).exists():
-        return _("somebody has come to it from a platform: close it instead")
+        return _("somebody has joined it from a platform: close it instead")
     if Invitation.objects.filter(campaign=campaign, used__gt=0).exists():
-        return _("somebody has come to it by an invitation: close it instead")
+        return _("somebody has joined it by an invitation: close it instead")
     if campaign.jobs.filter(state__in=Job.LIVE).exists():
-        return _("a job of it waits or runs: cancel that first, on its page of jobs")
+        return _("one of its jobs is queued or running: cancel that first, on its page “Jobs and exports”")
     return ""
 
 
@@ -66,10 +66,10 @@ def delete(*, campaign: Campaign, actor: Account | None = None) -> None:
     except ProtectedError as error:
         what = sorted({str(each._meta.verbose_name) for each in error.protected_objects})
         raise CampaignError(
-            _("campaign “%(name)s” cannot be deleted: %(what)s hangs on it")
+            _("campaign “%(name)s” cannot be deleted: %(what)s depends on it")
             % {"name": campaign.name, "what": ", ".join(what)}
         ) from error
     except IntegrityError as error:
         raise CampaignError(
-            _("campaign “%(name)s” cannot be deleted: somebody has just come to it") % {"name": campaign.name}
+            _("campaign “%(name)s” cannot be deleted: somebody has just joined it") % {"name": campaign.name}
         ) from error

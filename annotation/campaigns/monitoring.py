@@ -101,8 +101,8 @@ def _known_items(campaign: Campaign, settings: CampaignSettings) -> Iterator[Ala
                 "no_controls",
                 kind,
                 _(
-                    "%(kind)s is unchecked: it has no control items, so nobody is suspended for accuracy; of "
-                    "questions that one answer settles %(share)d %% are asked twice"
+                    "%(kind)s is unchecked: it has no control items, so nobody is suspended for accuracy; "
+                    "%(share)d %% of the questions that one answer settles are asked twice"
                 )
                 % {"kind": kind, "share": round(100 * rules.double_check_share)},
                 remedy,
@@ -114,8 +114,8 @@ def _known_items(campaign: Campaign, settings: CampaignSettings) -> Iterator[Ala
                 "controls_used_up",
                 kind,
                 _(
-                    "%(workers)d active workers have met all %(items)d control items of %(kind)s: they get "
-                    "none any more"
+                    "%(workers)d active workers have seen all %(items)d control items of %(kind)s: they get "
+                    "no more of them"
                 )
                 % {"workers": ended, "items": size, "kind": kind},
                 remedy,
@@ -124,7 +124,7 @@ def _known_items(campaign: Campaign, settings: CampaignSettings) -> Iterator[Ala
             yield Alarm(
                 "controls_low",
                 kind,
-                _("a worker has met %(n)d of the %(items)d control items of %(kind)s")
+                _("a worker has seen %(n)d of the %(items)d control items of %(kind)s")
                 % {"n": most, "items": size, "kind": kind},
                 remedy,
             )
@@ -136,8 +136,8 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
         yield Alarm(
             "draft",
             "",
-            _("the campaign is a draft: nobody is given a question"),
-            _("open it: %(command)s, with the settings it was written down with")
+            _("the campaign is a draft: workers get no questions"),
+            _("open it: %(command)s, with the settings of the draft")
             % {
                 "command": f"manage.py open_campaign {campaign.name} --corpus {campaign.corpus.name} "
                 f"--tasks {campaign.tasks}"
@@ -162,9 +162,12 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
         yield Alarm(
             "sweep",
             "",
-            _("%(n)d leases ran out more than %(minutes)d minutes ago and still hold their places")
+            _("%(n)d leases expired more than %(minutes)d minutes ago and still hold their places")
             % {"n": late, "minutes": SWEPT_WITHIN},
-            _("the periodic jobs do not run: start them (manage.py serve, or Celery's beat and a worker)"),
+            _(
+                "the periodic jobs are not running: start them (manage.py serve, or Celery's beat and a "
+                "worker)"
+            ),
         )
     if waiting := in_review(campaign):
         yield Alarm(
@@ -195,9 +198,9 @@ def _at_work(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
         yield Alarm(
             "stalled",
             "",
-            _("%(n)d questions are open and none was answered since %(last)s UTC")
+            _("%(n)d questions are open and none has been answered since %(last)s UTC")
             % {"n": sum(open_tasks.values()), "last": f"{last:%Y-%m-%d %H:%M}"},
-            _("invite workers, and see what the other alarms say about why they cannot go on"),
+            _("invite workers, and check the other alarms for what stops them"),
         )
     yield from _crowd(campaign, settings, open_tasks)
     lost = submitted(campaign, since=at - timedelta(hours=1), state=Assignment.EXPIRED)
@@ -206,9 +209,12 @@ def _at_work(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
         yield Alarm(
             "leases_lost",
             "",
-            _("%(lost)d of %(all)d leases of the last hour ran out unanswered")
+            _("%(lost)d of %(all)d leases of the last hour expired without an answer")
             % {"lost": lost, "all": lost + done},
-            _("look at them as a worker: is a picture missing, are the instructions clear, is the pay fair?"),
+            _(
+                "look at the questions as a worker does: is a picture missing, are the instructions clear, "
+                "is the pay fair?"
+            ),
         )
 
 
@@ -223,8 +229,8 @@ def _crowd(campaign: Campaign, settings: CampaignSettings, open_tasks: Mapping[s
             "few_workers",
             "",
             _(
-                "%(n)d workers were active in the last %(hours)d hours; %(least)d are the least: nobody "
-                "judges a question twice or their own box"
+                "%(n)d workers were active in the last %(hours)d hours; at least %(least)d are needed: "
+                "nobody judges a question twice or their own box"
             )
             % {"n": len(there), "hours": ACTIVE_FOR, "least": SMALLEST_CROWD},
             _("invite more workers"),
@@ -238,13 +244,13 @@ def _crowd(campaign: Campaign, settings: CampaignSettings, open_tasks: Mapping[s
         else:
             text = _(
                 "no eligible worker for %(n)d of the first %(looked_at)d open questions of %(kind)s: all "
-                "%(active)d active ones had them before, or drew the box in question"
+                "%(active)d active workers have already had them, or drew the box in question"
             ) % {"n": number, "looked_at": looked_at, "kind": kind, "active": len(able[kind])}
         yield Alarm(
             "no_worker",
             kind,
             text,
-            _("invite more workers, let some back (suspend_worker --reinstate), or have a reviewer rule"),
+            _("invite more workers, reinstate some (suspend_worker --reinstate), or have a reviewer decide"),
         )
 
 

@@ -124,7 +124,7 @@ def create(
     same = (campaign.corpus_id, campaign.tasks) == (target.pk, tasks)
     if not same or settings_of(campaign.settings) != wanted:
         raise CampaignError(
-            f"campaign {name!r} is there already with another corpus or other settings; choose another name, "
+            f"campaign {name!r} already exists with another corpus or other settings; choose another name, "
             f"or change its settings (change_settings {name})"
         )
     return campaign

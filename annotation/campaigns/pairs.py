@@ -45,7 +45,7 @@ def pairs_from_csv(file: Path) -> PairTable:
             role = cells.get("role") or WANTED
             if None in row or not cells["image"] or not cells["caption"] or role not in (WANTED, FILLER):
                 raise FormatError(
-                    f"is no pair: {', '.join(cells.values())}",
+                    f"is not a pair: {', '.join(cells.values())}",
                     file=file,
                     line=reader.line_num,
                     expected=f"an image, a caption as IMAGE#NUMBER, and {WANTED} or {FILLER}",
@@ -57,5 +57,5 @@ def pairs_from_csv(file: Path) -> PairTable:
     except csv.Error as error:
         raise FormatError(str(error), file=file, line=reader.line_num, expected="CSV") from error
     if not found.wanted:
-        raise FormatError("wants no pair judged", file=file, expected="one pair per row")
+        raise FormatError("has no pair to judge", file=file, expected="one pair per row")
     return found

@@ -62,7 +62,7 @@ def resume(*, campaign: Campaign, actor: Account | None = None) -> None:
             raise CampaignError(f"campaign {row.name!r} is {_is(row)}; only a paused one can be resumed")
         if (held := reached(row)) is not None:
             raise CampaignError(
-                f"campaign {row.name!r} cannot go on: {held.text}; set the rule anew, as in: "
+                f"campaign {row.name!r} cannot be resumed: {held.text}; set a new rule, as in: "
                 f"pause_campaign {row.name} --resume --{held.rule} VALUE"
             )
         if row.state == Campaign.PAUSED:

@@ -75,7 +75,7 @@ def file_of(path: str) -> Path:
     """The archive at `path`, as a `Download` names it; raises Gone where it has expired."""
     file = (Path(settings.DATA_DIR) / path).resolve()
     if not file.is_relative_to(_folder().resolve()) or not file.is_file() or _expired(file):
-        raise Gone(f"{path} is no longer kept; export it again")
+        raise Gone(f"{path} no longer exists; export it again")
     return file
 
 

@@ -88,7 +88,7 @@ def export_dataset(
     done = set() if include_unfinished else _done(chosen)
     writer = FORMATS.get(format)
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise ExportError(f"{out}: stands already; expected a new or an empty folder")
+        raise ExportError(f"{out}: already exists; expected a new or an empty folder")
     out.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial"))
     try:
@@ -100,8 +100,8 @@ def export_dataset(
             written.add("pictures", _link_pictures(chosen, partial / IMAGES))
         if done and (lost := done - _done(chosen)):
             told = ngettext(
-                "%(n)d image was taken back while the export was written: export again.",
-                "%(n)d images were taken back while the export was written: export again.",
+                "%(n)d image became unfinished while the export was written: export again.",
+                "%(n)d images became unfinished while the export was written: export again.",
                 len(lost),
             )
             raise ExportError(told % {"n": len(lost)})
@@ -138,9 +138,7 @@ def check(
         writable = ", ".join(entry.key for entry in FORMATS if entry.writes)
         raise UnknownName(f"format {format!r} is for import only; for export: {writable}")
     if include_unfinished and only_finished:
-        raise ExportError(
-            _("Unfinished images can go with an export, or be left out of it: choose one of the two.")
-        )
+        raise ExportError(_("Unfinished images can be exported or left out: choose one of the two."))
     found = corpus_named(corpus)
     chosen = _chosen(found, layer_named(found, layer), only_finished=only_finished)
     if chosen.unfinished and not include_unfinished:
@@ -164,17 +162,17 @@ def notes_on(chosen: Chosen) -> list[str]:
     if chosen.left_out:
         notes.append(f"Left out: {chosen.left_out} of {every} images, which are not finished.")
     if chosen.unfinished:
-        notes.append(f"Unfinished: {chosen.unfinished} of {every} images, which go with it as they stand.")
+        notes.append(f"Unfinished: {chosen.unfinished} of {every} images, which are exported unfinished.")
     if (made_by := chosen.made_by) is None:
         return notes
     if unchecked := unchecked_kinds(made_by):
         notes.append(
-            f"Unchecked: no answers to {', '.join(unchecked)} are known, so that nobody's accuracy is "
-            "measured, and nobody suspended for it."
+            f"Unchecked: there are no gold answers to {', '.join(unchecked)}, so accuracy is not measured "
+            f"and nobody is suspended for it."
         )
     if early := unchecked_answers(made_by):
         told = ", ".join(f"{count} to {kind}" for kind, count in early.items())
-        notes.append(f"Unchecked in part: answers given before any were known: {told}.")
+        notes.append(f"Unchecked in part: answers given before there were gold answers: {told}.")
     if len(opened := images_by_version(made_by)) > 1:
         told = ", ".join(f"{count} under version {number}" for number, count in opened)
         notes.append(f"Settings of the campaign changed while images were opened: {told}.")
@@ -214,7 +212,10 @@ def _check_format(writer: Format, images: QuerySet[Image]) -> None:
         bare = images.filter(~Exists(Caption.objects.filter(image=OuterRef("pk"))))
         if (key := bare.values_list("key", flat=True).first()) is not None:
             raise ExportError(
-                _("Image “%(image)s” has no caption, which %(format)s cannot say. Choose the format jsonl.")
+                _(
+                    "Image “%(image)s” has no caption, and %(format)s cannot store that. Choose the format "
+                    "jsonl."
+                )
                 % {"image": key, "format": writer.key}
             )
     if writer.splits is not None:
@@ -222,7 +223,7 @@ def _check_format(writer: Format, images: QuerySet[Image]) -> None:
         if other is not None:
             raise ExportError(
                 _(
-                    "Image “%(image)s” is of the split “%(split)s”, for which %(format)s has no list (it has "
+                    "Image “%(image)s” is in split “%(split)s”, which %(format)s has no list for (it has "
                     "%(splits)s). Choose the format jsonl."
                 )
                 % {
@@ -239,9 +240,9 @@ def _unfinished(chosen: Chosen) -> str:
     assert chosen.layer is not None  # without one, nothing is unfinished
     told = ngettext(
         "Layer “%(name)s” is unfinished: %(n)d image is not done%(bare)s. Finish it, leave it out (in a "
-        "command: --only-finished), or export it as it stands (--include-unfinished).",
-        "Layer “%(name)s” is unfinished: %(n)d images are not done%(bare)s. Finish them, leave them out "
-        "(in a command: --only-finished), or export them as they stand (--include-unfinished).",
+        "command: --only-finished), or export it unfinished (--include-unfinished).",
+        "Layer “%(name)s” is unfinished: %(n)d images are not done%(bare)s. Finish them, leave them out (in "
+        "a command: --only-finished), or export them unfinished (--include-unfinished).",
         chosen.unfinished,
     )
     bare = ""
@@ -263,8 +264,8 @@ def _check_pictures(chosen: Chosen) -> None:
     if not shown.exists():
         raise ExportError(
             _(
-                "Corpus “%(name)s” has no picture to go with it. Export it without pictures, or import it "
-                "with them (import_corpus --images DIR)."
+                "Corpus “%(name)s” has no pictures. Export it without pictures, or import it with them "
+                "(import_corpus --images DIR)."
             )
             % {"name": chosen.corpus.name}
         )

@@ -170,7 +170,7 @@ class _Taking:
         self._check_whole(pictures_in)
         if self.ledger.digest != standing.digest:
             raise IntakeError(
-                f"corpus {standing.name!r} stands already with other content "
+                f"corpus {standing.name!r} already exists with other content "
                 f"({standing.image_count} images from {standing.source}); choose another name"
             )
 

@@ -272,7 +272,7 @@ def _growing(campaign: Campaign) -> Layer:
             return layer
         if layer is not None and layer.source != SIMULATION:
             raise LayerError(
-                f"corpus {corpus.name!r} has a layer {campaign.name!r} that is none of this campaign's "
+                f"corpus {corpus.name!r} has a layer {campaign.name!r} that does not belong to this campaign "
                 f"({layer.source}); remove or rename it"
             )
         if layer is not None:

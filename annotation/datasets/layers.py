@@ -34,10 +34,10 @@ def layer_to_read(corpus: Corpus, name: str | None = None, *, most: int | None =
     """
     for late, count in brought_up(corpus, name, most=most).items():
         told = ngettext(
-            "Layer “%(name)s” is %(n)d image behind its answers: bring it up to date first (on its "
-            "campaign's page of jobs and exports).",
-            "Layer “%(name)s” is %(n)d images behind its answers: bring it up to date first (on its "
-            "campaign's page of jobs and exports).",
+            "Layer “%(name)s” is out of date for %(n)d image: update it first (on its campaign's page “Jobs "
+            "and exports”).",
+            "Layer “%(name)s” is out of date for %(n)d images: update it first (on its campaign's page “Jobs "
+            "and exports”).",
             count,
         )
         raise LayerBehind(told % {"name": late, "n": count})

@@ -41,7 +41,7 @@ def checked(found: Iterable[Found], *, source: Path, expected: str) -> Iterator[
         check_record(record, file=file, line=line)
         if record.id in seen:
             raise FormatError(
-                f"image {shown(record.id)} stands here a second time",
+                f"image {shown(record.id)} appears a second time",
                 file=file,
                 line=line,
                 expected="each image once",
@@ -130,12 +130,12 @@ def _bad_layer(layer: LayerRecord, record: ImageRecord) -> str:
     words = [caption.words for caption in record.captions]
     for chain in layer.chains:
         if not _CHAIN.fullmatch(chain.id):
-            return f"the chain id {shown(chain.id)} is none (letters, digits and _ . : - only)"
+            return f"the chain id {shown(chain.id)} is not valid (letters, digits and _ . : - only)"
         if chain.id == NOT_VISUAL:
             if len(chain.mentions) != 1:
                 return f"a chain {NOT_VISUAL} (not visual) holds {len(chain.mentions)} mentions, not one"
         elif chain.id in named:
-            return f"chain {chain.id} stands twice"
+            return f"chain {chain.id} appears twice"
         named.add(chain.id)
         for mention in chain.mentions:
             if mention.caption >= len(words):
@@ -143,7 +143,7 @@ def _bad_layer(layer: LayerRecord, record: ImageRecord) -> str:
             if mention.tokens != words[mention.caption][mention.start : mention.end]:
                 return f"mention {mention.id} {shown(mention.text)} is not what its caption says there"
             if mention.place in spans:
-                return f"mention {mention.id} {shown(mention.text)} stands twice"
+                return f"mention {mention.id} {shown(mention.text)} appears twice"
             spans.add(mention.place)
             if not mention.categories:
                 return f"mention {mention.id} has no category"

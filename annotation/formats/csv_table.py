@@ -62,7 +62,8 @@ class Csv(Format):
             for record in writable(records, out, format=self, written=written):
                 if not record.captions:
                     raise FormatError(
-                        f"image {shown(record.id)} has no caption, which a row per caption cannot say",
+                        f"image {shown(record.id)} has no caption, which one row per caption cannot "
+                        f"represent",
                         file=out / FILE,
                         expected="an image with captions, or the format jsonl",
                     )
@@ -141,7 +142,7 @@ def _add(spool: Spool, row: dict[str, str], file: Path, line: int) -> None:
     stands = spool.add_image(image_id(filename), data, line)
     if stands not in (None, data):
         raise FormatError(
-            f"{shown(filename)} in the split {shown(split)} stands before as {shown(stands)}",
+            f"{shown(filename)} in the split {shown(split)} appeared before as {shown(stands)}",
             file=file,
             line=line,
             expected="one name and one split per image",

@@ -177,7 +177,7 @@ def _unrelated(file: Path) -> dict[str, dict[int, int]]:
                 if line.startswith("#"):
                     continue
                 raise FormatError(
-                    f"{shown(line)} is no row", file=file, line=at, expected="image caption-number"
+                    f"{shown(line)} is not a row", file=file, line=at, expected="image caption-number"
                 )
             found.setdefault(id.strip(), {})[int(number)] = at
     return found
@@ -313,7 +313,7 @@ def _sentences(record: ImageRecord, out: Path) -> Iterator[str]:
             yield line
         except BadNotation as error:
             raise FormatError(
-                f"{error}, which the notation cannot say",
+                f"{error}, which the notation cannot represent",
                 file=file,
                 line=number + 1,
                 expected="another format, such as jsonl",
@@ -329,7 +329,7 @@ def _write_annotation(record: ImageRecord, out: Path, written: Written) -> None:
     for chain in (chain for obj in record.layer.objects for chain in obj.chains) if record.layer else ():
         if not chain.isascii() or not chain.isdigit():
             raise FormatError(
-                f"the chain id {shown(chain)} is no number",
+                f"the chain id {shown(chain)} is not a number",
                 file=file,
                 expected="a number, or the format jsonl",
             )

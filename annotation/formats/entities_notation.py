@@ -73,7 +73,7 @@ def _header(token: str, place: int) -> tuple[str, tuple[str, ...]]:
     """Chain and types of an opening token."""
     chain, *types = token.removeprefix(OPENING).split("/")
     if not _CHAIN.fullmatch(chain):
-        raise BadNotation(f"the chain id {chain!r} of {token!r} (word {place}) is no number")
+        raise BadNotation(f"the chain id {chain!r} of {token!r} (word {place}) is not a number")
     if not types or not all(_TYPE.fullmatch(kind) for kind in types):
         raise BadNotation(f"{token!r} (word {place}) names no type")
     return chain, tuple(types)
@@ -111,7 +111,7 @@ def print_sentence(words: tuple[str, ...], mentions: Iterable[tuple[str, Mention
         if mention.start < done:
             raise BadNotation(f"the mention {mention.text!r} overlaps the one before it")
         if not _CHAIN.fullmatch(chain):
-            raise BadNotation(f"the chain id {chain!r} is no number")
+            raise BadNotation(f"the chain id {chain!r} is not a number")
         parts.extend(words[done : mention.start])
         parts.append(f"{OPENING}{chain}/{'/'.join(mention.categories)}")
         parts.extend(words[mention.start : mention.end - 1])

@@ -138,7 +138,7 @@ class Flickr8k(Format):
                 name = printed_name(record)
                 if not record.captions:
                     raise FormatError(
-                        f"image {shown(record.id)} has no caption, which this format cannot say",
+                        f"image {shown(record.id)} has no caption, which this format cannot represent",
                         file=out / TOKEN_FILE,
                         expected="an image with captions, or the format jsonl",
                     )

@@ -95,7 +95,7 @@ class Spool:
             ).fetchone()[0]
             name = f"caption {number} of image {shown(image)}" if id is None else f"caption id {shown(id)}"
             raise FormatError(
-                f"{name} stands here a second time" + (f" (first in line {first})" if first else ""),
+                f"{name} appears a second time" + (f" (first in line {first})" if first else ""),
                 file=self.file,
                 line=line,
                 expected="each caption once",

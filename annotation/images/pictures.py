@@ -60,7 +60,7 @@ def store() -> Path:
 def picture_path(name: str, *, root: Path | None = None) -> Path:
     """Where the kept picture `name` lies; raises PictureError where that is no such name."""
     if not _NAME.fullmatch(name):
-        raise PictureError(f"{name!r} names no kept picture; expected a SHA-256 and an extension")
+        raise PictureError(f"{name!r} names no stored picture; expected a SHA-256 and an extension")
     return (root or store()) / name[:2] / name
 
 
@@ -140,7 +140,7 @@ def _cleaned(data: bytes) -> tuple[bytes, str, int, int]:
     except PictureError:
         raise
     except Image.UnidentifiedImageError:
-        raise PictureError(f"is no picture; expected {_EXPECTED}") from None
+        raise PictureError(f"is not a picture; expected {_EXPECTED}") from None
     except Image.DecompressionBombError:
         raise PictureError(f"has too many pixels; expected at most {_megapixels(MAX_PIXELS)}") from None
     except Exception as error:

@@ -84,7 +84,7 @@ class Progress:
         if checkpoint is not None or new_phase or time.monotonic() - self._written >= PAUSE:
             self._keep(checkpoint)
         if self._stopping():
-            raise Stopping(f"job {self.job_id} goes on elsewhere")
+            raise Stopping(f"job {self.job_id} continues elsewhere")
 
     def over(
         self,

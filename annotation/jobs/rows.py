@@ -198,18 +198,18 @@ def stopped_by_limit(did: str, seconds: float) -> Stopped:
     """A time limit `did` something to a run, after so many seconds."""
     return Stopped(
         f"the last time its time limit {did} it after {seconds:.0f} s",
-        "see in the worker's log what takes so long",
+        "check in the worker's log what takes so long",
     )
 
 
 def given_up(job: Job, stopped: Stopped | None = None) -> str:
     """What is said of a job that was begun too often; `stopped` is what its last run met, if known."""
     how, look = stopped or _killed_by_limit(job) or _ENDED
-    resume = f"then go on from where it is: manage.py jobs --resume {job.pk}"
+    resume = f"then resume it: manage.py jobs --resume {job.pk}"
     return f"begun {job.attempts} times, and {how}; {look}, {resume}"
 
 
-_ENDED = Stopped("each time its worker ended without finishing it", "look into the worker's log")
+_ENDED = Stopped("each time its worker ended without finishing it", "check the worker's log")
 
 
 def _killed_by_limit(job: Job) -> Stopped | None:

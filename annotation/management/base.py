@@ -151,7 +151,7 @@ class ReportCommand(BaseCommand):
         except (OperationalError, ProgrammingError) as error:
             if "no such table" in str(error) or "does not exist" in str(error):
                 raise CommandError(
-                    "the database is not made, or of an older version: manage.py migrate"
+                    "the database does not exist, or is of an older version: run manage.py migrate"
                 ) from error
             raise
         self.stdout.write(json.dumps(report) if options["json"] else self.show(report))

@@ -70,7 +70,9 @@ def rule(
         row = _locked(image)
         chains = {frozenset(chain["m"]): chain["s"] for chain in row.state["chains"]}
         if any(frozenset(chain) not in chains for chain in seen):
-            raise Changed(_("The image has changed since you opened its page: look at it again, then rule."))
+            raise Changed(
+                _("The image has changed since you opened its page: look at it again, then decide.")
+            )
         _check(row, ruling, chains)
         made = Row.objects.create(image=row, content=plain_ruling(ruling), comment=comment, made_by=actor)
         state = _folded(row)
@@ -99,7 +101,7 @@ def withdraw(*, campaign: Campaign, ruling: int, actor: Account | None = None) -
         row = _locked(of)
         given = Row.objects.get(pk=ruling)
         if given.withdrawn_at is not None:
-            raise CannotRule(_("Ruling %(id)s was withdrawn already.") % {"id": ruling})
+            raise CannotRule(_("Ruling %(id)s is already withdrawn.") % {"id": ruling})
         given.withdrawn_by, given.withdrawn_at = actor, database.now()
         given.save(update_fields=["withdrawn_by", "withdrawn_at"])
         state = _folded(row)
@@ -142,7 +144,7 @@ def _check(row: OpenImage, ruling: Ruling, chains: Mapping[frozenset[str], str])
         case Partition(groups):
             if not all(groups) or len(groups) + max(map(len, groups), default=0) < 3:
                 raise CannotRule(
-                    _("These groups say nothing: name two mentions that belong together, or two groups.")
+                    _("These groups change nothing: name two mentions that belong together, or two groups.")
                 )
         case KeepApart(a, b):
             if a == b:
@@ -159,14 +161,17 @@ def _check(row: OpenImage, ruling: Ruling, chains: Mapping[frozenset[str], str])
             if chains[frozenset(mentions)] != REVIEW and not _closed_by_ruling(row, mentions):
                 raise CannotRule(
                     _(
-                        "This chain is at %(stage)s, not in review: there is nothing to resume. Rule about "
+                        "This chain is at %(stage)s, not in review: there is nothing to resume. Decide on "
                         "its boxes or its mentions instead."
                     )
                     % {"stage": chains[frozenset(mentions)]}
                 )
             if row.campaign.state == Campaign.CLOSED:
                 raise CannotRule(
-                    _("The campaign is closed: nobody would be asked. Draw the boxes, or close the chain.")
+                    _(
+                        "The campaign is closed, so workers cannot be asked. Draw the boxes, or close the "
+                        "chain."
+                    )
                 )
 
 
@@ -206,19 +211,19 @@ def _check_chain(mentions: Sequence[str], chains: Mapping[frozenset[str], str]) 
     if stage == LINKING:
         raise CannotRule(
             _(
-                "Which mentions belong to this chain is still being asked: settle that first, by grouping "
-                "its mentions with those of the chains like it."
+                "Workers are still deciding which mentions belong to this chain: settle that first, by "
+                "grouping its mentions with those of similar chains."
             )
         )
 
 
 def _check_boxes(image: Image, boxes: Sequence[Box]) -> None:
     if len(set(boxes)) < len(boxes):
-        raise CannotRule(_("A box is given twice; expected each box of the chain once."))
+        raise CannotRule(_("A box appears twice; expected each box of the chain once."))
     for box in boxes:
         if image.width and image.height and (box.xmax > image.width or box.ymax > image.height):
             raise CannotRule(
-                _("Box %(box)s leaves the picture, which has %(width)s x %(height)s pixels.")
+                _("Box %(box)s extends beyond the picture, which has %(width)s x %(height)s pixels.")
                 % {"box": ",".join(map(str, corners(box))), "width": image.width, "height": image.height}
             )
 

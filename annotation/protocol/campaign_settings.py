@@ -131,7 +131,7 @@ def _made(kind: type[T], values: Any, table: str) -> T:
             _check_storable(name, value)
         return made
     except (TypeError, ValueError) as error:
-        raise CampaignError(f"a setting{where} cannot be: {error}") from error
+        raise CampaignError(f"a setting{where} is not valid: {error}") from error
 
 
 def _check_storable(name: str, value: Any) -> None:
@@ -148,7 +148,7 @@ def _check_storable(name: str, value: Any) -> None:
             raise ValueError(f"{name!r} holds a null character; leave it out")
     elif isinstance(value, int | float):
         if not -LARGEST <= value <= LARGEST:
-            raise ValueError(f"{name} is {str(value)[:20]}; expected a number that is not so large")
+            raise ValueError(f"{name} is {str(value)[:20]}; expected a smaller number")
     elif value is not None and not is_dataclass(value):
         raise ValueError(f"{name} is a {type(value).__name__}; expected text, a number, true or false")
 

@@ -47,7 +47,7 @@ def question_from(
             Box(*content["pending"]) if content["pending"] else None,
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise BadContent(f"this is no content of {kind}: {error}") from error
+        raise BadContent(f"this is not valid content of {kind}: {error}") from error
 
 
 def plain_mention(mention: Mention) -> list[Any]:
@@ -98,5 +98,5 @@ def ruling_from(plain: Mapping[str, Any]) -> Ruling:
         raise BadContent(f"a ruling lacks {error}") from error
     except (TypeError, ValueError) as error:
         raise (
-            error if isinstance(error, BadContent) else BadContent(f"a ruling cannot be: {error}")
+            error if isinstance(error, BadContent) else BadContent(f"a ruling is not valid: {error}")
         ) from error

@@ -151,8 +151,8 @@ def choose(
     if not open_strata:
         return Choice(
             None,
-            f"Worker {worker} left out most control items of {kind} that are known to be "
-            f"{min(shunned)!r}: no others are injected until they answer these, or more are added."
+            f"Worker {worker} left out most control items of {kind} with the gold answer {min(shunned)!r}: "
+            f"no others are injected until they answer these, or more are added."
             if shunned
             else None,
         )
@@ -165,7 +165,7 @@ def choose(
     if not left[behind] and met[behind] < met[stratum]:
         return Choice(
             Control(chosen, stratum),
-            f"Worker {worker} has seen every control item of {kind} that is known to be {behind!r}: "
+            f"Worker {worker} has seen every control item of {kind} with the gold answer {behind!r}: "
             "add more of these, or a worker who always answers otherwise passes.",
         )
     return Choice(Control(chosen, stratum))

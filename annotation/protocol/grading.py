@@ -80,7 +80,7 @@ def one_of(answers: Sequence[str]) -> Grader:
 
     def stratum_of(known: str) -> str:
         if known not in answers:
-            raise BadKnownAnswer(f"known answer {known!r} is none of {', '.join(answers)}")
+            raise BadKnownAnswer(f"gold answer {known!r} is not one of {', '.join(answers)}")
         return known
 
     return Grader(right, stratum_of)

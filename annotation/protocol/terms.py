@@ -45,8 +45,8 @@ class Box:
     def __post_init__(self) -> None:
         if self.xmin < 1 or self.ymin < 1 or self.xmax < self.xmin or self.ymax < self.ymin:
             raise ValueError(
-                f"box {self.xmin},{self.ymin},{self.xmax},{self.ymax} is none: expected "
-                "1 <= xmin <= xmax and 1 <= ymin <= ymax"
+                f"box {self.xmin},{self.ymin},{self.xmax},{self.ymax} is not valid: expected 1 <= xmin <= "
+                f"xmax and 1 <= ymin <= ymax"
             )
 
     @property

@@ -238,8 +238,8 @@ def why_not(standing: Standing, settings: TrustSettings) -> Refusal | None:
         return Refusal(
             "too_few_approved",
             _(
-                "This task needs %(needed)s of your work on your platform approved and %(approved)s is: come "
-                "back when more is approved."
+                "This task needs an approval rate of %(needed)s on your platform, and yours is %(approved)s: "
+                "come back when more of your work is approved."
             )
             % {"needed": _percent(settings.entry_approved), "approved": _percent(entered.approved)},
         )
@@ -282,8 +282,8 @@ def ahead(standing: Standing, unjudged: int, settings: TrustSettings) -> Refusal
     return Refusal(
         "unjudged",
         _(
-            "Others have yet to look at %(boxes)d of your boxes: choose another task, and draw on when they "
-            "have, or in %(minutes)d min at the latest."
+            "Others still have to check %(boxes)d of your boxes: choose another task, and continue drawing "
+            "once they have, or in %(minutes)d min at the latest."
         )
         % {"boxes": unjudged, "minutes": settings.drawing_wait_minutes},
     )

@@ -59,12 +59,14 @@ class TrustSettings:
     drawing_bar: float = _from(0.7, _DRAWING)
     drawing_known: int = _from(30, _PLUMMER)
     drawing_window: int = _from(100, _DRAWING)
-    drawing_unjudged: int = _from(12, "decided: who draws faster than others judge is not seen; 0: no limit")
-    drawing_wait_minutes: int = _from(60, "decided: nobody waits for ever for boxes that nobody looks at")
+    drawing_unjudged: int = _from(
+        12, "decided: boxes drawn faster than others judge them stay unchecked; 0: no limit"
+    )
+    drawing_wait_minutes: int = _from(60, "decided: nobody waits for ever for boxes that nobody checks")
     control_share: float = _from(0.02, _PLUMMER)
     double_check_share: float = _from(0.05, _DECIDED)
     unchecked_double_check_share: float = _from(
-        0.2, "decided: where no answer is known, nothing else tells how good answers are"
+        0.2, "decided: without gold answers, nothing else shows how good answers are"
     )
     drawing_iou: float = _from(0.5, "decided: section 3 of Plummer et al. 2015 counts a phrase found at 0.5")
     page_slips: int = _from(1, _DECIDED)

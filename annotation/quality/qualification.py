@@ -165,8 +165,8 @@ def obstacle(row: Standing, *, campaign: Campaign, settings: CampaignSettings) -
         return Refusal(
             "too_many_tests",
             _(
-                "You have taken this test %(times)d times, which is as often as it may be taken: choose "
-                "another task, or ask the researcher to let you try again."
+                "You have taken this test %(times)d times, the most allowed: choose another task, or ask the "
+                "researcher to let you try again."
             )
             % {"times": ATTEMPTS},
         )
@@ -207,20 +207,20 @@ def warnings(*, campaign: Campaign, settings: CampaignSettings) -> dict[str, str
         asked = test_items(items, wanted, seed=campaign.seed, worker="", kind=kind, attempt=0)
         if not items:
             found[kind] = _(
-                "%(kind)s begins with practice only: it has no qualification items; add some (add_controls) "
-                "for a test"
+                "%(kind)s begins with practice and no test: it has no qualification items; add some "
+                "(add_controls) for a test"
             ) % {"kind": kind}
         elif not asked:
             found[kind] = _(
-                "nobody can begin %(kind)s: its qualification items are all known to be %(known)s; add some "
-                "that are not"
+                "nobody can begin %(kind)s: all its qualification items have the gold answer %(known)s; add "
+                "some with another one"
             ) % {"kind": kind, "known": repr(items[0].stratum)}
         elif len(asked) < wanted:
             there = Counter(item.stratum for item in items)
             least = sorted(stratum for stratum in there if there[stratum] == min(there.values()))
             found[kind] = _(
-                "the test of %(kind)s has %(n)d of %(wanted)d items; add qualification items known to be "
-                "%(known)s"
+                "the test of %(kind)s has %(n)d of %(wanted)d items; add qualification items with the gold "
+                "answer %(known)s"
             ) % {
                 "kind": kind,
                 "n": len(asked),

@@ -52,15 +52,18 @@ def check(held: Held, answer: Answer) -> None:
     for xmin, ymin, xmax, ymax in boxes:
         if held.width and held.height and (xmax > held.width or ymax > held.height):
             raise BadJudgment(
-                f"box {[xmin, ymin, xmax, ymax]} leaves the picture, which has {held.width} x {held.height} "
+                f"box {[xmin, ymin, xmax, ymax]} extends beyond the picture, which has {held.width} x "
+                f"{held.height} "
                 "pixels"
             )
     if answer.answer in kind_of(held.kind).with_content and not answer.content:
-        raise BadJudgment(f"answer {answer.answer!r} to {held.kind} says nothing; expected what it is about")
+        raise BadJudgment(
+            f"answer {answer.answer!r} to {held.kind} has no content; expected what it is about"
+        )
     # A sentence is written to a task, and what the test asks is whether one is written well.
     tested = kind_of(held.kind).test_answers
     if tested and answer.answer and (answer.answer in tested) != (held.role == qualification.ROLE):
-        raise BadJudgment(f"answer {answer.answer!r} is none to this question of {held.kind}")
+        raise BadJudgment(f"answer {answer.answer!r} is not an answer to this question of {held.kind}")
 
 
 class Content(NamedTuple):

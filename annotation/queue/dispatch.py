@@ -240,7 +240,10 @@ def closed(campaign: Any) -> Nothing | None:
     if campaign.state == Campaign.PAUSED:
         return Nothing(
             "paused",
-            _("This campaign is paused%(why)s. What you have in hand is still taken; come back later.")
+            _(
+                "This campaign is paused%(why)s. You can still submit the tasks that you have open; come "
+                "back later for more."
+            )
             % {"why": f": {in_words(campaign.reason)}" if campaign.reason else ""},
         )
     if campaign.state == Campaign.CLOSED:
@@ -297,7 +300,7 @@ def why_none(cursor: Any, holder: Holder, kind: str, at: datetime) -> Nothing:
     if cursor.fetchone():
         return Nothing(
             "busy",
-            _("The last open questions are just being handed to others: look again in a moment."),
+            _("The last open questions are just being assigned to others: look again in a moment."),
             at + timedelta(seconds=SOON),
         )
     cursor.execute(
@@ -311,7 +314,10 @@ def why_none(cursor: Any, holder: Holder, kind: str, at: datetime) -> Nothing:
         minutes = max(1, round((until - at).total_seconds() / 60))
         return Nothing(
             "busy",
-            _("Others are answering what is left. What they leave is back in %(minutes)d min at the latest.")
+            _(
+                "Others are answering the remaining questions. Questions that they leave unanswered come "
+                "back in %(minutes)d min at the latest."
+            )
             % {"minutes": minutes},
             until,
         )
@@ -319,7 +325,10 @@ def why_none(cursor: Any, holder: Holder, kind: str, at: datetime) -> Nothing:
     if cursor.fetchone():
         return Nothing(
             "all_judged",
-            _("You have answered all open questions of this kind; the rest is for others. Choose another."),
+            _(
+                "You have answered every open question of this kind that you may answer; the rest is for "
+                "others. Choose another task."
+            ),
         )
     return Nothing(
         "none_open",

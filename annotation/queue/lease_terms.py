@@ -97,9 +97,7 @@ def _in_a_test(holder: Holder) -> bool:
 
 def not_agreed() -> Nothing:
     """What keeps a worker out who has not agreed to the campaign's newest consent text."""
-    return Nothing(
-        "no_consent", _("You have not agreed yet to how your answers will be used: read that text first.")
-    )
+    return Nothing("no_consent", _("Before you begin, read how your answers will be used, and agree to it."))
 
 
 def refused_to(holder: Holder, terms: Terms) -> Nothing | None:
@@ -107,7 +105,7 @@ def refused_to(holder: Holder, terms: Terms) -> Nothing | None:
     if holder.blocked:
         return Nothing(
             "blocked",
-            _("A researcher has taken you off this task%(why)s. Choose another task, or write to them.")
+            _("A researcher has suspended you from this task%(why)s. Choose another task, or write to them.")
             % {"why": f": {holder.reason}" if holder.reason else ""},
         )
     rules = rules_of(terms, holder.standing.kind)

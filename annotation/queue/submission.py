@@ -99,14 +99,17 @@ def submit(
             # Once the locks are held: an answer whose lease ran out while it waited for them came after that.
             at = database.now()
             if row is None or row[1] != worker:
-                raise NotYours(_("There is no such task in your hands: open your list of tasks."))
+                raise NotYours(_("No such task is assigned to you: open your list of tasks."))
             held = Held(*row[:11])
             if held.state == Assignment.PLANNED:
-                raise NotYours(_("The turn of this item has not come: open your list of tasks."))
+                raise NotYours(_("This item comes later: open your list of tasks."))
             if held.state == Assignment.SUBMITTED:
                 if held.token != token:
                     raise Conflict(
-                        _("You have answered this task already, perhaps in another tab: go on with the next.")
+                        _(
+                            "You have already answered this task, perhaps in another tab: continue with the "
+                            "next."
+                        )
                     )
                 stored = _Answered(*_terms(cursor, held), True, [])
             else:

@@ -112,7 +112,7 @@ def mail(request: HttpRequest) -> HttpResponse:
     found = account_of(request)
     found.email = form.cleaned_data["email"]
     found.save(update_fields=["email"])
-    messages.success(request, _("Your address is kept.") if found.email else _("No address is kept."))
+    messages.success(request, _("Email address saved.") if found.email else _("Email address removed."))
     return redirect("account")
 
 
@@ -135,14 +135,14 @@ def erase_me(request: HttpRequest) -> HttpResponse:
     found = account_of(request)
     worker = own_data.worker_behind(found)
     if worker is None:
-        raise Http404(_("You have not worked here yet, so there is nothing to erase."))
+        raise Http404(_("You have not worked here yet, so there is nothing to delete."))
     gone = False
     with said(request, pseudonyms.CannotErase):
         if request.POST.get("sure") != "yes":
-            raise pseudonyms.CannotErase(_("Erasing cannot be undone: tick the box to say that you mean it."))
+            raise pseudonyms.CannotErase(_("Deleting cannot be undone: tick the box to confirm."))
         if payments.unpaid(worker=worker.pk):
             raise pseudonyms.CannotErase(
-                _("You have not been paid for everything yet: ask again when you have.")
+                _("You have not been paid for everything yet: you can delete your account once you have.")
             )
         if found.has_staff_role:
             raise pseudonyms.CannotErase(_("Your account has a staff role: ask an admin to revoke it first."))

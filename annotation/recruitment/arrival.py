@@ -35,7 +35,7 @@ def ids(request: HttpRequest, *names: str) -> list[str]:
     """The ids that an address carries under `names`. Raises VisitError where one is none."""
     found = [request.GET.get(name, "") for name in names]
     if not all(map(ID.fullmatch, found)):
-        raise VisitError(_("This address is not complete. Open the study again on your platform."))
+        raise VisitError(_("This address is incomplete. Open the study again on your platform."))
     return found
 
 

@@ -49,7 +49,7 @@ class AccountForm(UserCreationForm):
         name = super().clean_username()
         if name and name.casefold().startswith(pseudonyms.PREFIX):
             raise forms.ValidationError(
-                _("Names that begin with %(prefix)s are given by us. Choose another.")
+                _("Names that begin with %(prefix)s are reserved. Choose another.")
                 % {"prefix": pseudonyms.PREFIX}
             )
         return name or ""

@@ -57,7 +57,7 @@ def frame(request: HttpRequest, name: str) -> HttpResponse:
         assignment, _hit, who = arrival.ids(request, "assignmentId", "hitId", "workerId")
         site = request.GET.get("turkSubmitTo", "").rstrip("/")
         if site not in SUBMIT:
-            raise VisitError(_("This address is not of Mechanical Turk. Open the HIT again there."))
+            raise VisitError(_("This address does not come from Mechanical Turk. Open the HIT again there."))
     except VisitError as why:
         return render(request, "annotation/entry/mturk_refused.html", {"why": str(why)}, status=403)
     visit = (
@@ -88,7 +88,9 @@ def begin(request: HttpRequest, name: str, way: str) -> HttpResponse:
         try:
             assignment, who = _SIGNER.unsign_object(way, max_age=LIFETIME)
         except BadSignature:
-            raise VisitError(_("This way in is too old. Look at the HIT again and press there.")) from None
+            raise VisitError(
+                _("This link has expired. Go back to the HIT and open the tasks from there.")
+            ) from None
         study = platform_visits.study_at(provider=MTURK, campaign=campaign)
         return arrival.let_in(request, Arrival(study, who, assignment, arrival.here(request)))
     except VisitError as why:

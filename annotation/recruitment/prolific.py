@@ -63,7 +63,9 @@ def enter(request: HttpRequest, name: str) -> HttpResponse:
         return arrival.refused(request, why)
     except Away as why:
         log.warning("%s", why)
-        later = VisitError(_("Prolific's signature cannot be checked now. Load this page again in a minute."))
+        later = VisitError(
+            _("Prolific's signature cannot be checked right now. Reload this page in a minute.")
+        )
         return arrival.refused(request, later, 503)
 
 

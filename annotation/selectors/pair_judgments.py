@@ -94,7 +94,7 @@ def judges(campaign: Campaign, trust: TrustSettings, *, counted: Collection[str]
     for worker, name, state, known, right, since in rows.values_list(*columns):
         unused = "suspended" if state == SUSPENDED else ""
         if not unused and right < bar * known:
-            unused = f"{right} of {known} known items right"
+            unused = f"{right} of {known} control items right"
         before = stand.filter(worker=worker, id__lte=since).count() if since else 0
         found[name] = Judge(
             known,

@@ -36,8 +36,8 @@ def mix_of(workers: int, shares: Mapping[str, float] = USUAL_MIX) -> dict[str, i
     """`workers` people divided by `shares`, the largest remainders rounded up."""
     if workers < SMALLEST_CROWD:
         raise CampaignError(
-            f"{workers} workers are too few: nobody judges a question twice or their own box, so "
-            f"{SMALLEST_CROWD} are the least"
+            f"{workers} workers are too few: nobody judges a question twice or their own box, so at least "
+            f"{SMALLEST_CROWD} are needed"
         )
     total = sum(shares.values())
     exact = {name: workers * share / total for name, share in shares.items()}

@@ -144,13 +144,13 @@ class TaskType:
         if answer.answer not in answers_to(self.key):
             raise BadAnswer(
                 "answer",
-                _("“%(given)s” is no answer to this question: expected one of %(known)s.")
+                _("“%(given)s” is not an answer to this question: expected one of %(known)s.")
                 % {"given": answer.answer, "known": ", ".join(answers_to(self.key))},
             )
         if answer.box is None and answer.answer == "drawn":
             raise BadAnswer("box", _("Draw a box first."))
         if answer.box is not None and answer.answer != "drawn":
-            raise BadAnswer("box", _("This answer takes no box."))
+            raise BadAnswer("box", _("This answer cannot have a box."))
         return answer
 
     def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def answer_in(data: Mapping[str, Any]) -> Answer:
     if way and (way not in WAYS or not box):
         raise BadAnswer(
             "way",
-            _("“%(given)s” is no way in which this came about: with a box, expected one of %(known)s.")
+            _("“%(given)s” is not a way of drawing: with a box, expected one of %(known)s.")
             % {"given": way, "known": ", ".join(WAYS)},
         )
     if not flag:
@@ -191,15 +191,15 @@ def answer_in(data: Mapping[str, Any]) -> Answer:
     if flag not in FLAGS:
         raise BadAnswer(
             "flag",
-            _("“%(given)s” is no problem we know: expected one of %(known)s.")
+            _("“%(given)s” is not a known problem: expected one of %(known)s.")
             % {"given": flag, "known": ", ".join(FLAGS)},
         )
     if answer or box:
-        raise BadAnswer("flag", _("Either answer, or report a problem; not both at once."))
+        raise BadAnswer("flag", _("Answer or report a problem, but not both."))
     if len(comment) > LONGEST_COMMENT:
         raise BadAnswer(
             "comment",
-            _("The comment has %(length)d characters: %(most)d is the most.")
+            _("The comment has %(length)d characters; at most %(most)d are allowed.")
             % {"length": len(comment), "most": LONGEST_COMMENT},
         )
     return Answer(flag=flag, comment=comment.strip())
@@ -223,7 +223,7 @@ def box_in(given: Any) -> Box:
         raise BadAnswer("box", _("The edges of a box are whole numbers of pixels, counted from 1."))
     xmin, ymin, xmax, ymax = given
     if xmin > xmax or ymin > ymax:
-        raise BadAnswer("box", _("This is no box: left comes before right, and top before bottom."))
+        raise BadAnswer("box", _("This is not a box: left must come before right, and top before bottom."))
     return Box(xmin, ymin, xmax, ymax)
 
 

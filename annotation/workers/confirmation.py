@@ -146,7 +146,10 @@ def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: A
     """Note that a researcher saw on the platform that a submission is of `participant`. Raises VisitError."""
     if not Visit.objects.filter(study=study, external_id=submission, participant=participant).exists():
         raise VisitError(
-            _("Nobody came with submission “%(submission)s” as “%(participant)s”; see --visits.")
+            _(
+                "There is no visit with submission “%(submission)s” of participant “%(participant)s”; see "
+                "--visits."
+            )
             % {"submission": submission, "participant": participant}
         )
     record(
@@ -256,7 +259,7 @@ def _arrived(arrival: Arrival, by: str, told: Told | None) -> Visit | str:
         if arrival.link is None:
             return _unsigned()
         if arrival.link.digest in found.links:
-            return _("This link was used already. Open the study again on your platform.")
+            return _("This link has already been used. Open the study again on your platform.")
     if found.reported in ENDED:
         return _ended()
     if why := _shut_out(found.identity.account):
@@ -266,7 +269,10 @@ def _arrived(arrival: Arrival, by: str, told: Told | None) -> Visit | str:
 
 
 def _unsigned() -> str:
-    return _("Prolific has not signed this link for you, or too long ago. Open the study again on Prolific.")
+    return _(
+        "Prolific has not signed this link for you, or the signature has expired. Open the study again on "
+        "Prolific."
+    )
 
 
 def _ended() -> str:
@@ -309,7 +315,7 @@ def _shut_out(account: Account | None) -> str:
     """Why nobody comes into an account by an address; "" where they may."""
     if account is not None and account.is_active and not account.has_staff_role:
         return ""
-    return _("This account is not let in by a platform. Sign in with its password instead.")
+    return _("This account cannot sign in through a platform. Sign in with its password instead.")
 
 
 def _known(provider: str, participant: str) -> Identity | None:

@@ -42,16 +42,16 @@ def make(
 ) -> Invitation:
     """A new link to a campaign. `uses`: how many may come by it, None for any number."""
     if campaign.state == Campaign.CLOSED:
-        raise InvitationError(_("This campaign is closed: nobody can be invited to it any more."))
+        raise InvitationError(_("This campaign is closed: you can no longer invite anybody to it."))
     if uses is not None and not 1 <= uses <= MOST_USES:
         raise InvitationError(
-            _("%(uses)d people cannot be invited by one link; expected 1 to %(most)d.")
+            _("One link cannot invite %(uses)d people; expected 1 to %(most)d.")
             % {"uses": uses, "most": MOST_USES}
         )
     if expires_at is not None and expires_at <= database.now():
         raise InvitationError(_("The link would have expired already; choose a later day."))
     if language and language not in dict(settings.LANGUAGES):
-        raise InvitationError(_("There is no language “%(language)s” here.") % {"language": language})
+        raise InvitationError(_("The language “%(language)s” is not available.") % {"language": language})
     with database.writing():
         made = Invitation.objects.create(
             campaign=campaign,
@@ -87,11 +87,11 @@ def opened(token: str) -> Invitation:
         number = int(_SIGNER.unsign(token))
     except BadSignature:
         raise InvitationError(
-            _("This link is not complete. Copy all of it, or ask the sender for a new one.")
+            _("This link is incomplete. Copy all of it, or ask the sender for a new one.")
         ) from None
     found = Invitation.objects.select_related("campaign").filter(pk=number).first()
     if found is None:
-        raise InvitationError(_("What this link led to was deleted. Ask the sender."))
+        raise InvitationError(_("The campaign of this link was deleted. Ask the sender."))
     if why := why_over(found):
         raise InvitationError(why)
     return found
@@ -100,13 +100,13 @@ def opened(token: str) -> Invitation:
 def why_over(invitation: Invitation) -> str:
     """Why an invitation lets nobody in any more, and whom to ask; "" where it does."""
     if invitation.revoked_at is not None:
-        return _("This invitation was taken back. Ask the sender for a new one.")
+        return _("This invitation was revoked. Ask the sender for a new one.")
     if invitation.expires_at is not None and invitation.expires_at <= database.now():
         return _("This invitation has expired. Ask the sender for a new one.")
     if invitation.uses is not None and invitation.used >= invitation.uses:
-        return _("This invitation is used up. Ask the sender for a new one.")
+        return _("This invitation has been used as often as it may be. Ask the sender for a new one.")
     if invitation.campaign.state == Campaign.CLOSED:
-        return _("The work that this invitation led to is over. Ask the sender for other work.")
+        return _("The campaign of this invitation is closed. Ask the sender for another one.")
     return ""
 
 

@@ -145,7 +145,8 @@ def pay(
         if reference and before is not None:
             if before.amount != amount:
                 raise PaymentError(
-                    f"reference {reference!r} stands for {money(before.amount, currency)} paid before, not "
+                    f"reference {reference!r} is already used for {money(before.amount, currency)} paid "
+                    f"before, not "
                     f"{money(amount, currency)}; use another reference"
                 )
             return before
@@ -182,7 +183,7 @@ def pay_everybody(*, campaign: Campaign, reference: str, actor: Account | None =
     not confirmed (`Due.held`).
     """
     if not reference:
-        raise PaymentError("paying everybody needs a reference, by which the payment is known again")
+        raise PaymentError("paying everybody needs a reference that identifies the payment")
     with database.writing():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         before = set(

@@ -93,13 +93,13 @@ def save_study(
         )
     if bool(external_id) != (provider in NAMING):
         raise VisitError(
-            _("A study on Prolific has an id: copy it from the study's address there.")
+            _("A study on Prolific needs its id: copy it from the study's address there.")
             if provider in NAMING
             else _("A study on this platform has no id: leave it out.")
         )
     if not 1 <= wanted <= MOST_WANTED:
         raise VisitError(
-            _("%(wanted)d answers cannot be asked of one visitor; expected 1 to %(most)d.")
+            _("One visit cannot ask for %(wanted)d answers; expected 1 to %(most)d.")
             % {"wanted": wanted, "most": MOST_WANTED}
         )
     if max(map(len, (completion_code, screen_out_code))) > 50 or len(external_id) > 100:
@@ -109,7 +109,7 @@ def save_study(
         found = Study.objects.filter(provider=provider, external_id=external_id)
         other = found.exclude(campaign=campaign).first() if external_id else None
         if other is not None:
-            raise VisitError(_("This study is of another campaign already."))
+            raise VisitError(_("This study already belongs to another campaign."))
         codes = {"completion_code": completion_code, "screen_out_code": screen_out_code}
         study, _made = found.update_or_create(
             campaign=campaign,
@@ -126,7 +126,7 @@ def study_at(*, provider: str, campaign: Campaign, external_id: str = "") -> Stu
     """The study by which somebody comes. Raises VisitError where nobody has told us of it."""
     found = Study.objects.filter(provider=provider, campaign=campaign, external_id=external_id).first()
     if found is None:
-        raise VisitError(_("This study is not known here yet. Tell its researchers, who can add it."))
+        raise VisitError(_("This study has not been added here yet. Ask its researchers to add it."))
     return found
 
 
@@ -195,7 +195,7 @@ def finish(visit: Visit) -> Progress:
         if row.outcome:
             return reached
         if reached.state == WORKING:
-            raise VisitError(_("There is work left: go on, or return the submission on your platform."))
+            raise VisitError(_("There is work left: continue, or return the submission on your platform."))
         if not row.counts:
             raise VisitError(_("Your platform has not confirmed yet that this submission is yours."))
         row.outcome = Visit.COMPLETE if reached.state == DONE else Visit.SCREENED_OUT

@@ -112,7 +112,7 @@ def test_beside_a_server_a_backup_is_made_and_none_restored(tmp_path: Path):
         refused = manage(tmp_path, "restore", str(file), "--replace")
     assert (refused.returncode, refused.stderr.splitlines()) == (
         1,
-        [f"CommandError: something is at work in {tmp_path / 'data'}; stop the server and its workers first"],
+        [f"CommandError: something is using {tmp_path / 'data'}; stop the server and its workers first"],
     )
 
 

@@ -177,10 +177,10 @@ def test_what_stands_is_given_up_only_when_that_is_asked_for(backup: Path, tmp_p
     files = taken()
     wipe()
     write("systems/other/weights.bin")
-    with pytest.raises(BackupRefused, match="there is something in systems; with --replace the backup takes"):
+    with pytest.raises(BackupRefused, match="not empty: systems; with --replace the backup replaces"):
         restoring.restore(backup)
     Corpus.objects.create(name="other")
-    with pytest.raises(BackupRefused, match="something in annotation_corpus, systems; with --replace"):
+    with pytest.raises(BackupRefused, match="not empty: annotation_corpus, systems; with --replace"):
         restoring.restore(backup)
     assert Corpus.objects.get().name == "other" and (root() / "systems/other/weights.bin").is_file()
     with connection.cursor() as cursor:
@@ -226,7 +226,7 @@ def test_a_new_secret_key_is_noticed_and_what_it_breaks_is_named(backup: Path, s
     out = StringIO()
     call_command("restore", str(backup), "--replace", stdout=out)
     assert (
-        "SECRET_KEY is not the one that it was made under; this ends:\n- sessions: everybody"
+        "SECRET_KEY is not the one of the backup; this stops working:\n- sessions: everybody"
         in out.getvalue()
     )
 
@@ -250,7 +250,7 @@ def test_an_older_backup_is_migrated_on(world: World, tmp_path: Path, monkeypatc
     [
         ({"database": "oracle"}, "holds a database of oracle, and the one in use is"),
         ({"migrations": ["annotation.9999_later"]}, "newer version .* no migration annotation.9999_later"),
-        ({"secret_key": "?"}, "what it tells about itself is damaged"),
+        ({"secret_key": "?"}, "its description is damaged"),
         ({}, "it has no database"),
     ],
 )
@@ -267,7 +267,7 @@ def test_a_damaged_backup_changes_nothing(backup: Path):
     whole = backup.read_bytes()
     at = whole.index(b"systems/s/weights.bin", whole.index(b"systems/s/weights.bin") + 1)
     backup.write_bytes(whole[:at] + b"X" + whole[at + 1 :])
-    unchanged(backup, "'systems/s/weights.bin' is not as it was written: the file is damaged")
+    unchanged(backup, "'systems/s/weights.bin' differs from what was written: the file is damaged")
 
 
 def unchanged(backup: Path, why: str) -> None:
@@ -337,9 +337,7 @@ def test_where_something_fails_afterwards_nothing_starts_until_it_is_run_again(b
             raise OSError("No space left on device")
 
         patch.setattr(pseudonyms, "erase_again", fails)
-        with pytest.raises(
-            BackupRefused, match="in place, but not finished: No space left .* run again with"
-        ):
+        with pytest.raises(BackupRefused, match="the restore is not finished: No space left .* again with"):
             restoring.restore(backup.with_name("newer.tar"), replace=True)
     with pytest.raises(Busy, match="was cut short; run it again: manage.py restore FILE --replace"):
         with exclusive_folder("import.x", busy=""):
@@ -385,7 +383,7 @@ def test_after_a_power_cut_the_same_restore_is_run_to_its_end(backup: Path, tmp_
     assert (Corpus.objects.get().source == "newer") == (renames < 8)
     with pytest.raises(Busy, match="was cut short"), at_work():
         pass
-    with pytest.raises(BackupRefused, match="there is something in"):
+    with pytest.raises(BackupRefused, match="not empty: "):
         restoring.restore(backup)
     restoring.restore(backup, replace=True)
     assert taken() == files and rows() == said and not (root() / RESTORING).exists()
@@ -437,7 +435,7 @@ def test_nothing_is_restored_beside_somebody_at_work_and_nobody_works_beside_a_r
     backup: Path, monkeypatch
 ):
     with exclusive_folder("import.x", busy=""):
-        with pytest.raises(Busy, match="something is at work in .*; stop the server and its workers first"):
+        with pytest.raises(Busy, match="something is using .*; stop the server and its workers first"):
             restoring.restore(backup, replace=True)
     whole = restoring._check_target
     met = []
@@ -517,7 +515,7 @@ def test_links_in_the_data_folder(world: World, tmp_path: Path):
 def test_a_backup_is_no_part_of_itself_and_two_are_not_made_at_once(world: World, tmp_path: Path):
     with pytest.raises(BackupRefused, match="would be part of itself; choose a place outside systems"):
         making.backup(root() / "systems" / "b.tar")
-    with exclusive_folder("backup", busy=""), pytest.raises(Busy, match="another backup .* is under way"):
+    with exclusive_folder("backup", busy=""), pytest.raises(Busy, match="another backup .* is running"):
         making.backup(tmp_path / "b.tar")
     assert not (tmp_path / "b.tar").exists()
 
@@ -526,5 +524,5 @@ def test_a_picture_that_is_gone_is_told(world: World, tmp_path: Path):
     next((root() / "pictures").rglob("*.png")).unlink()
     out = StringIO()
     call_command("backup", str(tmp_path / "b.tar"), stdout=out)
-    assert "1 pictures are named by the database and were not there\nnot taken, as no part" in out.getvalue()
+    assert "1 pictures are named by the database and were not there\nleft out, as no part" in out.getvalue()
     assert archive.SUMS.encode() in (tmp_path / "b.tar").read_bytes()

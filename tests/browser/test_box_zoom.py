@@ -263,11 +263,11 @@ def test_what_is_seen_follows_a_box_that_is_moved_by_keys(editor: Page):
 
 def test_letters_count_only_where_single_keys_do_and_never_while_one_types(editor: Page):
     editor.get_by_label("Left", exact=True).press("0")
-    editor.get_by_label("Answer by single keys").uncheck()
+    editor.get_by_label("Answer with single keys").uncheck()
     editor.keyboard.press("+")
     editor.keyboard.press("x")
     assert zoomed(editor) == 1
     expect(editor.get_by_role("radio", name="Drag")).to_be_checked()
-    editor.get_by_label("Answer by single keys").check()
+    editor.get_by_label("Answer with single keys").check()
     editor.keyboard.press("+")
     assert zoomed(editor) == 1.5

@@ -167,7 +167,7 @@ def test_sending_without_a_box_says_what_is_missing(editor: Page):
     assert not Judgment.objects.filter(worker__pseudonym="w-ann").exists()
     for name, edge in zip(EDGES, (50, 21, 40, 220), strict=True):
         editor.get_by_label(name, exact=True).fill(str(edge))
-    assert "Left comes before right" in left.evaluate("field => field.validationMessage")
+    assert "Left must come before right" in left.evaluate("field => field.validationMessage")
 
 
 def test_escape_takes_a_box_back_that_is_being_drawn(editor: Page):

@@ -53,7 +53,7 @@ def test_whoever_tried_too_often_is_told_when_to_try_again(work: World, open_pag
     platform.prolific_study(work)
     for limit in (limits.RESET_ADDRESS, limits.ENTRY_ADDRESS):
         used_up(limit, HERE)
-    again = re.compile("That was tried too often. Try again in (1[45]|59|60) minutes.")
+    again = re.compile("Too many attempts. Try again in (1[45]|59|60) minutes.")
     page = open_page()
     page.goto("/forgotten/")
     page.get_by_label("Email").fill("ann@example.org")
@@ -90,5 +90,5 @@ def test_a_visit_with_nothing_to_do_says_so_and_leads_back(work: World, open_pag
     for shown in (opened.value, turk):
         shown.reload()
         headed(shown, "There is no work for you now")
-        expect(shown.get_by_text("There is no code for this.")).to_be_visible()
+        expect(shown.get_by_text("You get no code for this visit.")).to_be_visible()
         for_everybody(shown)

@@ -176,9 +176,9 @@ def test_a_conflict_is_told_once_and_the_rest_goes_on(work: World, unhurried: Pa
     arrive(page, first, second)
     assert Judgment.objects.get(assignment=first).answer == "yes"
     page.reload()
-    says(page, "You have answered this task already, perhaps in another tab: go on with the next.")
+    says(page, "You have already answered this task, perhaps in another tab: continue with the next.")
     assert_accessible(page)
-    page.get_by_role("button", name="All right").click()
+    page.get_by_role("button", name="OK").click()
     expect(page.locator("[data-tell]")).to_be_empty()
     page.reload()
     shown(page)
@@ -193,7 +193,7 @@ def test_an_answer_to_what_is_no_more_is_told_and_the_rest_goes_on(unhurried: Pa
     both_in_hand(page)
     second = answer_next(page)
     let_go(page)
-    says(page, "was not stored: There is no such task in your hands: open your list of tasks.")
+    says(page, "was not stored: No such task is assigned to you: open your list of tasks.")
     arrive(page, second)
 
 
@@ -202,7 +202,7 @@ def test_what_the_question_does_not_take_is_told_and_asked_again(page: Page):
     page.evaluate("document.querySelector('[data-key=\"2\"]').value = 'perhaps'")
     moved_on(page, answer_next(page))
     let_go(page)
-    says(page, "Your answer “Different” was not stored: “perhaps” is no answer to this question")
+    says(page, "Your answer “Different” was not stored: “perhaps” is not an answer to this question")
     assert stored(q.COREF_LINK) == []
     moved_on(page, answer_next(page))
     while in_hand(page) != held:
@@ -297,7 +297,7 @@ def test_two_tabs_do_not_work_at_one_place(unhurried: Page):
     assert_accessible(other)
     other.keyboard.press("1")
     assert kept(page) == 1
-    other.get_by_role("button", name="Go on here").click()
+    other.get_by_role("button", name="Continue here").click()
     expect(page.get_by_text(told)).to_be_visible()
     expect(other.get_by_text(told)).to_be_hidden()
     shown(other)
@@ -410,7 +410,7 @@ def test_a_server_that_was_stopped_and_started_again_gets_every_answer(
     first = answer_next(page)
     moved_on(page, first)
     second = answer_next(page)
-    says(page, "The server does not answer just now")
+    says(page, "The server does not answer right now")
     assert_accessible(page)
     with serving(tmp_path, port=port, **given):
         moved_on(page, second)

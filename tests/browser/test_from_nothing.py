@@ -45,7 +45,7 @@ def make_account(page: Page, address: str, name: str) -> None:
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_label("Password confirmation").fill(PASSWORD)
-    page.get_by_role("button", name="Make my account").click()
+    page.get_by_role("button", name="Create my account").click()
     expect(page.get_by_role("link", name=name, exact=True)).to_be_visible()
 
 
@@ -60,7 +60,7 @@ def begin(page: Page, kind: str) -> None:
         if item.right == "drawn":
             type_box(page, gold(item))
         page.keyboard.press(key_of(page, item.right))
-        expect(page.get_by_role("heading", name="That is right")).to_be_focused()
+        expect(page.get_by_role("heading", name="Correct")).to_be_focused()
         ready(page)
         page.keyboard.press("Enter")
     page.get_by_role("button", name="Begin").click()
@@ -127,8 +127,8 @@ def test_from_an_empty_database_staff_set_up_a_campaign_and_two_annotators_answe
     expect(ada.get_by_role("heading", level=1)).to_have_text("first")
     assert jobs.run(Job.objects.get(kind="open_images").pk) == Job.DONE
     assert Campaign.objects.get().state == Campaign.OPEN
-    ada.get_by_role("link", name="Who comes").click()
-    ada.get_by_role("button", name="Make a link").click()
+    ada.get_by_role("link", name="Recruiting").click()
+    ada.get_by_role("button", name="Create a link").click()
     link = ada.locator(".link .code").inner_text()
 
     # Two annotators come by it, and answer by turns.
@@ -136,7 +136,7 @@ def test_from_an_empty_database_staff_set_up_a_campaign_and_two_annotators_answe
     for page in (ann, bob):
         page.goto(link)
         page.get_by_role("button", name="I agree: begin at once").click()
-        page.get_by_role("link", name="I have kept it: to the tasks").click()
+        page.get_by_role("link", name="I have saved it: go to the tasks").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Your tasks")
     for kind in q.QUESTIONS:
         page = ann if kind in ANN else bob

@@ -58,12 +58,12 @@ def test_what_the_page_says_is_heard_whichever_task_it_shows(work: World, open_p
     read(page)
     page.keyboard.press("r")
     status = page.get_by_role("status")
-    expect(status).to_contain_text("Returned: somebody else will answer that one.")
+    expect(status).to_contain_text("Skipped: somebody else will answer it.")
     page.get_by_role("button", name="Undo last answer").click()
-    expect(status).to_contain_text("Your last answer is taken back")
+    expect(status).to_contain_text("Last answer undone")
     assert page.evaluate("window.heard") == [
-        "Returned: somebody else will answer that one.",
-        "Your last answer is taken back: give it again.",
+        "Skipped: somebody else will answer it.",
+        "Last answer undone: answer again.",
     ]
 
 
@@ -95,7 +95,7 @@ def test_a_word_that_is_dismissed_gives_the_focus_to_the_question(work: World, o
     Assignment.objects.filter(pk=first).delete()
     moved_on(page, first)
     let_go(page)
-    right = page.get_by_role("button", name="All right")
+    right = page.get_by_role("button", name="OK")
     right.focus()
     page.keyboard.press("Enter")
     expect(right).to_be_hidden()
@@ -108,7 +108,7 @@ def test_on_the_list_of_tasks_it_gives_the_focus_to_the_page(work: World, open_p
     first = answer_next(page)
     Assignment.objects.filter(pk=first).delete()
     page.goto("/tasks/")
-    right = page.get_by_role("button", name="All right")
+    right = page.get_by_role("button", name="OK")
     right.focus()
     page.keyboard.press("Enter")
     expect(right).to_be_hidden()
@@ -122,7 +122,7 @@ def test_a_tab_that_rests_has_the_focus_on_why(work: World, open_page: Open):
     other.goto(desk.address(q.COREF_LINK))
     why = "You are working on this task in another tab"
     expect(other.get_by_role("heading", name=why)).to_be_focused()
-    other.get_by_role("button", name="Go on here").click()
+    other.get_by_role("button", name="Continue here").click()
     expect(page.get_by_role("heading", name=why)).to_be_focused()
 
 
@@ -136,7 +136,7 @@ def test_until_its_picture_can_be_seen_a_question_shows_that_it_takes_no_answer(
     choice = page.get_by_role("button", name="Different")
     expect(choice).to_be_disabled()
     expect(page.locator("[data-answer]")).to_have_attribute("aria-busy", "true")
-    expect(page.get_by_role("status")).to_contain_text("The picture is on its way.")
+    expect(page.get_by_role("status")).to_contain_text("Loading the picture.")
     held = in_hand(page)
     choice.click(force=True)
     page.route("**/pictures/**", lambda route: route.continue_())  # also the next question's

@@ -71,11 +71,11 @@ def test_all_of_it_goes_by_keys_alone_and_ends_at_the_work(open_page: Open, tmp_
         expect(page.get_by_text(f"Practice, {number} of 5")).to_be_visible()
         ready(page)
         page.keyboard.press("1" if (item.right == "yes") != (number == 2) else "2")
-        assert verdict(page) == ("That is not right" if number == 2 else "That is right")
+        assert verdict(page) == ("Not correct" if number == 2 else "Correct")
         expect(page.locator(".because")).to_have_text(str(item.why))
         ready(page)
         page.keyboard.press("Enter")
-    expect(page.get_by_text("4 of 5 were right.")).to_be_visible()
+    expect(page.get_by_text("4 of 5 were correct.")).to_be_visible()
     page.get_by_role("button", name="Begin").focus()
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(f"{desk.address()}$"))
@@ -92,7 +92,7 @@ def test_a_box_is_drawn_by_mouse_and_compared_with_the_right_one(open_page: Open
     xmin, ymin, xmax, ymax = gold(first)
     drag(page, first, (xmin - 1, ymin - 1, xmax, ymax))
     page.get_by_role("button", name="Send this box").click()
-    assert verdict(page) == "That is right"
+    assert verdict(page) == "Correct"
     expect(page.locator(".verdict")).to_contain_text(re.compile(r"overlap by (9\d|100) %"))
     expect(page.locator(".stage .overlay .tag text")).to_have_text(["1", "?"])
     page.get_by_role("link", name="Next").click()
@@ -101,7 +101,7 @@ def test_a_box_is_drawn_by_mouse_and_compared_with_the_right_one(open_page: Open
     xmin, ymin, xmax, ymax = gold(second)
     drag(page, second, (xmin - 1, ymin - 1, xmax, (ymin + ymax) / 2))
     page.get_by_role("button", name="Send this box").click()
-    assert verdict(page) == "That is not right"
+    assert verdict(page) == "Not correct"
     expect(page.locator(".verdict")).to_contain_text("A good box reaches 80 %.")
 
 
@@ -146,16 +146,16 @@ def test_the_pages_that_judge_write_and_describe_are_accessible(
             if page.locator("[data-step='1']").is_visible():
                 page.locator("[data-step='1']").click()
         page.get_by_role("button", name="Send this page").click()
-        assert verdict(page) == "That is not right"
+        assert verdict(page) == "Not correct"
         expect(page.locator(".ticks li")).to_have_count(4)
     elif kind == GRADED_RELEVANCE:
         page.keyboard.press("4")
-        assert verdict(page) == "That is right"
+        assert verdict(page) == "Correct"
         expect(page.locator(".judged")).to_have_text(ITEMS[kind][0].sentence)
     elif kind == CAPTION_WRITING:
         page.get_by_label("Your sentence").fill("A boy throws a frisbee for his dog.")
         page.get_by_role("button", name="Send this sentence").click()
-        assert verdict(page) == "An answer that would do"
+        assert verdict(page) == "A good answer"
         expect(page.locator(".models li")).to_have_count(2)
     looked_at(page)
     page.goto(f"{desk.address(kind)}instructions/")

@@ -187,7 +187,7 @@ def test_every_kind_is_practised(way: type[Hands], campaigns: None, open_page: O
         answer(hands, kind, item)
         verdict = page.locator(".verdict h2")
         expect(verdict, f"{kind} {number}").to_be_focused()
-        expect(verdict).to_have_text("That is right" if item.right else "An answer that would do")
+        expect(verdict).to_have_text("Correct" if item.right else "A good answer")
         ready(page)
         hands.press(page.locator(".verdict .go"))
         expect(page.get_by_text(f"Practice, {number + 1} of {len(ITEMS[kind])}")).to_be_visible()

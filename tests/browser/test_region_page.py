@@ -68,7 +68,7 @@ def test_regions_are_drawn_and_told_by_mouse_and_the_words_typed_at_once(work: C
     page = open_page()
     held = opened(page)
     all_drawn(page)
-    expect(page.locator("[data-lacking]")).to_have_text("All is there: send it.")
+    expect(page.locator("[data-lacking]")).to_have_text("Everything is complete: send it.")
     send(page)
     moved_on(page, held)
     expect(says(page, 1)).to_have_value("")
@@ -162,7 +162,7 @@ def test_what_is_missing_is_said_and_nothing_is_sent(work: Campaign, open_page: 
     send(page)
     assert in_hand(page) == held and stored(REGION_DESCRIPTION) == []
     page.locator("[name=region-3-xmax]").fill("200")
-    expect(said).to_have_text("All is there: send it.")
+    expect(said).to_have_text("Everything is complete: send it.")
 
 
 def test_undo_and_redo_lead_over_boxes_and_words(work: Campaign, open_page: Open):

@@ -149,7 +149,7 @@ def test_a_page_with_nothing_ticked_is_sent_at_the_second_word(work: Campaign, o
         page.keyboard.press("ArrowRight")
     held = in_hand(page)
     send()
-    asked = page.get_by_role("alert").filter(has_text="Nothing is ticked: does none of them fit?")
+    asked = page.get_by_role("alert").filter(has_text="Nothing is ticked. If no sentence fits")
     expect(asked).to_be_visible()
     expect(asked).to_be_focused()
     assert in_hand(page) == held and stored(RELEVANCE) == []
@@ -198,7 +198,7 @@ def test_ticks_are_there_after_a_reload_and_after_an_undo(work: Campaign, open_p
 def test_digits_rest_where_single_keys_are_switched_off(work: Campaign, open_page: Open):
     page = open_page()
     opened(page)
-    page.get_by_label("Answer by single keys").uncheck()
+    page.get_by_label("Answer with single keys").uncheck()
     page.keyboard.press("1")
     page.keyboard.press("n")
     assert ticked(page) == set()

@@ -95,7 +95,7 @@ def test_the_first_account_is_made_by_the_link_that_the_server_printed(
     page.get_by_label("Username").fill("ada")
     page.get_by_label("Password", exact=True).fill("the harbour at six")
     page.get_by_label("Password confirmation").fill("the harbour at six")
-    page.get_by_role("button", name="Make my account").click()
+    page.get_by_role("button", name="Create my account").click()
     page.get_by_role("link", name="Roles").click()
     expect(page.get_by_role("row", name="ada")).to_contain_text("admin for the whole server")
 
@@ -110,7 +110,7 @@ def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> No
 
 
 def boxes_text(page: Page) -> list[list[int]]:
-    text = page.get_by_label("One box to a line").input_value()
+    text = page.get_by_label("One box per line").input_value()
     return [[int(edge) for edge in re.findall(r"\d+", line)] for line in text.splitlines()]
 
 
@@ -124,13 +124,13 @@ def test_a_reviewer_goes_from_the_queue_to_boxes_that_they_draw(walks: World, op
     page.get_by_role("link", name="Review 2 chains").click()
     page.get_by_role("link", name="the park").click()
     expect(page.get_by_text("Workers reported it instead of answering")).to_be_visible()
-    page.get_by_role("link", name="Draw them over the picture").click()
+    page.get_by_role("link", name="Draw them on the picture").click()
     drag(page, (0.1, 0.2), (0.3, 0.6))
     page.get_by_role("button", name="Add the drawn box").click()
     drag(page, (0.5, 0.2), (0.9, 0.6))
     # The second is not added by hand, and goes along.
-    page.get_by_role("button", name="These are its boxes").click()
-    expect(page.get_by_role("status")).to_contain_text("Your ruling holds. Another chain")
+    page.get_by_role("button", name="Save boxes").click()
+    expect(page.get_by_role("status")).to_contain_text("Ruling saved. Another chain")
     assert Ruling.objects.get().content["mentions"] == [PARK]
     first, second = Ruling.objects.get().content["boxes"]
     assert near(first, (49, 73, 144, 216)) and near(second, (241, 73, 432, 216))
@@ -140,7 +140,7 @@ def test_a_box_of_the_list_is_changed_with_the_keys_and_another_removed(walks: W
     page = open_page()
     sign_in(page, "rev")
     page.goto(f"{IMAGE}?chain=2&draw=1")
-    page.get_by_label("One box to a line").fill("10, 10, 50, 50\n60, 60, 90, 90")
+    page.get_by_label("One box per line").fill("10, 10, 50, 50\n60, 60, 90, 90")
     listed = page.locator(".boxlist p")
     listed.filter(has_text="10, 10, 50, 50").get_by_role("button", name="Change").click()
     assert boxes_text(page) == [[60, 60, 90, 90]]
@@ -181,14 +181,14 @@ def test_everything_but_drawing_works_without_scripts(walks: World, open_page: O
     sign_in(page, "ada", then="/campaigns/walks/review/")
     page.get_by_role("link", name="two dogs").click()
     page.get_by_role("button", name="Keep as one chain").click()
-    expect(page.get_by_role("status")).to_contain_text("Your ruling holds")
+    expect(page.get_by_role("status")).to_contain_text("Ruling saved")
     page.goto(f"{IMAGE}?chain=2")
-    page.get_by_text("Give its boxes").click()
-    page.get_by_label("One box to a line").fill("10 10 50 50")
-    page.get_by_role("button", name="These are its boxes").click()
+    page.get_by_text("Set its boxes").click()
+    page.get_by_label("One box per line").fill("10 10 50 50")
+    page.get_by_role("button", name="Save boxes").click()
     assert chain(2, walks)["b"] == [[10, 10, 50, 50]]
     page.goto("/campaigns/walks/")
-    page.get_by_label("Why pause it?").fill("lunch")
+    page.get_by_label("Reason for the pause").fill("lunch")
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("paused", exact=True)).to_be_visible()
     assert Campaign.objects.get().state == Campaign.PAUSED
@@ -198,7 +198,7 @@ def test_a_jobs_progress_comes_without_a_reload(walks: World, open_page: Open):
     page = open_page()
     sign_in(page, then="/campaigns/walks/jobs/")
     page.evaluate("window.stayed = true")
-    expect(page.get_by_role("cell", name="waits")).to_be_visible()
+    expect(page.get_by_role("cell", name="queued")).to_be_visible()
     Job.objects.update(state=Job.RUNNING, share=0.4, phase="writing images")
     expect(page.get_by_text("40 %, writing images")).to_be_visible()
     Job.objects.update(state=Job.DONE, share=1.0)
@@ -215,6 +215,6 @@ def test_the_box_of_a_known_item_is_drawn(walks: World, open_page: Open):
     drag(page, (0.5, 0.5), (0.9, 0.9))
     page.locator("#pending + .boxlist").get_by_role("button", name="Add the drawn box").click()
     page.get_by_label("bad", exact=True).check()
-    page.get_by_role("button", name="Add it").click()
-    expect(page.get_by_role("status")).to_contain_text("The known item is added")
+    page.get_by_role("button", name="Add item").click()
+    expect(page.get_by_role("status")).to_contain_text("Control item added")
     assert near(Control.objects.get().content["pending"], (241, 181, 432, 324))

@@ -67,7 +67,7 @@ def test_what_one_reads_before_is_for_everybody(work: World, open_page: Open):
     instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="We keep *your* answers.")
     page = open_page()
     sign_in(page, "ann")
-    expect(page.get_by_text("You have not agreed yet")).to_be_visible()
+    expect(page.get_by_text("Before you begin")).to_be_visible()
     for_everybody(page)
     page.get_by_role("link", name="Read and agree").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Before you begin")
@@ -118,7 +118,7 @@ def test_a_list_of_closed_doors_is_for_everybody(transactional_db: None, tmp_pat
     doors = {
         q.COREF_LINK: "80 % of your checked answers",
         q.CHAIN_VERIFICATION: "please write to us",
-        q.BOX_DRAWING: "Others have yet to look at 1 of your boxes",
+        q.BOX_DRAWING: "Others still have to check 1 of your boxes",
     }
     for said in doors.values():
         expect(page.get_by_text(said)).to_be_visible()
@@ -216,11 +216,11 @@ def test_single_keys_can_be_switched_off_for_good(work: World, open_page: Open):
     page = open_page()
     at(page, q.COREF_LINK)
     shown(page)
-    page.get_by_label("Answer by single keys").uncheck()
+    page.get_by_label("Answer with single keys").uncheck()
     page.reload()
     shown(page)
     ignores_keys(page)
-    page.get_by_label("Answer by single keys").check()
+    page.get_by_label("Answer with single keys").check()
     heeds_keys(page)
 
 
@@ -265,7 +265,7 @@ def test_a_task_is_returned_by_its_key(work: World, open_page: Open):
     shown(page)
     held = in_hand(page)
     page.keyboard.press("r")
-    status_of(page, "Returned: somebody else will answer that one.")
+    status_of(page, "Skipped: somebody else will answer it.")
     moved_on(page, held)
     let_go(page)
     eventually(page, Assignment.objects.filter(pk=held, state=Assignment.RETURNED).exists)

@@ -261,7 +261,7 @@ def test_some_settings_stay_once_somebody_has_worked():
         ({"page": {"images": 4}}, "page.images"),
         ({"answers": {"regions": 2}}, "answers.regions"),
     ):
-        with pytest.raises(CampaignError, match=f"{name} cannot change any more"):
+        with pytest.raises(CampaignError, match=f"{name} can no longer change"):
             change(world.campaign, **settings)
     campaigns.close(campaign=world.campaign)
     with pytest.raises(CampaignError, match="is closed"):

@@ -76,7 +76,7 @@ def test_a_link_works_once(ada: Account):
     client = Client()
     page = client.get(link(mail.outbox[0]), follow=True)
     client.post(page.redirect_chain[-1][0], {"new_password1": NEW, "new_password2": NEW})
-    assert "does not work any more" in words(Client().get(link(mail.outbox[0]), follow=True))
+    assert "no longer works" in words(Client().get(link(mail.outbox[0]), follow=True))
 
 
 def test_the_secret_of_a_link_does_not_stay_in_the_address(ada: Account):
@@ -318,7 +318,7 @@ def test_a_download_does_not_tell_which_answers_were_checked(work: World):
 def test_who_has_never_worked_has_nothing_to_download_or_erase(ada: Account):
     client = Client()
     client.force_login(ada)
-    assert "nothing is stored of you" in words(client.get(reverse("account")))
+    assert "only this account is stored" in words(client.get(reverse("account")))
     assert client.get(reverse("own_answers")).status_code == 404
     assert client.post(reverse("erase_me"), {"sure": "yes"}).status_code == 404
     assert not Worker.objects.exists()
@@ -328,8 +328,8 @@ def test_one_is_erased_on_request_and_the_answers_stay(work: World):
     earn(work)
     be_paid(work)
     client = ann()
-    page = press(client, reverse("account"), "Erase me", sure="yes")
-    assert "You are erased" in words(page)
+    page = press(client, reverse("account"), "Delete my account", sure="yes")
+    assert "Your account is deleted" in words(page)
     assert not Account.objects.filter(username="ann").exists()
     assert Judgment.objects.filter(worker__pseudonym="quay-w0").count() == 1
     assert client.get(reverse("account")).status_code == 302
@@ -341,7 +341,7 @@ def test_what_one_wrote_is_in_the_download_and_goes_on_request(work: World):
     own = Judgment.objects.filter(worker=work.workers[0])
     own.update(kind=CAPTION_WRITING, answer="written", content={"text": "My son on a beach ."})
     assert downloaded()["answers"][0]["text"] == "My son on a beach ."
-    press(ann(), reverse("account"), "Erase me", sure="yes", texts="yes")
+    press(ann(), reverse("account"), "Delete my account", sure="yes", texts="yes")
     assert own.get().content == {"text": ""}
 
 
@@ -358,9 +358,11 @@ def test_erasing_waits_for_the_pay(work: World):
     client = ann()
     page = client.get(reverse("account"))
     assert "still to be paid" in words(page) and "0.05 USD" in words(page)
-    assert "Erase me" not in page.content.decode()
+    assert ">Delete my account</button>" not in page.content.decode()
     refused = client.post(reverse("erase_me"), {"sure": "yes"}, follow=True)
-    assert said(refused) == ["You have not been paid for everything yet: ask again when you have."]
+    assert said(refused) == [
+        "You have not been paid for everything yet: you can delete your account once you have."
+    ]
     assert Account.objects.filter(username="ann").exists()
 
 
@@ -384,10 +386,10 @@ def test_staff_are_not_erased_by_themselves(work: World):
 
 
 def test_one_keeps_an_address_and_takes_it_away(work: World):
-    page = press(ann(), reverse("account"), "Keep it", email="ann@example.org")
-    assert said(page) == ["Your address is kept."]
+    page = press(ann(), reverse("account"), "Save", email="ann@example.org")
+    assert said(page) == ["Email address saved."]
     assert Account.objects.get(username="ann").email == "ann@example.org"
-    press(ann(), reverse("account"), "Keep it", email="")
+    press(ann(), reverse("account"), "Save", email="")
     assert Account.objects.get(username="ann").email == ""
 
 
@@ -403,7 +405,7 @@ def test_one_changes_ones_password(ada: Account):
     page = press(
         client,
         reverse("password_change"),
-        "Keep this password",
+        "Save password",
         old_password=people.PASSWORD,
         new_password1=NEW,
         new_password2=NEW,

@@ -101,7 +101,7 @@ def test_an_invented_submission_reads_nothing_of_the_participant(ann: tuple[Worl
     assert account_in(client) != theirs
     for route in ("account", "own_answers"):
         answer = client.get(reverse(route))
-        assert answer.status_code == 403 and "Here you can only work" in words(answer)
+        assert answer.status_code == 403 and "This sign-in opens only the tasks" in words(answer)
         assert theirs.username not in words(answer)
     seen = words(client.get(reverse("tasks"))) + words(client.get(reverse("visit")))
     assert theirs.username not in seen and "0 of 2" in seen
@@ -154,7 +154,7 @@ def test_an_invented_submission_gets_no_code(ann: tuple[World, Client], way: str
         # Where nothing can confirm anybody, codes come as they always did, and the page of the study says so.
         assert visit(INVENTED).verification == "unverified" and "C0MPLETE" in page
         return
-    assert "C0MPLETE" not in page and "Your code comes when the platform has confirmed you" in page
+    assert "C0MPLETE" not in page and "You get your code once the platform has confirmed you" in page
     assert finished["Location"] == reverse("visit") and visit(INVENTED).outcome == ""
     reached = platform_visits.progress(visit(INVENTED))
     assert (reached.state, reached.code) == (platform_visits.DONE, "")
@@ -332,7 +332,7 @@ def test_a_link_is_good_once_and_in_the_browser_that_opened_it(work: World):
     assert first.get(link).status_code == 302 and first.get(link).status_code == 302
     replayed = Client()
     answer = replayed.get(link)
-    assert answer.status_code == 403 and "was used already" in words(answer)
+    assert answer.status_code == 403 and "has already been used" in words(answer)
     assert "_auth_user_id" not in replayed.session
     # Prolific signs anew when the study is opened there again.
     assert replayed.get(platform.signed()).status_code == 302
@@ -351,7 +351,7 @@ def test_the_keys_are_fetched_once_and_links_wait_where_they_do_not_come(
     monkeypatch.setattr(prolific_api, "KEYS", prolific_api._Keys())
     itself.status = 503
     answer = Client().get(platform.signed())
-    assert answer.status_code == 503 and "cannot be checked now" in words(answer)
+    assert answer.status_code == 503 and "cannot be checked right now" in words(answer)
     assert not Visit.objects.exists()
     itself.status = 200
     monkeypatch.setattr(prolific_api, "ASK_AGAIN", -1)
@@ -487,7 +487,7 @@ def test_a_researcher_confirms_by_hand(work: World):
     arrive()
     out = StringIO()
     call_command("study", "quay", "--visits", stdout=out)
-    assert "waiting" in out.getvalue() and "1 wait for the platform's word" in out.getvalue()
+    assert "waiting" in out.getvalue() and "1 wait for the platform's confirmation" in out.getvalue()
     call_command("study", "quay", "--confirm", FIRST, ANN, stdout=out)
     assert (visit().verification, visit().verified_by) == ("confirmed", "hand")
 
@@ -496,7 +496,7 @@ def test_the_page_of_recruiting_says_what_is_sure(ann: tuple[World, Client], way
     attack(way)
     page = words(people.signed_in("ada", "researcher").get(reverse("entry", args=["quay"])))
     assert "confirmed: 1" in page
-    assert ("Prolific: unverified. Nothing but the address says who comes" in page) == (way == NOTHING)
+    assert ("Prolific: unverified. Only the address says who a participant is" in page) == (way == NOTHING)
     assert ("waiting: 1" in page) == (way in (WEBHOOK, API))
     shown = {WEBHOOK: "webhooks", API: "the API", LINKS: "signed links"}
     assert all((f"confirmed by: {word}" in page) == (way == each) for each, word in shown.items())
@@ -510,7 +510,7 @@ def test_such_a_session_may_only_work_whatever_the_account_may_do(work: World):
     account_in(client).roles.create(role="admin")
     for route, args in (("roles", []), ("campaigns", []), ("entry", ["quay"]), ("account", [])):
         answer = client.get(reverse(route, args=args))
-        assert answer.status_code == 403 and "Here you can only work" in words(answer)
+        assert answer.status_code == 403 and "This sign-in opens only the tasks" in words(answer)
     assert client.get(reverse("home"))["Location"] == reverse("tasks")
     assert client.get(reverse("tasks")).status_code == 200
     page = words(client.get(reverse("tasks")))

@@ -25,7 +25,7 @@ from tests.web.staff import press, said, words
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a-Rather-good-one-5"
-AT_ONCE, OWN = "I agree: begin at once", "I agree: make my account"
+AT_ONCE, OWN = "I agree: begin at once", "I agree: create my account"
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_a_used_up_link_says_so_and_whom_to_ask(work: World):
     begin_at_once(address)
     answer = Client().get(address)
     assert answer.status_code == 410
-    assert "used up. Ask the sender" in words(answer)
+    assert "used as often as it may be. Ask the sender" in words(answer)
     assert Client().post(address, {"act": "once", "version": "1"}).status_code == 410
     assert Account.objects.count() == 1
 
@@ -143,7 +143,7 @@ def test_a_used_up_link_says_so_and_whom_to_ask(work: World):
 def test_of_two_who_come_for_the_last_place_one_gets_it(work: World):
     row = invitations.make(campaign=work.campaign, uses=1)
     invitations.accept(invitation=row, version=1)
-    with pytest.raises(InvitationError, match="used up"):
+    with pytest.raises(InvitationError, match="used as often as it may be"):
         invitations.accept(invitation=row, version=1)
     assert Account.objects.count() == 1
 
@@ -161,14 +161,14 @@ def test_a_revoked_link_says_so_and_who_came_stays(work: World):
     address = link(work)
     client = begin_at_once(address)
     invitations.revoke(invitation=Invitation.objects.get())
-    assert "was taken back" in words(Client().get(address))
+    assert "was revoked" in words(Client().get(address))
     assert client.get(reverse("tasks")).status_code == 200
 
 
 def test_a_link_to_a_closed_campaign_says_so(work: World):
     address = link(work)
     Campaign.objects.update(state=Campaign.CLOSED)
-    assert "is over" in words(Client().get(address))
+    assert "is closed" in words(Client().get(address))
 
 
 def test_a_link_cannot_be_made_up(work: World):
@@ -176,7 +176,7 @@ def test_a_link_cannot_be_made_up(work: World):
     row = Invitation.objects.get()
     for token in (str(row.pk), f"{row.pk}:forged", "nothing", f"{row.pk + 1}:{'a' * 43}"):
         answer = Client().get(reverse("invite", args=[token]))
-        assert answer.status_code == 410 and "not complete" in words(answer)
+        assert answer.status_code == 410 and "incomplete" in words(answer)
 
 
 def test_who_is_signed_in_keeps_the_account_they_have(work: World):
@@ -228,7 +228,7 @@ def ada() -> Client:
 
 
 def test_a_researcher_makes_a_link_and_copies_it(work: World, ada: Client):
-    page = press(ada, reverse("entry", args=["quay"]), "Make a link", label="course 7", uses="30")
+    page = press(ada, reverse("entry", args=["quay"]), "Create a link", label="course 7", uses="30")
     row = Invitation.objects.get()
     assert (row.label, row.uses, row.created_by.username) == ("course 7", 30, "ada")  # type: ignore[union-attr]
     address = f"http://testserver{reverse('invite', args=[invitations.token_of(row)])}"
@@ -238,14 +238,14 @@ def test_a_researcher_makes_a_link_and_copies_it(work: World, ada: Client):
 
 def test_a_researcher_takes_a_link_back(work: World, ada: Client):
     address = link(work)
-    page = press(ada, reverse("entry", args=["quay"]), "Take back")
-    assert said(page) == ["The link lets nobody in any more."]
+    page = press(ada, reverse("entry", args=["quay"]), "Revoke")
+    assert said(page) == ["Link revoked."]
     assert Client().get(address).status_code == 410
     assert set(AuditEntry.objects.values_list("act", flat=True)) >= {"invite", "revoke_invitation"}
 
 
 def test_a_link_holds_until_the_end_of_its_day(work: World, ada: Client):
-    press(ada, reverse("entry", args=["quay"]), "Make a link", until="2999-12-31")
+    press(ada, reverse("entry", args=["quay"]), "Create a link", until="2999-12-31")
     until = Invitation.objects.get().expires_at
     assert until and until.isoformat().startswith("2999-12-31T23:59:59")
 
@@ -253,11 +253,11 @@ def test_a_link_holds_until_the_end_of_its_day(work: World, ada: Client):
 @pytest.mark.parametrize(
     ("field", "given", "told"),
     [
-        ("uses", "many", "no number of people"),
-        ("uses", "0", "cannot be invited"),
-        ("until", "tomorrow", "no day"),
+        ("uses", "many", "not a number of people"),
+        ("uses", "0", "cannot invite"),
+        ("until", "tomorrow", "not a day"),
         ("until", "2020-01-01", "expired already"),
-        ("language", "xx", "no language"),
+        ("language", "xx", "is not available"),
     ],
 )
 def test_what_makes_no_sense_is_said(work: World, ada: Client, field: str, given: str, told: str):
@@ -288,7 +288,7 @@ def test_the_command_makes_lists_and_revokes_links(work: World):
     (listed,) = command("quay", "--list")["invitations"]
     assert (listed["came"], listed["over"]) == (1, "")
     (revoked,) = command("quay", "--revoke", str(made["number"]))["invitations"]
-    assert "taken back" in revoked["over"]
+    assert "revoked" in revoked["over"]
     with pytest.raises(CommandError, match="no invitation 99"):
         command("quay", "--revoke", "99")
 

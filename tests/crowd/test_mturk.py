@@ -83,12 +83,12 @@ def test_the_framed_page_needs_no_cookie_to_know_how_far_one_is(work: World):
     Study.objects.update(wanted=2)
     worked(work)
     page = words(Client().get(turk_address()))
-    assert "1 of 2 questions" in page and "Go on with the tasks" in page
+    assert "1 of 2 questions" in page and "Continue with the tasks" in page
 
 
 def test_who_is_finished_hands_in_at_the_market_they_came_from(work: World):
     client = worked(work)
-    assert "Finish in the window" in words(Client().get(turk_address()))
+    assert "Finish in the tasks window" in words(Client().get(turk_address()))
     page = press(client, reverse("visit"), "I am finished")
     assert "Look again" in words(page)
     framed = Client().get(turk_address())
@@ -132,7 +132,7 @@ def test_nobody_else_is_handed_anything(work: World, elsewhere: str):
 @pytest.mark.parametrize("field", ["workerId", "assignmentId", "hitId"])
 def test_an_id_that_is_none_is_refused(work: World, field: str):
     page = Client().get(turk_address(**{field: '"><script>'}))
-    assert page.status_code == 403 and "not complete" in words(page)
+    assert page.status_code == 403 and "incomplete" in words(page)
 
 
 def test_the_way_in_is_good_for_one_worker_and_a_day(work: World, monkeypatch: pytest.MonkeyPatch):
@@ -140,7 +140,7 @@ def test_the_way_in_is_good_for_one_worker_and_a_day(work: World, monkeypatch: p
     assert Client().get(way.replace("/begin/", "/begin/x")).status_code == 403
     monkeypatch.setattr(mturk, "LIFETIME", -1)
     answer = Client().get(way)
-    assert answer.status_code == 403 and "too old" in words(answer)
+    assert answer.status_code == 403 and "has expired" in words(answer)
     assert not Account.objects.exists()
 
 

@@ -81,11 +81,11 @@ def test_consent_comes_before_the_first_task(work: World):
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ("", "not complete"),
-        ("?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID=x&SESSION_ID=y", "not complete"),
-        (f"?PROLIFIC_PID={ANN}&STUDY_ID={platform.STUDY}", "not complete"),
-        (f"?PROLIFIC_PID={ANN}'--&STUDY_ID={platform.STUDY}&SESSION_ID={FIRST}", "not complete"),
-        (f"?PROLIFIC_PID={ANN}&STUDY_ID={BOB}&SESSION_ID={FIRST}", "not known here yet"),
+        ("", "incomplete"),
+        ("?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID=x&SESSION_ID=y", "incomplete"),
+        (f"?PROLIFIC_PID={ANN}&STUDY_ID={platform.STUDY}", "incomplete"),
+        (f"?PROLIFIC_PID={ANN}'--&STUDY_ID={platform.STUDY}&SESSION_ID={FIRST}", "incomplete"),
+        (f"?PROLIFIC_PID={ANN}&STUDY_ID={BOB}&SESSION_ID={FIRST}", "not been added here yet"),
     ],
 )
 def test_an_address_that_is_none_is_refused_with_the_next_step(work: World, query: str, told: str):
@@ -97,7 +97,7 @@ def test_an_address_that_is_none_is_refused_with_the_next_step(work: World, quer
 def test_a_study_leads_to_its_own_campaign_only(work: World):
     World(name="other")
     answer = Client().get(platform.signed(name="other"))
-    assert answer.status_code == 403 and "not known here yet" in words(answer)
+    assert answer.status_code == 403 and "not been added here yet" in words(answer)
     assert Client().get(platform.signed(name="nothing")).status_code == 404
 
 
@@ -206,7 +206,7 @@ def test_some_answers_are_enough_where_nothing_is_left(work: World):
     work_as(work, answers=1)
     Campaign.objects.update(state=Campaign.PAUSED)
     page = words(client.get(reverse("visit")))
-    assert "that is enough" in page and "C0MPLETE" in page
+    assert "you are done" in page and "C0MPLETE" in page
     task = reverse("task", args=["quay", q.COREF_LINK])
     assert client.get(task)["Location"] == reverse("visit")
 
@@ -217,7 +217,7 @@ def test_who_found_nothing_at_all_gets_the_other_code(work: World):
     page = words(client.get(reverse("visit")))
     assert "no work for you now" in page and "SCREEN0UT" in page and "C0MPLETE" not in page
     client.post(reverse("finish_visit"))
-    assert "not passed" not in words(client.get(reverse("visit")))
+    assert "did not pass" not in words(client.get(reverse("visit")))
 
 
 def suspend(kinds: Any = q.QUESTIONS) -> None:
@@ -275,7 +275,7 @@ def test_who_failed_the_test_may_take_it_again_or_go_back():
 
 def test_the_way_back_stands_at_the_end_of_a_task_and_where_there_is_nothing_to_do(work: World):
     client = come()
-    task, way = reverse("task", args=["quay", q.COREF_LINK]), "My visit: how far I am, and the way back"
+    task, way = reverse("task", args=["quay", q.COREF_LINK]), "My visit: progress and way back"
     client.post(reverse("task_instructions", args=["quay", q.COREF_LINK]))
     page = client.get(task)
     assert "data-answer" in page.content.decode() and way in words(page)

@@ -138,7 +138,7 @@ def test_the_signature_is_as_prolific_computes_it():
 def test_a_researcher_sets_up_a_study_and_copies_its_address(work: World):
     ada = people.signed_in("ada", "researcher")
     page = press(
-        ada, reverse("entry", args=["quay"]), "Keep the study", study=BOB, wanted="30", completion="XY"
+        ada, reverse("entry", args=["quay"]), "Save the study", study=BOB, wanted="30", completion="XY"
     )
     assert Study.objects.get(external_id=BOB).wanted == 30
     assert "/prolific/quay/?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}" in words(page)
@@ -147,9 +147,9 @@ def test_a_researcher_sets_up_a_study_and_copies_its_address(work: World):
 @pytest.mark.parametrize(
     ("about", "told"),
     [
-        ({"provider": "prolific", "wanted": 5}, "has an id"),
+        ({"provider": "prolific", "wanted": 5}, "needs its id"),
         ({"provider": "mturk", "wanted": 5, "external_id": "x"}, "has no id"),
-        ({"provider": "prolific", "wanted": 0, "external_id": "x"}, "cannot be asked"),
+        ({"provider": "prolific", "wanted": 0, "external_id": "x"}, "cannot ask for"),
         ({"provider": "nothing", "wanted": 5}, "no platform"),
     ],
 )
@@ -160,7 +160,7 @@ def test_what_cannot_be_a_study_is_refused(work: World, about: dict[str, Any], t
 
 def test_a_study_belongs_to_one_campaign(work: World):
     other = World(name="other")
-    with pytest.raises(VisitError, match="of another campaign already"):
+    with pytest.raises(VisitError, match="already belongs to another campaign"):
         platform.prolific_study(other)
 
 
@@ -179,7 +179,7 @@ def test_the_command_sets_up_studies_and_lists_their_visits(work: World):
     assert (row["submission"], row["answered"], row["outcome"]) == (FIRST, 2, "complete")
     found = command("quay", "--set", "mturk", "--wanted", "3", "--complete", "thanks")["studies"]
     assert [one["platform"] for one in found] == ["prolific", "mturk"]
-    with pytest.raises(CommandError, match="has an id"):
+    with pytest.raises(CommandError, match="needs its id"):
         command("quay", "--set", "prolific")
 
 

@@ -147,7 +147,7 @@ class Rows:
             suspended = _suspended(rights)
             unused = "suspended" if suspended else ""
             if not unused and sum(rights) < BAR * len(rights):
-                unused = f"{sum(rights)} of {len(rights)} known items right"
+                unused = f"{sum(rights)} of {len(rights)} control items right"
             withdrawn = row.withdrawn_at is not None
             own = [j for j in self.judgments if j.worker_id == row.worker_id and j.image_id is not None]
             # A page is withdrawn with its judge, and never by itself.

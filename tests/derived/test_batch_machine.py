@@ -181,7 +181,7 @@ class Managed:
         done = controls.from_split(
             campaign=self.batch(turn).campaign, split="dev", purposes=[Control.CONTROL]
         )
-        self.met["known items added"] += bool(done.added)
+        self.met["control items added"] += bool(done.added)
 
     def retire(self, number: int, turn: int) -> None:
         campaign = self.batch(turn).campaign
@@ -398,7 +398,7 @@ class Managed:
         self.met["lacking"] += bool(seen.lacking)
         self.met["collected and behind"] += bool(seen.judgments) and not seen.collected
         self.met["suspended by the rules"] += any(one.suspended for one in now.mine.values())
-        self.met["below the bar"] += any("known items" in why for why in seen.unused.values())
+        self.met["below the bar"] += any("control items" in why for why in seen.unused.values())
         self.met["left out from before"] += any(not p.unused and p.left_out for p in seen.people.values())
 
     def _check_kept(self, now: Recount, seen: BatchState, decided: Any) -> None:
@@ -546,7 +546,7 @@ def test_runs_meet_all_that_can_happen() -> None:
     expected |= {
         "counted by name",
         "topped up",
-        "known items added",
+        "control items added",
         "disowned",
         "standings told again",
         "paid",

@@ -57,7 +57,7 @@ def test_a_ruling_names_the_items_that_it_retires_on_its_page():
     reviewer = people.signed_in("rita", "reviewer")
     address = reverse("rule", args=[world.campaign.name, "man"])
     page = reviewer.post(address, {"act": "close", "chain": f"{MAN} {THE_MAN}", "as": "none"}, follow=True)
-    assert any("1 known item says otherwise and is not shown any more" in text for text in said(page))
+    assert any("1 control item contradicts the ruling and was retired" in text for text in said(page))
 
 
 @pytest.fixture

@@ -132,9 +132,9 @@ def test_a_page_does_not_wait_for_many_images_and_says_how_many_are_behind(monke
     monkeypatch.setattr(layers.brought_up, "__kwdefaults__", {"most": 0})
     reader = people.signed_in("ada", "researcher")
     page = reader.get(reverse("corpus", args=[world.corpus.name])).content.decode()
-    assert f"Layer {world.campaign.name} is 1 image behind its answers." in page
-    assert "Bring it up to date now" in page
-    with pytest.raises(layers.LayerBehind, match="is 1 image behind its answers: bring it up"):
+    assert f"Layer {world.campaign.name} is out of date for 1 image." in page
+    assert "Update it now" in page
+    with pytest.raises(layers.LayerBehind, match="is out of date for 1 image: update it"):
         layers.layer_to_read(world.corpus, world.campaign.name, most=0)
 
 
@@ -186,7 +186,7 @@ def test_an_export_is_refused_whose_images_are_taken_back_while_it_is_written(wo
             discard(campaign=world.campaign, worker=world.workers[0])
             yield record
 
-    with pytest.raises(ExportError, match="were taken back while the export was written"):
+    with pytest.raises(ExportError, match="became unfinished while the export was written"):
         export_dataset(
             corpus=world.corpus.name,
             layer=world.campaign.name,

@@ -191,7 +191,7 @@ def test_an_encrypted_entry_is_refused(tmp_path):
 
 def test_an_entry_that_comes_twice_is_refused(tmp_path):
     path = make_tar(tmp_path / "x.tar", {"a.txt": b"1", "./a.txt": b"2"})
-    assert "'./a.txt' stands twice" in refused(path, tmp_path / "work")
+    assert "'./a.txt' appears twice" in refused(path, tmp_path / "work")
 
 
 def test_the_folder_is_gone_when_its_reader_fails(tmp_path):

@@ -187,7 +187,7 @@ def test_an_image_with_objects_alone_is_covered_whatever_the_list_says(tmp_path)
         ("Annotations/b.xml", "<annotation/>", "b.xml", None, "has no sentences beside it"),
         ("test.txt", "a\na\n", "test.txt", 2, "'a' is listed a second time (first in test.txt)"),
         ("UNRELATED_CAPTIONS", "# x\na 2\n", "UNRELATED_CAPTIONS", 2, "image a has no caption 2"),
-        ("UNRELATED_CAPTIONS", "a two\n", "UNRELATED_CAPTIONS", 1, "'a two' is no row"),
+        ("UNRELATED_CAPTIONS", "a two\n", "UNRELATED_CAPTIONS", 1, "'a two' is not a row"),
         ("UNRELATED_CAPTIONS", "a 0\n", "UNRELATED_CAPTIONS", 1, "image a has no caption 0"),
     ],
 )
@@ -226,7 +226,7 @@ def record(text: str, *mentions: tuple[str, int, int], split: str = "") -> Image
         (record("A [big dog"), "the bracket at the edge of '[big' (word 2)"),
         (record("A big] dog", ("1", 0, 2)), "the bracket at the edge of 'big]' (word 2)"),
         (record("A big dog", ("1", 0, 3), ("2", 1, 3)), "the mention 'big dog' overlaps the one before it"),
-        (record("A big dog", ("c1", 0, 3)), "the chain id 'c1' is no number"),
+        (record("A big dog", ("c1", 0, 3)), "the chain id 'c1' is not a number"),
         (record("A big dog", split="other"), "the split 'other' has no list"),
         (record("\ufeffA dog"), "the file would begin with U+FEFF"),
         (
@@ -243,7 +243,7 @@ def test_what_the_notation_cannot_say_is_refused_clearly(tmp_path, image, proble
 
 def test_an_image_that_comes_twice_is_refused_on_writing(tmp_path):
     twice = [record("A dog"), record("A dog")]
-    assert "stands already" in refused_to_write("entities", twice, tmp_path / "out").problem
+    assert "already exists" in refused_to_write("entities", twice, tmp_path / "out").problem
 
 
 def test_a_record_of_no_layer_is_written_as_plain_sentences(tmp_path):

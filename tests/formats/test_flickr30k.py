@@ -50,8 +50,8 @@ def test_a_picture_is_found_by_the_base_name_of_its_path_only(tmp_path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"a.jpg": ["A dog ."], "a.jpg": ["A cat ."]}', "image 'a' stands here a second time"),
-        ('{"a.jpg": ["A dog ."], "a.png": ["A cat ."]}', "image 'a' stands here a second time"),
+        ('{"a.jpg": ["A dog ."], "a.jpg": ["A cat ."]}', "image 'a' appears a second time"),
+        ('{"a.jpg": ["A dog ."], "a.png": ["A cat ."]}', "image 'a' appears a second time"),
         ('{"a.jpg": "A dog ."}', "image 'a.jpg' has 'A dog .'"),
         ('{"a.jpg": []}', "image 'a.jpg' has []"),
         ('{"a.jpg": ["A dog .", 3]}', "image 'a.jpg' has the caption 3"),

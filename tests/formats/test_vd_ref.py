@@ -80,5 +80,5 @@ def test_round_tripped_clusters_score_as_an_independent_count_says(imported, sou
 
 def test_the_notation_of_entities_refuses_mentions_that_nest(imported, tmp_path):
     records, _ = imported
-    with pytest.raises(FormatError, match="overlaps the one before it, which the notation cannot say"):
+    with pytest.raises(FormatError, match="overlaps the one before it, which the notation cannot represent"):
         FORMATS.get("entities").write(records, tmp_path)

@@ -52,14 +52,14 @@ def told(client: Client, address: str, body: bytes | str, kind: str = "applicati
     [
         (b'{"campaign": "\\ud800", "kind": "coref_link"}', "half a character"),
         (b'{"campaign": "quay", "kind": "coref_link", "\\uDFFF": 1}', "half a character"),
-        (b'{"campaign": "\xed\xa0\x80", "kind": "coref_link"}', "no JSON"),
+        (b'{"campaign": "\xed\xa0\x80", "kind": "coref_link"}', "not JSON"),
         (b'{"holding": [9223372036854775808]}', "too large"),
         (b'{"seconds": ' + b"9" * 400 + b"}", "too large"),
         (b'{"seconds": ' + b"9" * 9000 + b"}", "too large"),
-        (b"[" * 100_000, "no JSON"),
+        (b"[" * 100_000, "not JSON"),
         (b'{"form": ' + b"[" * 200 + b"]" * 200 + b"}", "too deeply"),
-        (json.dumps(ASKED).encode("utf-16"), "no JSON"),
-        (b'{"seconds": NaN}', "no JSON"),
+        (json.dumps(ASKED).encode("utf-16"), "not JSON"),
+        (b'{"seconds": NaN}', "not JSON"),
         (b"x" * 3_000_000, "too large"),
     ],
 )
@@ -101,7 +101,7 @@ def test_a_form_that_cannot_be_read_is_refused_with_a_page(
 ) -> None:
     status, said = told(ann, address, body, kind)
     assert status == (404 if address == "/nothing/here/" and "charset" not in kind else 400)
-    assert "broke on our side" not in said
+    assert "went wrong on our side" not in said
 
 
 def test_null_characters_are_left_out_of_forms_and_addresses(rf: Any) -> None:

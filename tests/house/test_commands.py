@@ -20,5 +20,5 @@ def test_a_database_that_is_not_made_is_one_line_with_the_remedy(tmp_path):
     )
     assert done.returncode == 1
     assert done.stderr.strip().splitlines() == [
-        "CommandError: the database is not made, or of an older version: manage.py migrate"
+        "CommandError: the database does not exist, or is of an older version: run manage.py migrate"
     ]

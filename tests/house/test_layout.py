@@ -1,4 +1,4 @@
-"""The code's layout: kinds of questions are named in their folders alone, and no package grows without end."""
+"""The layout: kinds of questions are named in their folders alone, and no package grows without end."""
 
 from __future__ import annotations
 

@@ -170,5 +170,5 @@ def test_it_listens_to_nobody_else_under_the_key_that_everybody_knows(
     host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(serve.Server, "run", lambda server: None)  # or a fault would serve for ever
-    with pytest.raises(CommandError, match="SECRET_KEY is the one that everybody can read"):
+    with pytest.raises(CommandError, match="SECRET_KEY is the public default"):
         run_server(host, free_port())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import polib  # type: ignore[import-untyped]
 import pytest
 
 from tests.house.product import REPOSITORY
@@ -70,3 +72,67 @@ def test_what_is_installed_is_not_installed_again(tmp_path: Path) -> None:
     assert calls() == ["pip", "demo", "demo"]
     (tmp_path / "requirements.txt").touch()
     assert calls() == ["pip", "demo", "demo", "pip", "demo"]
+
+
+#: Dialect that the pages and the commands of the annotation half once spoke, and what they say instead.
+DIALECT = {
+    r"known (item|answer)": "control item, gold answer",
+    r"taken? off|let(s)? back\b": "suspended, reinstated",
+    r"seen to\b|sees? to\b": "handled",
+    r"\bgo(es)? on\b": "continue, resume, retry",
+    r"\bin hand\b|in your hands|hand(s|ed)? out": "assigned, in progress",
+    r"stands? (already|here|there|twice|before)|stood there": "already exists, appears",
+    r"\banew\b": "again",
+    r"who comes|has come\b|nobody (came|has come)": "joined, participant",
+    r"lets? nobody in|let in\b": "is no longer valid",
+    r"taken? back": "revoked, withdrawn, undone",
+    r"for good\b|mean it\b": "permanently; tick the box to confirm",
+    r"on probation": "warm-up",
+    r"known to be": "has the gold answer",
+    r"(image|images) behind": "out of date for",
+    r"brought up to|bring it up": "update",
+    r"\bbeware\b": "warning",
+    r"erase (me|yourself)|yourself erased|stored of you": "delete my account, your data",
+    r"wrote it down": "created the draft",
+    r"mean the same\b": "refer to the same thing",
+    r"makes no sense to": "does not understand",
+    r"to be meant\b": "is too small",
+    r"whom to trust": "trust in workers",
+    r"folded anew": "computed again",
+    r"hangs? on\b": "depends on, belongs to",
+}
+
+
+def say_plainly(path: Path) -> list[str]:
+    """The strings of a module that people may read: all but docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    hidden = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in hidden
+    ]
+
+
+def test_neither_pages_nor_commands_speak_the_old_dialect() -> None:
+    catalog = polib.pofile(str(REPOSITORY / "locale/de/LC_MESSAGES/django.po"))
+    spoken = [
+        text
+        for entry in catalog
+        for text in (entry.msgid, entry.msgid_plural)
+        if any("evaluation/" not in place for place, _ in entry.occurrences)
+    ]
+    for path in sorted((REPOSITORY / "annotation/management/commands").glob("*.py")):
+        spoken += say_plainly(path)
+    found = {
+        text: better
+        for text in spoken
+        for dialect, better in DIALECT.items()
+        if re.search(dialect, text, re.IGNORECASE)
+    }
+    assert len(spoken) > 1500 and found == {}
+
+
+def test_the_dialect_would_be_found() -> None:
+    for text in ("Take off", "It stands there already", "Known items right", "Who comes", "Go on here"):
+        assert any(re.search(dialect, text, re.IGNORECASE) for dialect in DIALECT), text

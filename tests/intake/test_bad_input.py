@@ -87,7 +87,7 @@ BAD: dict[str, tuple[Callable[[Path], list[str]], str]] = {
         lambda f: flickr30k(f, '{"1.jpg": ["A dog .", "p/1.jpg"], "1.jpg": ["A cat .", "p/1.jpg"]}'),
         r"x\.json.*'1'.*second",
     ),
-    "an image that is none": (lambda f: pictured(f, lambda p: put(p, "hello")), r"2\.jpg: is no picture"),
+    "an image that is none": (lambda f: pictured(f, lambda p: put(p, "hello")), r"2\.jpg: is not a picture"),
     "a picture cut short": (
         lambda f: pictured(f, lambda p: put(p, (p.parent / "1.jpg").read_bytes()[:300])),
         r"2\.jpg: cannot be decoded",

@@ -179,13 +179,13 @@ def test_a_folder_with_something_in_it_is_refused_and_an_empty_one_taken(tmp_pat
     out = tmp_path / "out"
     out.mkdir()
     (out / "mine.txt").write_text("mine")
-    with pytest.raises(ExportError, match="out: stands already; expected a new or an empty folder"):
+    with pytest.raises(ExportError, match="out: already exists; expected a new or an empty folder"):
         export_dataset(corpus="c", format="jsonl", out=out)
     assert tree(tmp_path) == {"out/mine.txt": b"mine"}
     (out / "mine.txt").unlink()
     export_dataset(corpus="c", format="jsonl", out=out)
     assert any(out.iterdir())
-    with pytest.raises(ExportError, match="stands already"):
+    with pytest.raises(ExportError, match="already exists"):
         export_dataset(corpus="c", format="jsonl", out=next(out.iterdir()))
 
 

@@ -82,7 +82,7 @@ def test_other_content_under_the_same_name_is_refused_with_the_remedy(data_dir: 
     take(records)
     before = everything(data_dir)
     with pytest.raises(
-        IntakeError, match="stands already with other content .2 images from the test.; choose another"
+        IntakeError, match="already exists with other content .2 images from the test.; choose another"
     ):
         take([records[0], other(records[1])])
     assert everything(data_dir) == before
@@ -127,7 +127,7 @@ def test_mentions_may_nest_and_cross():
     ("record", "problem"),
     [
         (layered(("1", 0, 2), ("2", 0, 2)), "image '7'.*0:0-2"),
-        (layered(("1", 0, 2), ("1", 3, 4)), "image '7'.*chain 1 stands twice"),
+        (layered(("1", 0, 2), ("1", 3, 4)), "image '7'.*chain 1 appears twice"),
         (replace(an_image("7", MAN), layer=a_layer(HAT)), "image '7'.*0:0-2.*caption"),
         (an_image("7", MAN, objects=[boxed("1", 1, 1, 501, 20)]), "image '7'.*1,1,501,20.*500 x 375"),
         (replace(an_image("7", MAN), external_id="x" * 101), "image '7'.*100 characters"),

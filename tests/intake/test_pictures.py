@@ -152,12 +152,12 @@ def test_a_phone_picture_with_a_second_one_behind_it_is_kept_as_one_jpeg(tmp_pat
 @pytest.mark.parametrize(
     ("name", "make", "problem"),
     [
-        ("text.jpg", lambda p: p.write_text("hello"), "is no picture; expected a JPEG"),
-        ("empty.jpg", lambda p: p.write_bytes(b""), "is no picture"),
+        ("text.jpg", lambda p: p.write_text("hello"), "is not a picture; expected a JPEG"),
+        ("empty.jpg", lambda p: p.write_bytes(b""), "is not a picture"),
         (
             "drawing.bmp",
             lambda p: a_scene().save(p),
-            "is no picture; expected a JPEG, PNG, WebP or still GIF",
+            "is not a picture; expected a JPEG, PNG, WebP or still GIF",
         ),
         ("small.png", lambda p: a_bomb(p, 8_000), "has 64.0 megapixels (8000 x 8000); expected at most 50.0"),
         ("large.png", lambda p: a_bomb(p, 60_000), "has too many pixels; expected at most 50.0 megapixels"),
@@ -204,7 +204,7 @@ def test_a_missing_file_is_named(tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["", "../secret.jpg", "a" * 64, "A" * 64 + ".jpg", "a" * 64 + ".exe"])
 def test_a_name_that_is_none_leads_nowhere(name: str):
-    with pytest.raises(pictures.PictureError, match="names no kept picture"):
+    with pytest.raises(pictures.PictureError, match="names no stored picture"):
         pictures.picture_path(name)
 
 

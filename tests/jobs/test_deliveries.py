@@ -200,7 +200,9 @@ def test_a_job_that_gets_nowhere_in_celerys_time_limit_says_so(
     command = [part.replace("celery_app", "celery_in_haste") for part in workers.CELERY]
     with workers.started([*command, "--hostname", "haste@here"], tmp_path, REDIS_URL=broker_url(broker)):
         says = wait_for(job, Job.FAILED).error
-    assert says.startswith("begun 5 times, and the last time its time limit stopped it after 1 s; see in the")
+    assert says.startswith(
+        "begun 5 times, and the last time its time limit stopped it after 1 s; check in the"
+    )
 
 
 def broker_url(broker: redis.Redis) -> str:

@@ -111,7 +111,7 @@ def test_exports_are_removed_when_their_time_is_over():
     file = archives.file_of(old.result["path"])
     before = time.time() - archives.KEPT - 60
     os.utime(file, (before, before))
-    with pytest.raises(archives.Gone, match="is no longer kept; export it again"):
+    with pytest.raises(archives.Gone, match="no longer exists; export it again"):
         archives.file_of(old.result["path"])
     assert archives.remove_expired() == 1
     assert not file.exists() and archives.file_of(new.result["path"]).exists()
@@ -159,7 +159,7 @@ def test_a_workers_judgments_are_withdrawn_and_restored():
     mine = Judgment.objects.filter(worker=worker, image__isnull=False)
     job = done("discard", campaign=world.campaign, worker=worker, reason="answers at random")
     assert job.result["judgments"] == mine.filter(void=True).count() == mine.count() > 0
-    assert job.phase == "folding images anew"
+    assert job.phase == "recomputing images"
     done("restore", campaign=world.campaign, worker=worker)
     assert not mine.filter(void=True).exists()
 

@@ -56,8 +56,8 @@ def test_reputation_and_test_admit_in_either_order_and_exactly_at_the_bar(order)
             [Entered(tasks=700, approved=0.9496)],
             "too_few_approved",
             (
-                "This task needs 95 % of your work on your platform approved and 94.96 % is: "
-                "come back when more is approved."
+                "This task needs an approval rate of 95 % on your platform, and yours is 94.96 %: come back "
+                "when more of your work is approved."
             ),
         ),
         (

@@ -200,7 +200,7 @@ def test_who_leaves_out_all_items_of_one_answer_is_not_measured_on_the_other(see
             desk.answer(item)
     assert desk.known.total() <= 1 and len(desk.left_out) == 15
     told = choose(desk.pool, seed=seed, worker="w", kind="k", seen=desk.seen, measured=desk.measured())
-    assert told.warning is not None and f"known to be {shunned!r}" in told.warning
+    assert told.warning is not None and f"with the gold answer {shunned!r}" in told.warning
     # Answered late they count again, one for one of the others.
     for _ in range(15):
         desk.answer(desk.left_out[0], late=True)
@@ -214,7 +214,9 @@ def test_one_item_that_ran_out_does_not_keep_a_worker_from_being_measured():
     left = Measured({"yes": 1}, {}, {"no": 1})
     chosen = choose(pool, seed="s", worker="w", kind="k", seen={"only", "yes-0"}, measured=left)
     assert chosen.control is not None and chosen.control.stratum == "yes"
-    assert chosen.warning is not None and "every control item of k that is known to be 'no'" in chosen.warning
+    assert (
+        chosen.warning is not None and "every control item of k with the gold answer 'no'" in chosen.warning
+    )
 
 
 def test_with_one_item_in_hand_there_is_always_another():
@@ -263,7 +265,7 @@ def test_the_warnings_say_what_ran_out_and_what_it_leads_to():
     for choice in (unbalanced, last):
         assert choice.control.stratum == "yes"
     assert last.warning == (
-        "Worker ann has seen every control item of coref_link that is known to be 'no': "
+        "Worker ann has seen every control item of coref_link with the gold answer 'no': "
         "add more of these, or a worker who always answers otherwise passes."
     )
     assert out.control is None

@@ -55,7 +55,7 @@ def test_a_drawer_waits_until_somebody_has_looked_at_their_boxes():
     world = drawable(watching())
     stopped = draw(world, 3)
     assert stopped is not None and stopped.code == "unjudged"
-    assert "yet to look at 2 of your boxes" in stopped.text
+    assert "still have to check 2 of your boxes" in stopped.text
     judge(world)
     assert isinstance(world.take(DRAWER, q.BOX_DRAWING), Lease)
 

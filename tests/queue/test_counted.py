@@ -135,7 +135,7 @@ def test_regions_are_as_many_as_asked_for_and_lie_in_the_picture():
     with pytest.raises(BadJudgment, match="4 regions: expected 5"):
         submit(worker, lease, Answer("described", content={"regions": REGIONS["regions"][:4]}))
     outside = [*REGIONS["regions"][:4], {"box": [1, 1, 9999, 5], "text": "far", "way": ""}]
-    with pytest.raises(BadJudgment, match="leaves the picture"):
+    with pytest.raises(BadJudgment, match="extends beyond the picture"):
         submit(worker, lease, Answer("described", content={"regions": outside}))
     assert not Judgment.objects.exists()
     submit(worker, lease)
@@ -149,7 +149,7 @@ def test_a_word_without_what_it_stands_for_is_refused(tasks: str, word: str):
     campaign = opened(tasks, 1 if tasks != "relevance" else 4)
     (worker,) = workers(1)
     lease = held(campaign, worker)
-    with pytest.raises(BadJudgment, match="says nothing"):
+    with pytest.raises(BadJudgment, match="has no content"):
         submit(worker, lease, Answer(word))
     assert not Judgment.objects.exists()
 
@@ -157,5 +157,5 @@ def test_a_word_without_what_it_stands_for_is_refused(tasks: str, word: str):
 def test_a_caption_is_no_answer_to_the_test_nor_the_other_way_round():
     campaign = opened("captions", 1)
     (worker,) = workers(1)
-    with pytest.raises(BadJudgment, match="'correct' is none"):
+    with pytest.raises(BadJudgment, match="'correct' is not an answer"):
         submit(worker, held(campaign, worker), Answer("correct"))

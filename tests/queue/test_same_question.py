@@ -72,7 +72,7 @@ def test_a_question_met_as_a_control_item_or_in_a_test_does_not_come_as_a_task()
     for worker in range(4):
         found = world.take(worker)
         assert isinstance(found, Nothing) and found.code == "all_judged", worker
-        assert "answered all open questions" in found.text
+        assert "answered every open question" in found.text
     # Where the item's turn had not come they know nothing of the question.
     assert world.held(4).task is not None
     assert violations(world.campaign)[MET_TWICE] == 0

@@ -70,7 +70,7 @@ def test_another_token_for_an_answered_task_is_a_conflict():
     world = World()
     lease = world.held(0)
     world.submit(0, lease, token="one")
-    with pytest.raises(submission.Conflict, match="answered this task already"):
+    with pytest.raises(submission.Conflict, match="already answered this task"):
         world.submit(0, lease, token="two")
     assert Judgment.objects.count() == 1
 

@@ -115,7 +115,7 @@ def test_what_cannot_be_rehearsed_is_refused_with_its_remedy():
     world = World([pictured(0)], workers=0)
     with pytest.raises(CampaignError, match="--url names the server"):
         rehearse(campaign=world.campaign, mix=mix_of(5), seed=1, through="http")
-    with pytest.raises(CampaignError, match="no address; expected http://HOST:PORT"):
+    with pytest.raises(CampaignError, match="not an address; expected http://HOST:PORT"):
         rehearse(campaign=world.campaign, mix=mix_of(5), seed=1, through="http", url="localhost")
     Campaign.objects.update(state=Campaign.PAUSED)
     world.campaign.refresh_from_db()

@@ -156,14 +156,14 @@ def test_rulings_are_told_to_the_audit_with_who_made_them():
     ("ruling", "said"),
     [
         (Partition((("9:0-1", MAN),)), "no mention 9:0-1"),
-        (Partition(((MAN,),)), "say nothing"),
-        (Partition(()), "say nothing"),
-        (Partition(((MAN, HAT), ())), "say nothing"),
+        (Partition(((MAN,),)), "change nothing"),
+        (Partition(()), "change nothing"),
+        (Partition(((MAN, HAT), ())), "change nothing"),
         (KeepApart(MAN, MAN), "from itself"),
         (Boxes((MAN, HAT), (OTHER,)), "No chain has exactly"),
-        (Boxes((HAT,), (OTHER, OTHER)), "given twice"),
+        (Boxes((HAT,), (OTHER, OTHER)), "appears twice"),
         (Boxes((HAT,), (Box(1, 1, 501, 10),)), "500 x 375"),
-        (Boxes((MAN,), (OTHER,)), "still being asked"),
+        (Boxes((MAN,), (OTHER,)), "still deciding which mentions"),
         (Closure((MAN, HAT), "none"), "No chain has exactly"),
         (Resume((HAT,)), "not in review"),
     ],
@@ -201,5 +201,5 @@ def test_a_ruling_is_withdrawn_once_and_within_its_campaign():
     with pytest.raises(CannotRule, match="no ruling"):
         rulings.withdraw(campaign=other.campaign, ruling=done.ruling.pk)
     rulings.withdraw(campaign=world.campaign, ruling=done.ruling.pk)
-    with pytest.raises(CannotRule, match="withdrawn already"):
+    with pytest.raises(CannotRule, match="already withdrawn"):
         rulings.withdraw(campaign=world.campaign, ruling=done.ruling.pk)

@@ -129,7 +129,7 @@ def test_leases_that_nobody_sweeps_are_told(clock):
     assert "sweep" not in codes(world.campaign)
     clock.turn(minutes=2)
     (late,) = alarms(world.campaign, "sweep")
-    assert late.text.startswith("1 leases ran out more than 5 minutes ago")
+    assert late.text.startswith("1 leases expired more than 5 minutes ago")
     leases.expire()
     assert "sweep" not in codes(world.campaign)
 
@@ -177,10 +177,10 @@ def test_control_items_that_run_out_are_told():
     assert alarms(world.campaign, "controls_low", "controls_used_up") == []
     world.submit(0, world.held(0), Answer("yes"), then=False)
     (low,) = alarms(world.campaign, "controls_low", "controls_used_up")
-    assert (low.code, low.kind) == ("controls_low", q.COREF_LINK) and "has met 4 of the 5" in low.text
+    assert (low.code, low.kind) == ("controls_low", q.COREF_LINK) and "has seen 4 of the 5" in low.text
     world.submit(0, world.held(0), Answer("yes"), then=False)
     (ended,) = alarms(world.campaign, "controls_low", "controls_used_up")
-    assert ended.code == "controls_used_up" and ended.text.startswith("1 active workers have met all 5")
+    assert ended.code == "controls_used_up" and ended.text.startswith("1 active workers have seen all 5")
 
 
 def test_pictures_that_are_missing_are_told():

@@ -47,7 +47,7 @@ def test_the_status_tells_images_chains_pace_cost_and_alarms():
     text = said("campaign_status", "quay")
     assert "campaign 'quay' over corpus 'quay': open" in text
     assert f"images 3: begun {begun}, complete 0, waiting for a reviewer 0" in text
-    assert "earned 0.75 USD, paid 0.00 USD, due 0.75 USD, in hand 0.00 USD" in text
+    assert "earned 0.75 USD, paid 0.00 USD, due 0.75 USD, in progress 0.00 USD" in text
     assert "ALARM: 2 workers were active" in text and "quay-w0" not in text
     assert "too few images are finished" in text
 

@@ -102,7 +102,7 @@ def has_a_job(campaign: Campaign) -> None:
         (has_a_lease, "begun to work"),
         (has_a_visit, "from a platform"),
         (has_an_invitee, "by an invitation"),
-        (has_a_job, "a job of it"),
+        (has_a_job, "one of its jobs"),
     ],
 )
 def test_a_campaign_that_somebody_has_come_to_stays(come, why):

@@ -91,7 +91,7 @@ def test_the_same_reference_is_the_same_payment():
     how: dict[str, Any] = {"worker": world.workers[0], "campaign": world.campaign, "reference": "march"}
     assert payments.pay(amount=30_000, **how) == payments.pay(amount=30_000, **how)
     assert Payout.objects.count() == 1
-    with pytest.raises(PaymentError, match="'march' stands for 0.03 EUR paid before, not 0.04 EUR"):
+    with pytest.raises(PaymentError, match="'march' is already used for 0.03 EUR paid before, not 0.04 EUR"):
         payments.pay(amount=40_000, **how)
     payments.pay(worker=world.workers[1], campaign=world.campaign, amount=40_000, reference="march")
     assert Payout.objects.count() == 2

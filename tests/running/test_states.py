@@ -118,7 +118,7 @@ def test_a_spent_budget_pauses_and_what_is_in_hand_counts():
     assert tick.stopped is not None and tick.stopped.rule == "budget"
     assert (tick.state, in_words(world.campaign.reason)) == (
         Campaign.PAUSED,
-        "the budget of 0.50 USD is spent or in hand",
+        "the budget of 0.50 USD is spent or reserved",
     )
     with translation.override("de"):
         assert in_words(world.campaign.reason) == "das Budget von 0,50 USD ist ausgegeben oder vergeben"
@@ -142,7 +142,7 @@ def test_a_campaign_stops_at_the_end_of_its_last_day(clock):
     assert monitoring.tick(world.campaign).stopped is None
     clock.turn(minutes=2)
     stopped = monitoring.tick(world.campaign).stopped
-    assert stopped is not None and stopped.text == "its last day, 2027-03-01, is over"
+    assert stopped is not None and stopped.text == "its last day, 2027-03-01, has passed"
 
 
 def test_a_campaign_stops_when_enough_images_are_complete():
@@ -151,7 +151,7 @@ def test_a_campaign_stops_when_enough_images_are_complete():
     OpenImage.objects.filter(pk=world.images()[0].pk).update(complete=True)
     stopped = monitoring.tick(world.campaign).stopped
     assert stopped is not None and stopped.rule == "images"
-    assert stopped.text == "1 image is complete, as many as were wanted"
+    assert stopped.text == "1 image is complete, the number requested"
 
 
 @pytest.mark.parametrize("written", ["lunch", "=", "=lunch", "=budget much USD", "=images all", "=until"])

@@ -48,7 +48,7 @@ def test_a_sheet_shows_the_first_pictures(tmp_path):
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path):
     (tmp_path / "kept.txt").write_text("mine")
-    with pytest.raises(CommandError, match="stands already; expected a new or an empty folder"):
+    with pytest.raises(CommandError, match="already exists; expected a new or an empty folder"):
         call_command("make_sample", str(tmp_path), images=1)
     assert [file.name for file in tmp_path.iterdir()] == ["kept.txt"]
 

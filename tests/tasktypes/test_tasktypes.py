@@ -174,7 +174,7 @@ def test_a_way_that_is_none_is_refused_of_a_program_and_costs_no_page_its_box():
 
 
 def test_a_box_with_any_other_answer_is_refused():
-    with pytest.raises(BadAnswer, match="takes no box"):
+    with pytest.raises(BadAnswer, match="cannot have a box"):
         TASK_TYPES.get(q.BOX_DRAWING).parse({"answer": "none", "box": [1, 1, 9, 9]})
 
 

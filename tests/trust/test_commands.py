@@ -40,7 +40,7 @@ def test_known_items_are_added_from_a_layer_and_what_lacks_is_said():
     assert report["added"] == Control.objects.count() > 50 and report["there_already"] == 0
     assert {row["kind"] for row in report["items"]} == set(q.QUESTIONS)
     again = said("add_controls", "scenes", "--from-gold", "import", "--images", "4", "--seed", "2")
-    assert again.startswith("0 known items added to campaign 'scenes'") and "qualification" in again
+    assert again.startswith("0 control items added to campaign 'scenes'") and "qualification" in again
 
 
 def test_one_purpose_only_where_one_is_named():
@@ -74,7 +74,7 @@ def test_agreement_is_promoted():
         world.submit(worker, world.held(worker), Answer("no"), then=False)
     assert told("add_controls", "quay", "--promote", "coref_link", "--at-least", "4")["added"] == 0
     assert told("add_controls", "quay", "--promote", "coref_link")["added"] == 1
-    with pytest.raises(CommandError, match="agreement of 1 is none"):
+    with pytest.raises(CommandError, match="1 workers are too few to agree"):
         told("add_controls", "quay", "--promote", "coref_link", "--at-least", "1")
 
 
@@ -82,18 +82,18 @@ def test_without_a_source_the_items_and_what_lacks_are_told():
     World()
     report = told("add_controls", "quay")
     assert report["items"] == [] and len(report["warnings"]) == 5
-    assert "beware: nobody is measured at coref_link" in said("add_controls", "quay")
+    assert "warning: accuracy is not measured at coref_link" in said("add_controls", "quay")
 
 
 def test_a_worker_is_suspended_and_let_back():
     world = World(settings=TRUSTING)
     world.held(0)
-    assert "quay-w0 is taken off coref_link, chain_verification" in said(
+    assert "quay-w0 is suspended from coref_link, chain_verification" in said(
         "suspend_worker", "quay", "quay-w0", "--reason", "too fast"
     )
     found = world.take(0, holding=[world.held(0).id])
     assert isinstance(found, Nothing) and "too fast" in found.text
-    assert "suspended already: nothing to do" in said("suspend_worker", "quay", "quay-w0")
+    assert "already suspended: nothing to do" in said("suspend_worker", "quay", "quay-w0")
     report = told("suspend_worker", "quay", "quay-w0", "--kind", "coref_link", "--reinstate")
     assert report["kinds"] == ["coref_link"] and report["reinstated"]
     assert isinstance(world.take(0), Lease)

@@ -48,7 +48,7 @@ def test_a_graded_pair_is_known_to_be_4_or_1(tmp_path: Path):
     made = campaign("graded")
     from_file(made, tmp_path, "graded_relevance,control,i0,i0#1,,4,", "graded_relevance,control,i0,i1#1,,1,")
     assert list(Control.objects.order_by("pk").values_list("stratum", flat=True)) == ["4", "1"]
-    with pytest.raises(BadItems, match="line 2: known grade 2: expected 1 or 4"):
+    with pytest.raises(BadItems, match="line 2: gold grade 2: expected 1 or 4"):
         from_file(made, tmp_path, "graded_relevance,control,i0,i2#1,,2,")
 
 
@@ -65,7 +65,7 @@ def test_a_graded_pair_is_known_to_be_4_or_1(tmp_path: Path):
         ("graded_relevance,control,i0,i0#1 i0#2,,4,", "2 captions to be graded; expected one"),
         ("caption_writing,qualification,i0,,,correct,", "asks about a sentence"),
         ("caption_writing,control,i0,,A dog run.,incorrect,", "has no control items"),
-        ("region_description,qualification,i0,,,x,", "nobody can grade 'region_description'"),
+        ("region_description,qualification,i0,,,x,", "'region_description' cannot be graded"),
     ],
 )
 def test_what_cannot_be_an_item_is_named_with_its_line(tmp_path: Path, line: str, problem: str):

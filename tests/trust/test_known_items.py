@@ -106,7 +106,7 @@ def test_a_table_of_every_kind_becomes_rows_that_show_what_it_says(world, tmp_pa
         ("coref_link,control,1000,0:0-2 man,,,yes,", "mention 'man': expected caption:start-end"),
         ("coref_link,control,1000,0:0-2 5:0-1,,,yes,", "mention '5:0-1': image '1000' has no caption 5"),
         ("coref_link,control,1000,0:0-2 1:1-9,,,yes,", "caption 1 of image '1000' has 3 words"),
-        ("coref_link,control,1000,0:0-2 1:0-1,,,maybe,", "known answer 'maybe' is none of yes, no"),
+        ("coref_link,control,1000,0:0-2 1:0-1,,,maybe,", "gold answer 'maybe' is not one of yes, no"),
         ("coref_link,control,1000,0:0-2 1:0-1,,,,", "known is empty"),
         ('coref_link,control,1000,0:0-2 1:0-1,"1,1,2,2",,yes,', "coref_link shows no boxes"),
         ("box_coverage,control,1000,0:0-2,,,more,", "expected one or more"),
@@ -180,7 +180,7 @@ def test_adding_raises_the_revision_and_leaves_a_line_in_the_audit(world):
 
 def test_one_question_has_one_known_answer_whoever_adds_it(world):
     add(world, item())
-    with pytest.raises(BadItems, match="line 1: this question about image '1000' is a control item already"):
+    with pytest.raises(BadItems, match="line 1: this question about image '1000' is already a control item"):
         add(world, item(known="no", mentions=("1:0-1", "0:0-2")))
     with pytest.raises(BadItems, match="line 2"):
         add(world, item(image="1001"), item(image="1001", known="no"))
@@ -382,7 +382,7 @@ def test_pools_that_cannot_tell_good_workers_from_bad_are_told_of():
     small = World()
     add(small, *links(small)[:1])
     told = controls.warnings(campaign=small.campaign, settings=SETTINGS)
-    assert "no control item of coref_link is known to be 'no'" in told[q.COREF_LINK]
+    assert "no control item of coref_link has the gold answer 'no'" in told[q.COREF_LINK]
     add(small, *links(small, 8))
     told = controls.warnings(campaign=small.campaign, settings=SETTINGS)
     assert "coref_link has 8 control items" in told[q.COREF_LINK]

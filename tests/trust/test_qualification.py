@@ -245,7 +245,7 @@ def test_an_item_whose_turn_has_not_come_cannot_be_answered(world):
     planned = Assignment.objects.filter(state=Assignment.PLANNED).exclude(pk=first.id).first()
     assert planned is not None
     lease = Lease(**{**{name: getattr(first, name) for name in first.__slots__}, "id": planned.pk})
-    with pytest.raises(NotYours, match="turn"):
+    with pytest.raises(NotYours, match="comes later"):
         world.submit(0, lease, Answer("yes"))
 
 
@@ -285,7 +285,7 @@ def test_items_that_are_all_known_to_be_the_same_are_no_test():
     assert refused(begin(world)) == "no_test_items"
     settings = settings_of(world.campaign.settings)
     told = qualification.warnings(campaign=world.campaign, settings=settings)
-    assert "all known to be 'no'" in told[q.COREF_LINK]
+    assert "have the gold answer 'no'" in told[q.COREF_LINK]
 
 
 @pytest.mark.django_db

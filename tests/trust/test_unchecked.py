@@ -75,7 +75,7 @@ def test_items_that_come_later_check_whoever_is_there_and_take_nothing_from_them
         corpus=world.corpus.name, format="jsonl", layer=world.campaign.name, include_unfinished=True
     )
     note = notes_on(chosen)[-1]
-    assert f"before any were known: {early} to coref_link" in note
+    assert f"before there were gold answers: {early} to coref_link" in note
     crowd_works(world, ["always_yes", "careful"])
     bad = Standing.objects.get(worker=world.workers[0], kind=q.COREF_LINK)
     assert bad.state == SUSPENDED and bad.examined_asked is None

@@ -43,7 +43,7 @@ def test_what_a_change_would_do_is_seen_before_it_is_done(world, ada):
     Assignment.objects.filter(campaign=world.campaign).delete()
     wanted = in_force() + '\n[pay]\nbasis = "hour"\nhourly = 12.5\n'
     page = press(ada, CHANGE, "Preview changes", settings=wanted)
-    assert "pay.hourly 0 12.5 from the next task handed out" in words(page)
+    assert "pay.hourly 0 12.5 from the next task assigned" in words(page)
     assert Campaign.objects.get().settings_version == 1
     (form,) = [form for form in forms(page) if "Change the settings" in form.buttons]
     page = ada.post(CHANGE, {**form.fields, "act": "change"}, follow=True)
@@ -90,7 +90,7 @@ def test_a_stale_text_gets_412(world, ada):
     assert page.status_code == 412 and "Mine." in page.content.decode()
     assert instructions.current(campaign=world.campaign, kind="consent").text == "Theirs."
     assert said(press(ada, address, "Publish as a new version", text="Mine.")) == [
-        "Version 2 is what workers read now."
+        "Published: workers now read version 2."
     ]
 
 
@@ -106,7 +106,7 @@ def test_work_for_nothing_is_meant(world, ada):
 
 def test_what_cannot_be_is_told_and_kept_for_mending(world, ada):
     for text, wrong in (
-        ("= 3", "no TOML"),
+        ("= 3", "not valid TOML"),
         ("link_votes = 2", "odd"),
         ("[pay]\nbases = 1", "unknown setting"),
     ):
@@ -120,7 +120,7 @@ def test_many_images_are_reopened_by_a_job(ada, monkeypatch):
     monkeypatch.setattr(campaign_settings, "MOST_REOPENED", 1)
     text = f"link_votes = 3\n{in_force()}"
     page = ada.post(CHANGE, {"settings": text, "version": "1", "act": "change"}, follow=True)
-    assert "The settings change once the images are reopened." in said(page)
+    assert "The new settings take effect once the images are reopened." in said(page)
     job = Job.objects.get(kind="change_settings")
     jobs.run(job.pk)
     job.refresh_from_db()

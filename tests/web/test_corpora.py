@@ -70,7 +70,7 @@ def test_a_layer_is_told_in_figures_that_add_up(scenes: Corpus, reader: Client):
     assert (second.boxed, second.without_box, second.unfinished) == (11, 3, 1)
     assert "Layer import is complete" in show(reader)
     page = show(reader, "?layer=campaign")
-    assert "1 chain still waits" in page
+    assert "1 chain of layer" in page
     assert 'href="?layer=campaign&amp;unfinished=1"' in page
 
 
@@ -115,7 +115,7 @@ def test_what_is_filtered_by_can_be_dropped_one_by_one(scenes: Corpus, reader: C
 
 def test_an_empty_result_says_so_and_leads_back(scenes: Corpus, reader: Client):
     page = show(reader, "?text=zeppelin")
-    assert "No image here matches" in page
+    assert "No image matches" in page
     assert "Show all images" in page
 
 

@@ -67,7 +67,7 @@ def test_a_caption_that_is_none_is_there_again_with_what_is_wrong(tmp_path: Path
     client = at_work(counted_desk.campaign(tmp_path, "captions", images=1))
     status, text = sent(client, CAPTION_WRITING, answer="written", text="Two <people>")
     assert status == 422 and not Judgment.objects.exists()
-    assert "3 words at least" in text and ">Two &lt;people&gt;</textarea>" in text
+    assert "at least 3 words" in text and ">Two &lt;people&gt;</textarea>" in text
     assert 'aria-describedby="limits wrong"' in text
 
 

@@ -65,7 +65,7 @@ def practised(client: Client, kind: str) -> None:
     assert page.request["PATH_INFO"] == practice
     for number, item in enumerate(ITEMS[kind], 1):
         told = client.post(f"{practice}?n={number}", answer(kind, item))
-        assert "That is right" in words(told), (kind, number)
+        assert "Correct" in words(told), (kind, number)
     page = press(client, f"{practice}?n={len(ITEMS[kind]) + 1}", "Begin")
     assert page.request["PATH_INFO"] == task
 
@@ -107,8 +107,8 @@ def test_from_an_empty_database_two_annotators_answer_all_six_questions_under_de
     jobs.run(Job.objects.get().pk)
     assert Campaign.objects.get().state == Campaign.OPEN
     overview = ada.get(reverse("campaign", args=["first"]))
-    assert "trust unchecked" in words(overview) and "begins with practice only" in words(overview)
-    press(ada, reverse("entry", args=["first"]), "Make a link")
+    assert "trust unchecked" in words(overview) and "begins with practice and no test" in words(overview)
+    press(ada, reverse("entry", args=["first"]), "Create a link")
     (link,) = re.findall(r"/invite/[^\s\"<]+/", ada.get(reverse("entry", args=["first"])).content.decode())[
         :1
     ]

@@ -139,7 +139,7 @@ def test_an_image_with_nothing_but_captions_is_shown(reader: Client):
     import_records(name="words", records=[record], format="jsonl", source="tests")
     page = show(reader, "only words", name="words")
     assert "A fox ." in page
-    assert "came without this picture" in page
+    assert "was imported without this picture" in page
     assert "No layer yet" in page
 
 

@@ -338,7 +338,7 @@ def test_who_came_by_a_platforms_address_may_only_work_whatever_the_account_may_
     assert {route for route, seen in found.items() if seen == OPEN} == work | {"home"}
     assert {found[route] for route in asking - work - {"home"}} == {REFUSED}
     assert tried(client, "home", world)["Location"] == reverse("tasks")
-    assert "Here you can only work" in tried(client, "POST erase_me", world).content.decode()
+    assert "This sign-in opens only the tasks" in tried(client, "POST erase_me", world).content.decode()
 
 
 def test_what_is_not_open_looks_like_what_is_not_there(world: dict[str, Any]):

@@ -71,7 +71,7 @@ def test_a_role_for_a_campaign_exports_its_own_layer_and_no_other(campaign: Camp
     address = reverse("start_job", args=[campaign.name])
     for layer in (OTHER_LAYER, ""):
         page = bob.post(address, {"act": "export", "format": "jsonl", "layer": layer}, follow=True)
-        assert "Your role is for this campaign alone" in said(page)[0]
+        assert "Your role covers only this campaign" in said(page)[0]
     assert not Job.objects.exists()
     layer_rows.write_layer(
         corpus=campaign.corpus, name=campaign.name, source="campaign", records=[], settings=campaign.settings
@@ -97,7 +97,7 @@ def test_known_items_are_made_of_no_layer_that_is_not_open(campaign: Campaign):
     page = bob.post(
         reverse("add_known_items", args=[campaign.name]), {"act": "layer", "layer": OTHER_LAYER}, follow=True
     )
-    assert "Your role is for this campaign alone" in said(page)[0] and not Control.objects.exists()
+    assert "Your role covers only this campaign" in said(page)[0] and not Control.objects.exists()
 
 
 def test_whose_role_is_taken_away_is_out_at_once(campaign: Campaign):

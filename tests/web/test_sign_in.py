@@ -60,7 +60,7 @@ def test_a_suspended_account_gets_the_same_words_as_a_wrong_password():
     account = world.account("sid", "researcher")
     account.is_active = False
     account.save()
-    assert "do not belong together" in send(Client(), "sid", world.PASSWORD).content.decode()
+    assert "User name or password is wrong" in send(Client(), "sid", world.PASSWORD).content.decode()
 
 
 def test_a_hostile_user_name_comes_back_escaped():

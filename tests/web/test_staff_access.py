@@ -133,9 +133,9 @@ def test_an_act_takes_no_get(world):
 
 def test_a_page_says_whom_to_ask_for_what_one_may_not_do(world):
     text = visitor("reviewer").get(reverse("workers", args=["review"])).content.decode()
-    assert "This is for researchers" in text and "Ask an admin" in text
+    assert "This page is for researchers" in text and "Ask an admin" in text
     text = visitor("researcher").post(reverse("erase_worker", args=OF_WORKER)).content.decode()
-    assert "This is for admins" in text
+    assert "This page is for admins" in text
 
 
 def test_a_reviewer_is_shown_only_what_a_reviewer_may_open(world):

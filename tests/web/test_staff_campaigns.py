@@ -60,8 +60,8 @@ def test_a_campaign_tells_figures_stages_questions_and_who_did_what(ada):
     world.work()
     cache.clear()
     page = words(ada.get("/campaigns/quay/"))
-    assert "images complete 2 of 2 100 %; 2 are begun" in page
-    assert "trust unchecked no answers are known: nobody's accuracy is measured at links" in page
+    assert "images complete 2 of 2 100 %; 2 begun" in page
+    assert "trust unchecked no gold answers, so accuracy is not measured: links" in page
     assert "cost so far 0.10 USD 0.10 USD due" in page
     assert "boxed 4" in page and "nothing to box 2" in page
     assert "links 0 0 2" in page
@@ -73,7 +73,7 @@ def test_alarms_of_one_sort_stand_together_with_the_page_that_helps(ada):
     page = ada.get(PAGE)
     assert "and 5 more like it" in words(page)
     assert (
-        f'href="{reverse("known_items", args=[world.campaign.name])}">Add known items'
+        f'href="{reverse("known_items", args=[world.campaign.name])}">Add control items'
         in page.content.decode()
     )
 
@@ -81,14 +81,14 @@ def test_alarms_of_one_sort_stand_together_with_the_page_that_helps(ada):
 def test_a_campaign_is_paused_in_mid_task_by_page_and_what_is_in_hand_still_counts(world, ada):
     lease = world.held(0)
     page = press(ada, PAGE, "Pause", reason="lunch")
-    assert "nothing is handed out" in said(page)[0]
+    assert "workers get no new tasks" in said(page)[0]
     assert "paused" in words(page) and "lunch" in words(page)
     nothing = world.take(1)
     assert isinstance(nothing, Nothing) and nothing.code == "paused" and "lunch" in nothing.text
     receipt = world.submit(0, lease)
     assert receipt.counted and isinstance(receipt.next, Nothing) and receipt.next.code == "paused"
     assert Judgment.objects.count() == 1
-    assert said(press(ada, PAGE, "Resume")) == ["The campaign is open again."]
+    assert said(press(ada, PAGE, "Resume")) == ["Campaign resumed."]
     assert not isinstance(world.take(1, q.CHAIN_VERIFICATION), Nothing)
 
 
@@ -96,9 +96,9 @@ def test_a_campaign_is_closed_only_by_who_means_it(world, ada):
     page = press(ada, PAGE, "Close")
     assert "tick the box" in said(page)[0]
     page = press(ada, PAGE, "Close", sure="yes")
-    assert said(page) == ["The campaign is closed."]
+    assert said(page) == ["Campaign closed."]
     assert Campaign.objects.get().state == Campaign.CLOSED
-    assert "It is closed: nobody is asked any more" in words(page)
+    assert "Closed: workers get no more questions" in words(page)
     assert not any({"Pause", "Resume", "Close"} & form.buttons.keys() for form in forms(page))
 
 
@@ -123,7 +123,7 @@ def test_stop_rules_are_set_by_page_and_nothing_else(world, ada):
     address = reverse("campaign_settings", args=["review"])
     before = Campaign.objects.get().settings
     page = press(ada, address, "Set", budget="12.5", until="2030-01-31", images="10")
-    assert said(page) == ["The stop rules are set."]
+    assert said(page) == ["Stop rules saved."]
     after = Campaign.objects.get().settings
     assert after["stop"] == {"budget": 12.5, "until": "2030-01-31", "images": 10}
     assert {**after, "stop": None} == {**before, "stop": None}
@@ -158,7 +158,7 @@ def test_a_campaign_is_opened_by_page_as_a_job(ada):
         images="2",
         settings=SETTINGS_EXAMPLE,
     )
-    assert said(page) == ["Its images are being opened. The campaign opens when they are."]
+    assert said(page) == ["Opening the images. The campaign opens when all are open."]
     campaign = Campaign.objects.get()
     assert (campaign.state, str(campaign.created_by)) == (Campaign.DRAFT, "ada")
     assert campaign.settings["link_votes"] == 3 and campaign.settings["pay"]["hourly"] == 12.5
@@ -179,10 +179,10 @@ def test_the_example_of_settings_is_shown_as_it_can_be_pasted(ada):
 def test_what_earns_nothing_needs_a_word(ada):
     a_corpus("streets", some_images(1))
     page = press(ada, reverse("open_campaign"), "Open it", name="first")
-    assert page.status_code == 409 and "Nothing is paid for links, verification" in words(page)
+    assert page.status_code == 409 and "No pay is set for links, verification" in words(page)
     some = "[pay]\nbasis = 'item'\nper_item = { coref_link = 0.02 }"
     page = press(ada, reverse("open_campaign"), "Open it", name="first", settings=some)
-    assert "Nothing is paid for verification, requirement" in words(page)
+    assert "No pay is set for verification, requirement" in words(page)
     assert not Campaign.objects.exists() and not Job.objects.exists()
     press(ada, reverse("open_campaign"), "Open it", name="first", unpaid="yes")
     assert Campaign.objects.get().name == "first"
@@ -205,7 +205,7 @@ def test_a_campaign_is_duplicated_by_page_with_what_is_changed(world, ada):
 
 def test_a_campaign_is_deleted_by_page_while_nobody_has_come(world, ada):
     page = press(ada, PAGE, "Delete", sure="yes")
-    assert said(page) == ["Campaign “review” is deleted. What was done with it stays in the audit."]
+    assert said(page) == ["Campaign “review” deleted. Its history stays in the audit log."]
     assert not Campaign.objects.exists()
     line = AuditEntry.objects.get(act="delete_campaign")
     assert (line.campaign, line.campaign_name, line.actor_name) == (None, "review", "ada")
@@ -224,9 +224,9 @@ def test_a_campaign_that_somebody_holds_a_task_of_is_not_deleted(world, ada):
         ({"name": "gold"}, "choose another name"),
         ({"name": "a b"}, "a b"),
         ({"name": "x", "settings": "link_votes = 2"}, "2"),
-        ({"name": "x", "settings": "nonsense"}, "no TOML"),
+        ({"name": "x", "settings": "nonsense"}, "not valid TOML"),
         ({"name": "x", "settings": "unknown = 1"}, "unknown setting"),
-        ({"name": "x", "images": "many"}, "“many” is no number of images"),
+        ({"name": "x", "images": "many"}, "“many” is not a number of images"),
     ],
 )
 def test_a_campaign_that_cannot_be_opened_says_why_and_keeps_what_was_typed(ada, given, wrong):

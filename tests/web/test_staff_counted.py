@@ -56,10 +56,10 @@ def test_known_items_are_made_of_captions_by_page_and_shown(ada: Client, tasks: 
     a_corpus("quay", some_images(60))
     campaigns.open_campaign(name="judging", corpus="quay", tasks=tasks, settings=settings, split="test")
     page = ada.get("/campaigns/judging/known/")
-    assert "From captions" in words(page) and "From a layer that is right" not in words(page)
+    assert "From captions" in words(page) and "From a correct layer" not in words(page)
     said = ada.post("/campaigns/judging/known/add/", {"act": "captions", "split": "train"}, follow=True)
     found = Control.objects.count()
-    assert found and f"{found} known items are added" in words(said)
+    assert found and f"{found} control items added" in words(said)
     assert set(Control.objects.values_list("image__split", flat=True)) == {"train"}
     refused = ada.post("/campaigns/judging/known/add/", {"act": "captions", "split": "moon"}, follow=True)
     assert "unknown split" in words(refused) and Control.objects.count() == found

@@ -38,15 +38,15 @@ def ada():
 
 def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
     page = press(ada, JOBS, "Export", layer="quay", format="entities")
-    assert said(page) == ["The export is being made."]
-    assert "Export of a dataset entities, quay waits" in words(page)
+    assert said(page) == ["Building the export. It will appear here."]
+    assert "Export of a dataset entities, quay queued" in words(page)
     assert 'data-live="on"' in page.content.decode()
     job = Job.objects.get()
     assert jobs.run(job.pk) == Job.DONE
     page = ada.get(JOBS)
     assert "Download" in words(page) and job.kind and "SHA-256" in words(page)
     assert "layer is unchecked at links, verification" in words(page)
-    assert "Unchecked: no answers to coref_link, chain_verification" in words(page)
+    assert "Unchecked: there are no gold answers to coref_link, chain_verification" in words(page)
     assert "Not in the files: the place of 1 image in the order of the corpus." in words(page)
     assert f'href="{reverse("known_items", args=["quay"])}"' in page.content.decode()
     assert 'data-live="on"' not in page.content.decode()
@@ -54,7 +54,7 @@ def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
     assert answer["Content-Disposition"].startswith("attachment")
     with zipfile.ZipFile(BytesIO(b"".join(answer))) as archive:
         assert "Sentences/1000.txt" in archive.namelist()
-        assert archive.read("NOTES.md").startswith(b"Unchecked: no answers to coref_link")
+        assert archive.read("NOTES.md").startswith(b"Unchecked: there are no gold answers to coref_link")
         archive.extractall(tmp_path / "fetched")
     assert import_corpus(name="again", path=tmp_path / "fetched", format="entities").images == 2
     (note,) = Job.objects.get().result["notes"]
@@ -87,7 +87,7 @@ def test_an_export_that_is_no_longer_kept_says_so(world, ada, settings):
     jobs.run(Job.objects.get().pk)
     for file in (settings.DATA_DIR / "exports").iterdir():
         file.unlink()
-    assert "no longer kept" in words(ada.get(JOBS))
+    assert "no longer available" in words(ada.get(JOBS))
     gone = ada.get(reverse("download", args=["quay", Job.objects.get().pk]))
     assert gone.status_code == 404
 
@@ -106,16 +106,16 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     assert jobs.run(Job.objects.get().pk) == Job.FAILED
     page = ada.get(address)
     assert "failed" in words(page) and "unknown layer" in words(page)
-    assert said(press(ada, address, "Go on")) == ["The job goes on from where it was."]
+    assert said(press(ada, address, "Resume")) == ["Job resumed from where it stopped."]
     assert Job.objects.get().state == Job.QUEUED
 
 
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ({"format": "jsonl", "pictures": "1"}, "has no picture to go with it"),
-        ({"format": "csv"}, "has no caption, which csv cannot say"),
-        ({"format": "entities"}, "is of the split “dev”"),
+        ({"format": "jsonl", "pictures": "1"}, "has no pictures"),
+        ({"format": "csv"}, "has no caption, and csv cannot store that"),
+        ({"format": "entities"}, "is in split “dev”"),
     ],
     ids=str,
 )
@@ -150,7 +150,7 @@ def test_a_job_is_cancelled_by_page(world, ada):
 
 
 def test_progress_and_what_is_left_are_told(world, ada):
-    press(ada, JOBS, "Bring it up to date now")
+    press(ada, JOBS, "Update it now")
     job = Job.objects.get()
     Job.objects.update(state=Job.RUNNING, share=0.25, phase="writing images", started_at=job.created_at)
     page = ada.get(JOBS)
@@ -168,7 +168,7 @@ def test_a_draft_is_opened_from_its_jobs(ada, world):
     draft = Campaign.objects.create(
         name="draft", corpus=world.corpus, tasks="entities", settings=world.campaign.settings
     )
-    press(ada, "/campaigns/draft/jobs/", "Open its images")
+    press(ada, "/campaigns/draft/jobs/", "Open the images")
     jobs.run(Job.objects.get().pk)
     draft.refresh_from_db()
     assert draft.state == Campaign.OPEN
@@ -177,18 +177,21 @@ def test_a_draft_is_opened_from_its_jobs(ada, world):
 def test_a_text_is_published_as_a_new_version_by_page(world, ada):
     address = reverse("text", args=["quay", q.COREF_LINK])
     page = press(ada, address, "Publish as a new version", text="Say yes.\n\nGood: a man, the man: yes.")
-    assert said(page) == ["Version 1 is what workers read now."]
+    assert said(page) == ["Published: workers now read version 1."]
     assert instructions.current(campaign=world.campaign, kind=q.COREF_LINK).text.startswith("Say yes.")
     assert "Version 1" in words(page) and str(Instructions.objects.get().created_by) == "ada"
     again = press(ada, address, "Publish as a new version")
-    assert said(again) == ["It says the same as before."] and Instructions.objects.count() == 1
+    assert (
+        said(again) == ["The text is the same as before; nothing was published."]
+        and Instructions.objects.count() == 1
+    )
 
 
 def test_instructions_cannot_be_empty_but_a_consent_text_can(world, ada):
     wrong = press(ada, reverse("text", args=["quay", q.COREF_LINK]), "Publish as a new version", text=" ")
     assert wrong.status_code == 409 and "are empty" in words(wrong)
     page = press(ada, reverse("texts", args=["quay"]), "Publish as a new version", text="")
-    assert said(page) == ["Version 1 is what workers read now."]
+    assert said(page) == ["Published: workers now read version 1."]
     assert "0 workers agreed to the newest one" in words(page)
 
 

@@ -39,9 +39,15 @@ def test_a_link_is_made_by_hand(world, ada):
     address = f"{NEW}?image=man&kind=coref_link"
     assert "Which mentions is “same thing?” about?" in words(ada.get(address))
     page = press(
-        ada, address, "Add it", mention=[MAN, THE_MAN], known="yes", purpose="control", explanation="one man"
+        ada,
+        address,
+        "Add item",
+        mention=[MAN, THE_MAN],
+        known="yes",
+        purpose="control",
+        explanation="one man",
     )
-    assert "The known item is added" in said(page)[0]
+    assert "Control item added" in said(page)[0]
     item = Control.objects.get()
     assert (item.kind, item.known, item.source, str(item.created_by)) == (q.COREF_LINK, "yes", "page", "ada")
     listed = words(ada.get(LIST))
@@ -52,7 +58,7 @@ def test_a_box_to_be_judged_and_boxes_to_be_drawn_are_made_by_hand(world, ada):
     press(
         ada,
         f"{NEW}?image=man&kind=box_quality",
-        "Add it",
+        "Add item",
         mention=[HAT],
         pending="30, 10, 60, 30",
         known="good",
@@ -61,7 +67,7 @@ def test_a_box_to_be_judged_and_boxes_to_be_drawn_are_made_by_hand(world, ada):
     press(
         ada,
         f"{NEW}?image=man&kind=box_drawing",
-        "Add it",
+        "Add item",
         mention=[HAT],
         left="30, 10, 60, 30\n70 10 90 30",
         purpose="qualification",
@@ -73,7 +79,7 @@ def test_a_box_to_be_judged_and_boxes_to_be_drawn_are_made_by_hand(world, ada):
 
 
 def test_drawing_is_offered_for_tests_alone(world, ada):
-    (form,) = [f for f in forms(ada.get(f"{NEW}?image=man&kind=box_drawing")) if "Add it" in f.buttons]
+    (form,) = [f for f in forms(ada.get(f"{NEW}?image=man&kind=box_drawing")) if "Add item" in f.buttons]
     assert form.choices["purpose"] == ["qualification"]
 
 
@@ -85,9 +91,9 @@ def test_drawing_is_offered_for_tests_alone(world, ada):
     ],
 )
 def test_an_item_that_cannot_be_says_why_and_keeps_what_was_chosen(world, ada, filled, wrong):
-    page = press(ada, f"{NEW}?image=man&kind=coref_link", "Add it", **filled)
+    page = press(ada, f"{NEW}?image=man&kind=coref_link", "Add item", **filled)
     assert page.status_code == 409 and wrong in words(page)
-    (form,) = [form for form in forms(page) if "Add it" in form.buttons]
+    (form,) = [form for form in forms(page) if "Add item" in form.buttons]
     assert form.fields.get("mention", []) == filled.get("mention", [])
     assert not Control.objects.exists()
 
@@ -99,8 +105,8 @@ def test_an_image_that_is_none_is_said_to_be_missing(world, ada):
 
 def test_a_file_is_uploaded_and_taken_whole(world, ada):
     rows = "coref_link,control,man,0:0-2 1:0-2,,,yes,\nbox_requirement,control,other,0:3-5,,,box,\n"
-    assert said(upload(ada, HEAD + rows)) == ["2 known items are added."]
-    assert said(upload(ada, HEAD + rows)) == ["0 known items are added; 2 stood there already."]
+    assert said(upload(ada, HEAD + rows)) == ["2 control items added."]
+    assert said(upload(ada, HEAD + rows)) == ["0 control items added; 2 already existed."]
     assert {item.source for item in Control.objects.all()} == {"csv"}
 
 
@@ -120,15 +126,15 @@ def test_a_bad_file_is_refused_whole_naming_file_or_line(world, ada, text, wrong
 
 def test_a_file_that_is_too_large_or_missing_is_refused(world, ada, monkeypatch):
     monkeypatch.setattr("annotation.web.staff.control_items.LARGEST", 10)
-    assert "the most is 0" in said(upload(ada, HEAD))[0]
+    assert "at most 0 are allowed" in said(upload(ada, HEAD))[0]
     page = ada.post(reverse("add_known_items", args=["review"]), {"act": "csv"}, follow=True)
-    assert "No file came" in said(page)[0]
+    assert "No file was sent" in said(page)[0]
 
 
 def test_items_are_made_from_a_layer_by_page(world, ada):
     page = press(ada, LIST, "Add from the layer", layer="import")
     made = Control.objects.count()
-    assert made and said(page) == [f"{made} known items are added."]
+    assert made and said(page) == [f"{made} control items added."]
     assert "links" in words(page) and "a layer" in words(page)
 
 
@@ -137,20 +143,20 @@ def test_what_workers_agree_on_is_promoted_by_page(ada):
     for worker in range(2):
         world.submit(worker, world.held(worker), then=False)
     page = press(ada, LIST, "Promote", kind=q.COREF_LINK, at_least="2", purpose="control")
-    assert said(page) == ["1 known item is added."]
+    assert said(page) == ["1 control item added."]
     assert Control.objects.get().known == "yes"
     assert "agreement" in words(page)
 
 
 def test_too_small_an_agreement_is_refused(world, ada):
     page = press(ada, LIST, "Promote", at_least="1")
-    assert "agreement of 1 is none" in said(page)[0]
+    assert "1 workers are too few to agree" in said(page)[0]
 
 
 def test_an_item_is_retired_by_page_and_is_not_shown_again(world, ada):
     upload(ada, HEAD + "coref_link,control,man,0:0-2 1:0-2,,,yes,\n")
     page = press(ada, LIST, "Retire")
-    assert "answers given on it keep counting" in said(page)[-1]
+    assert "Answers already given to it still count" in said(page)[-1]
     assert not Control.objects.get().active
     page = ada.post(reverse("retire_known_item", args=["review", Control.objects.get().pk]), follow=True)
     assert said(page)[-1] == "It was not in use: nothing changed."
@@ -166,7 +172,7 @@ def test_an_item_that_was_wrong_is_taken_out_of_what_it_measured(ada):
     world.submit(0, lease, world.right(lease), then=False)
     page = ada.get(LIST)
     assert "0 of 1" in words(page)
-    assert "1 worker is judged without it" in said(press(ada, LIST, "It was wrong"))[0]
+    assert "1 worker no longer counts it" in said(press(ada, LIST, "Retire as wrong"))[0]
 
 
 def test_the_list_filters_and_pages_by_key(world, ada, monkeypatch):

@@ -45,11 +45,11 @@ def test_the_queue_says_who_waits_why_and_leads_there(world, rev):
     lose_the_hat(world)
     page = rev.get(queue)
     assert "2 chains wait for a reviewer" in words(page)
-    assert "The man refused · 2 mentions" in words(page) and "a hat no box found" in words(page)
+    assert "The man rejected · 2 mentions" in words(page) and "a hat no box found" in words(page)
     assert f'href="{IMAGE}?chain=1"' in page.content.decode()
     only = rev.get(queue, {"reason": "fruitless"})
     assert "a hat" in words(only) and "The man" not in words(only)
-    assert "None of them waits for this reason" in words(rev.get(queue, {"reason": "crowded"}))
+    assert "No chain needs review for this reason" in words(rev.get(queue, {"reason": "crowded"}))
 
 
 def test_the_queue_pages_by_key(rev):
@@ -67,19 +67,19 @@ def test_a_flagged_mention_is_read_and_seen_to_by_page(world, rev):
     queue = reverse("review", args=["review"])
     page = rev.get(queue)
     assert "words marked wrongly two words too many A man, The man" in words(page).replace("“", "")
-    after = press(rev, queue, "Seen to")
-    assert said(after) == ["The report is marked as seen to."]
-    assert "Nothing that workers reported waits" in words(after)
+    after = press(rev, queue, "Mark as handled")
+    assert said(after) == ["Report marked as handled."]
+    assert "No open reports" in words(after)
     assert str(Flag.objects.get().resolved_by) == "rev"
-    assert "seen to: rev" in words(rev.get(queue, {"reports": "all"}))
+    assert "handled: rev" in words(rev.get(queue, {"reports": "all"}))
 
 
 def test_a_report_can_be_seen_to_where_the_image_is_shown(world, rev):
     report(world, q.COREF_LINK, "offensive", comment="rude")
-    page = press(rev, IMAGE, "Seen to")
+    page = press(rev, IMAGE, "Mark as handled")
     assert page.redirect_chain[-1][0] == IMAGE
     assert Flag.objects.get().resolved_at is not None
-    assert not any("Seen to" in form.buttons for form in forms(page))
+    assert not any("Mark as handled" in form.buttons for form in forms(page))
 
 
 def test_an_image_shows_chains_answers_steps_and_why_it_waits(world, rev):
@@ -97,14 +97,14 @@ def test_an_image_shows_chains_answers_steps_and_why_it_waits(world, rev):
 
 def test_answers_that_do_not_count_say_why(world, rev):
     refuse(world)
-    press(rev, IMAGE, "Group them so", **{f"to:{THE_MAN}": "new1"})
+    press(rev, IMAGE, "Save groups", **{f"to:{THE_MAN}": "new1"})
     assert "same thing as 3? yes review-w0 not needed" in words(rev.get(IMAGE, {"chain": 1}))
 
 
 def test_a_refused_chain_is_kept_by_page(world, rev):
     refuse(world)
     page = press(rev, IMAGE, "Keep as one chain", comment="one man, plainly")
-    assert said(page) == ["Your ruling holds. Nothing in this image waits for a reviewer."]
+    assert said(page) == ["Ruling saved. Nothing in this image needs review now."]
     assert chain(image(world), MAN, THE_MAN)["s"] == "DRAWING"
     ruling = Ruling.objects.get()
     assert (str(ruling.made_by), ruling.comment) == ("rev", "one man, plainly")
@@ -113,25 +113,25 @@ def test_a_refused_chain_is_kept_by_page(world, rev):
 
 def test_mentions_are_grouped_anew_by_page(world, rev):
     refuse(world)
-    press(rev, IMAGE, "Group them so", **{f"to:{THE_MAN}": "new1"})
+    press(rev, IMAGE, "Save groups", **{f"to:{THE_MAN}": "new1"})
     assert chain(image(world), MAN) and chain(image(world), THE_MAN)
-    press(rev, f"{IMAGE}?chain=1", "Group them so", **{f"to:{MAN}": THE_MAN})
+    press(rev, f"{IMAGE}?chain=1", "Save groups", **{f"to:{MAN}": THE_MAN})
     assert chain(image(world), MAN, THE_MAN)
-    press(rev, f"{IMAGE}?chain=1", "Group them so", **{f"to:{MAN}": HAT})
+    press(rev, f"{IMAGE}?chain=1", "Save groups", **{f"to:{MAN}": HAT})
     assert chain(image(world), MAN, HAT)["m"] == [MAN, HAT]
 
 
 def test_boxes_are_given_by_page_and_what_was_typed_is_kept_where_it_is_wrong(world, rev):
     lose_the_hat(world)
-    wrong = press(rev, IMAGE, "These are its boxes", boxes="30, 10, 60\n", comment="there")
+    wrong = press(rev, IMAGE, "Save boxes", boxes="30, 10, 60\n", comment="there")
     assert wrong.status_code == 409
-    assert "Line 1, “30, 10, 60”, is no box" in words(wrong)
-    (form,) = [form for form in forms(wrong) if "These are its boxes" in form.buttons]
+    assert "Line 1, “30, 10, 60”, is not a box" in words(wrong)
+    (form,) = [form for form in forms(wrong) if "Save boxes" in form.buttons]
     assert (form.fields["boxes"], form.fields["comment"]) == (["30, 10, 60\n"], ["there"])
-    outside = press(rev, IMAGE, "These are its boxes", boxes="30 10 600 30")
+    outside = press(rev, IMAGE, "Save boxes", boxes="30 10 600 30")
     assert outside.status_code == 409 and "500 x 375" in words(outside)
     assert not Ruling.objects.exists()
-    press(rev, IMAGE, "These are its boxes", boxes="30, 10, 60, 30\n\n 1 1 5 5 ")
+    press(rev, IMAGE, "Save boxes", boxes="30, 10, 60, 30\n\n 1 1 5 5 ")
     assert chain(image(world), HAT)["b"] == [[30, 10, 60, 30], [1, 1, 5, 5]]
     shown = forms(rev.get(IMAGE, {"chain": 2}))
     assert ["30, 10, 60, 30\n1, 1, 5, 5"] in [form.fields.get("boxes") for form in shown]
@@ -142,13 +142,13 @@ def test_boxes_are_given_by_page_and_what_was_typed_is_kept_where_it_is_wrong(wo
 )
 def test_a_chain_is_closed_without_a_box_by_page(world, rev, kind, stage):
     lose_the_hat(world)
-    press(rev, IMAGE, "Close it so", **{"as": kind})
+    press(rev, IMAGE, "Close the chain", **{"as": kind})
     assert chain(image(world), HAT)["s"] == stage
 
 
 def test_closing_needs_a_reason_to_be_chosen(world, rev):
     lose_the_hat(world)
-    page = press(rev, IMAGE, "Close it so")
+    page = press(rev, IMAGE, "Close the chain")
     assert page.status_code == 409 and "Say why there is no box" in words(page)
 
 
@@ -157,10 +157,10 @@ def test_a_chain_is_asked_again_by_page_unless_the_campaign_is_closed(world, rev
     page = press(rev, IMAGE, "Ask again")
     assert chain(image(world), HAT)["s"] == "REQUIREMENT"
     assert "Asked again: “a hat”" in words(page)
-    press(rev, f"{IMAGE}?chain=2", "Close it so", **{"as": "none"})
+    press(rev, f"{IMAGE}?chain=2", "Close the chain", **{"as": "none"})
     press(rev, f"{IMAGE}?chain=2", "Ask again")
     assert chain(image(world), HAT)["s"] != "NON_VISUAL"
-    press(rev, f"{IMAGE}?chain=2", "Close it so", **{"as": "none"})
+    press(rev, f"{IMAGE}?chain=2", "Close the chain", **{"as": "none"})
     Campaign.objects.update(state=Campaign.CLOSED)
     assert not any("Ask again" in form.buttons for form in forms(rev.get(f"{IMAGE}?chain=2")))
 
@@ -170,13 +170,13 @@ def test_a_merge_is_undone_and_done_again_by_page(world, rev):
     world.submit(0, lease, world.wrong(lease), then=False)
     world.work()
     page = rev.get(IMAGE)
-    assert "Boxes of chains 1, 3 became one, because they overlap by 100 %." in words(page)
-    assert "Chains 1, 3 became one, because they have the same boxes." in words(page)
+    assert "Boxes of chains 1, 3 were merged, because they overlap by 100 %." in words(page)
+    assert "Chains 1, 3 were merged, because they have the same boxes." in words(page)
     apart = press(rev, IMAGE, "Keep 1 and 3 apart")
     assert image(world).state["merged"] == []
-    assert "became one" not in words(apart)
+    assert "were merged" not in words(apart)
     again = press(rev, IMAGE, "Withdraw")
-    assert said(again) == ["The ruling is withdrawn; the image is as the answers make it."]
+    assert said(again) == ["Ruling withdrawn. The workers' answers decide again."]
     assert len(image(world).state["merged"]) == 2
     assert "withdrawn: rev" in words(again)
 
@@ -185,7 +185,7 @@ def test_a_ruling_about_an_image_that_changed_meanwhile_is_refused(world, rev):
     refuse(world)
     old = rev.get(IMAGE)
     (form,) = [form for form in forms(old) if "Keep as one chain" in form.buttons]
-    press(people.signed_in("other", "reviewer"), IMAGE, "Group them so", **{f"to:{THE_MAN}": "new1"})
+    press(people.signed_in("other", "reviewer"), IMAGE, "Save groups", **{f"to:{THE_MAN}": "new1"})
     late = rev.post(form.action, {**form.fields, "act": "keep"})
     assert late.status_code == 409 and "has changed since you opened its page" in words(late)
     assert Ruling.objects.count() == 1
@@ -196,7 +196,7 @@ def test_withdrawing_twice_says_so(world, rev):
     press(rev, IMAGE, "Keep as one chain")
     address = reverse("withdraw_ruling", args=["review", "man", Ruling.objects.get().pk])
     rev.post(address)
-    assert "withdrawn already" in said(rev.post(address, follow=True))[-1]
+    assert "already withdrawn" in said(rev.post(address, follow=True))[-1]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_the_next_image_in_review_is_one_click_away(rev):
     lose_the_hat(world, 1, worker=1)
     page = rev.get("/campaigns/review/images/two/")
     assert 'href="/campaigns/review/images/one/">Next in review' in page.content.decode()
-    after = press(rev, "/campaigns/review/images/one/", "Close it so", **{"as": "none"})
+    after = press(rev, "/campaigns/review/images/one/", "Close the chain", **{"as": "none"})
     assert "/campaigns/review/images/two/" in after.content.decode()
-    last = press(rev, "/campaigns/review/images/two/", "Close it so", **{"as": "none"})
-    assert "No other image waits" in words(last)
+    last = press(rev, "/campaigns/review/images/two/", "Close the chain", **{"as": "none"})
+    assert "No other image needs review" in words(last)

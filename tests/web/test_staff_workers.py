@@ -55,7 +55,7 @@ def test_the_table_sorts_by_every_column_and_says_how(world, ada):
     page = ada.get(TABLE, {"sort": "accuracy"})
     assert names(page) == ["quay-w0", "quay-w1", "quay-w2", "quay-w3"]
     assert re.search(
-        r'aria-sort="descending"><a href="\?sort=accuracy&amp;way=up">Known items right',
+        r'aria-sort="descending"><a href="\?sort=accuracy&amp;way=up">Control items right',
         page.content.decode(),
     )
     assert names(ada.get(TABLE, {"sort": "accuracy", "way": "up"})) == [f"quay-w{i}" for i in (3, 2, 1, 0)]
@@ -80,7 +80,7 @@ def test_the_table_filters_by_kind_standing_and_pseudonym(world, ada):
     assert names(ada.get(TABLE, {"find": "W3"})) == ["quay-w3"]
     links = ada.get(TABLE, {"kind": q.COREF_LINK}).context["rows"]
     assert sum(one.figures.answers for one in links) == Judgment.objects.filter(kind=q.COREF_LINK).count()
-    assert "No worker is so" in words(ada.get(TABLE, {"find": "nobody"}))
+    assert "No worker matches" in words(ada.get(TABLE, {"find": "nobody"}))
     assert (
         ada.get(TABLE, {"sort": "x", "kind": "x", "state": "x", "after": "x", "find": "\0"}).status_code
         == 200
@@ -104,13 +104,13 @@ def test_what_nobody_earns_is_no_column(world, ada):
 
 
 def test_a_worker_is_taken_off_one_kind_and_let_back_by_page(world, ada):
-    page = press(ada, ONE, "Take off", kind=q.BOX_DRAWING, reason="boxes far too large")
-    assert said(page) == ["Taken off: drawing."]
-    assert "drawing taken off boxes far too large" in words(page)
+    page = press(ada, ONE, "Suspend", kind=q.BOX_DRAWING, reason="boxes far too large")
+    assert said(page) == ["Suspended: drawing."]
+    assert "drawing suspended by a researcher boxes far too large" in words(page)
     blocked = Standing.objects.filter(blocked=True).values_list("worker__pseudonym", "kind")
     assert list(blocked) == [("quay-w0", q.BOX_DRAWING)]
-    assert said(press(ada, ONE, "Take off", kind=q.BOX_DRAWING)) == ["They were taken off already."]
-    assert said(press(ada, ONE, "Let back")) == ["Let back: drawing."]
+    assert said(press(ada, ONE, "Suspend", kind=q.BOX_DRAWING)) == ["They are already suspended."]
+    assert said(press(ada, ONE, "Reinstate")) == ["Reinstated: drawing."]
     assert not Standing.objects.filter(blocked=True).exists()
     assert [str(e.actor) for e in AuditEntry.objects.filter(act__endswith="_worker")] == ["ada", "ada"]
 
@@ -118,7 +118,7 @@ def test_a_worker_is_taken_off_one_kind_and_let_back_by_page(world, ada):
 def test_answers_are_withdrawn_and_restored_by_page_as_jobs(world, ada):
     before = [image_state.state_of(row).layer for row in world.images()]
     page = press(ada, ONE, "Withdraw their answers", reason="clicks at random")
-    assert "being withdrawn" in said(page)[0]
+    assert "Withdrawing their answers" in said(page)[0]
     job = Job.objects.get()
     assert (job.kind, job.campaign, str(job.created_by)) == ("discard", world.campaign, "ada")
     assert jobs.run(job.pk) == Job.DONE
@@ -126,7 +126,7 @@ def test_answers_are_withdrawn_and_restored_by_page_as_jobs(world, ada):
     assert mine.exists() and not mine.filter(void=False).exists()
     assert any(not row.complete for row in world.images())
     assert "answers withdrawn" in words(ada.get(ONE))
-    assert "restore them first" in said(press(ada, ONE, "Let back"))[-1]
+    assert "restore them first" in said(press(ada, ONE, "Reinstate"))[-1]
     press(ada, ONE, "Restore their answers")
     assert jobs.run(Job.objects.latest("pk").pk) == Job.DONE
     assert not mine.filter(void=True).exists()
@@ -137,7 +137,7 @@ def test_a_kind_that_is_none_is_refused(world, ada):
     page = ada.post(
         reverse("act_on_worker", args=["quay", "quay-w0"]), {"act": "discard", "kind": "x"}, follow=True
     )
-    assert "no kind of question" in said(page)[0] and not Job.objects.exists()
+    assert "not a kind of question" in said(page)[0] and not Job.objects.exists()
 
 
 def identified(world, place=0):
@@ -153,7 +153,7 @@ def test_a_worker_is_erased_by_page_only_by_an_admin_who_means_it(world, ada, bo
     assert Account.objects.filter(username="wanda").exists()
     given = Judgment.objects.filter(worker__pseudonym="quay-w0").count()
     page = press(boss, ONE, "Erase", sure="yes")
-    assert "nothing leads from the pseudonym" in said(page)[0]
+    assert "nothing links the pseudonym" in said(page)[0]
     assert "erased" in words(page) and not any("Erase" in form.buttons for form in forms(page))
     assert not Account.objects.filter(username="wanda").exists() and not Identity.objects.exists()
     assert Judgment.objects.filter(worker__pseudonym="quay-w0").count() == given

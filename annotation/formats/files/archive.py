@@ -147,7 +147,7 @@ class _Unpacker:
         try:
             file = target.open("xb")
         except FileExistsError as error:
-            raise self.refuse(f"the entry {shown(name)} stands twice", "each entry once") from error
+            raise self.refuse(f"the entry {shown(name)} appears twice", "each entry once") from error
         with file:
             while data := source.read(_CHUNK):
                 self.size += len(data)

@@ -49,7 +49,7 @@ def open_new(path: Path | str) -> TextIO:
         return Path(path).open("x", encoding="utf-8", newline="\n")
     except FileExistsError as error:
         raise FormatError(
-            "stands already", file=path, expected="an empty folder, and each id once"
+            "already exists", file=path, expected="an empty folder, and each id once"
         ) from error
 
 
@@ -60,7 +60,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     Raises FormatError where `path` is there already.
     """
     if path.exists():
-        raise FormatError("stands already", file=path, expected="a new file")
+        raise FormatError("already exists", file=path, expected="a new file")
     part = path.with_name(f"{path.name}.part")
     part.unlink(missing_ok=True)
     try:

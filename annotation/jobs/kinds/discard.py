@@ -52,5 +52,5 @@ def _campaign(progress: Progress) -> Campaign:
 
 
 def _images(progress: Progress) -> Callable[[int, int], None]:
-    progress.advance(phase="folding images anew")
+    progress.advance(phase="recomputing images")
     return lambda done, total: progress.advance(done / max(1, total))

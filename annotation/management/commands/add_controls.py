@@ -23,9 +23,10 @@ from annotation.selectors.corpora import check_split
 
 class Command(ReportCommand):
     help = (
-        "Add known items to a campaign: control items, which are mixed into the work, and qualification "
-        "items, which make up the tests. Without a source, tell what there is. docs/trust.md has the CSV's "
-        "columns."
+        "Add questions with gold answers to a campaign: control items, which are mixed into the work, and "
+        "qualification "
+        "items, which make up the tests. Without a source, print what there is. docs/trust.md describes the "
+        "CSV's columns."
     )
     refusals = (
         UnknownName,
@@ -46,14 +47,14 @@ class Command(ReportCommand):
             "--from-captions",
             metavar="SPLIT",
             help="For relevance and grading: take images of this split that the campaign does not ask about, "
-            "with their own captions and others' (look through them: one may fit all the same)",
+            "with their own captions and others' (check them: one may fit as well)",
         )
         source.add_argument("--csv", type=Path, metavar="FILE")
         source.add_argument(
             "--promote",
             metavar="KIND",
             choices=[kind.key for kind in all_kinds() if kind.promotable],
-            help="Take settled questions that all who were asked answered alike",
+            help="Take settled questions to which all workers gave the same answer",
         )
         parser.add_argument(
             "--images", type=int, default=60, help="With --from-gold: how many images (default 60)"
@@ -124,13 +125,13 @@ class Command(ReportCommand):
         rows = [[i["kind"], i["purpose"], i["answer"], i["items"]] for i in report["items"]]
         lines = [
             (
-                f"{report['added']} known items added to campaign {report['campaign']!r}, "
-                f"{report['there_already']} stood there already"
+                f"{report['added']} control items added to campaign {report['campaign']!r}, "
+                f"{report['there_already']} already existed"
             )
         ]
         if rows:
-            lines.append(table(["question", "purpose", "known to be", "items"], rows))
+            lines.append(table(["question", "purpose", "gold answer", "items"], rows))
         if report["passed_over"]:
-            lines.append("passed over: something contradicts their answer, or they are not asked any more:")
+            lines.append("skipped: something contradicts their answer, or they are no longer asked:")
             lines += [f"  {item}" for item in report["passed_over"]]
-        return "\n".join([*lines, *(f"beware: {warning}" for warning in report["warnings"])])
+        return "\n".join([*lines, *(f"warning: {warning}" for warning in report["warnings"])])

@@ -23,7 +23,7 @@ class Command(ReportCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("file", type=Path, help="The file to write; it must not be there yet")
+        parser.add_argument("file", type=Path, help="The file to write; it must not exist yet")
 
     def report(self, **options: Any) -> dict[str, Any]:
         return asdict(making.backup(options["file"], progress=partial(progress, what="files")))
@@ -37,6 +37,6 @@ class Command(ReportCommand):
         if r["missing"]:
             lines.append(f"{r['missing']} pictures are named by the database and were not there")
         if r["unknown"]:
-            lines.append(f"not taken, as no part of the product knows it: {', '.join(r['unknown'])}")
+            lines.append(f"left out, as no part of the product knows it: {', '.join(r['unknown'])}")
         lines.append("keep SECRET_KEY apart from it; without that key links and sessions end")
         return "\n".join(lines)

@@ -37,7 +37,7 @@ def alarms_text(alarms: Iterable[dict[str, str]]) -> list[str]:
 
 
 class Command(ReportCommand):
-    help = "Tell how far a campaign is, at what pace and cost, how far workers agree, and what is wrong."
+    help = "Print a campaign's progress, pace, cost, agreement and alarms."
     refusals = (CampaignError,)
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -80,11 +80,11 @@ class Command(ReportCommand):
                     "question",
                     "open",
                     "wanting",
-                    "in hand",
+                    "in progress",
                     "answers",
                     "controls",
                     "asked twice",
-                    "agree",
+                    "agreement",
                     "kappa",
                 ],
                 [_kind(report, kind) for kind in report["tasks"]],
@@ -92,9 +92,13 @@ class Command(ReportCommand):
             *([_drawing(report["drawing_ways"])] if report["drawing_ways"] else ()),
             _pace(pace),
             f"earned {money(cost['earned'], currency)}, paid {money(cost['paid'], currency)}, "
-            f"due {money(cost['due'], currency)}, in hand {money(cost['in_hand'], currency)}"
-            + (f", to come {money(report['pay_to_come'], currency)}" if report["pay_to_come"] else "")
-            + (f"; an hour of work earned {money(cost['hourly'], currency)}" if cost["hourly"] else ""),
+            f"due {money(cost['due'], currency)}, in progress {money(cost['in_hand'], currency)}"
+            + (
+                f", still to be earned {money(report['pay_to_come'], currency)}"
+                if report["pay_to_come"]
+                else ""
+            )
+            + (f"; {money(cost['hourly'], currency)} earned per hour of work" if cost["hourly"] else ""),
         ]
         if report["workers"] is not None:
             parts.append(_workers(report["workers"], currency))
@@ -147,8 +151,8 @@ def _pace(pace: dict[str, Any]) -> str:
     text = f"answers in the last hour {pace['last_hour']}, an hour over the last day {pace['per_hour']:.1f}; "
     text += newest
     if pace["to_come"] is None:
-        return text + "; too few images are finished to tell the end"
-    end = f", there by {pace['ends_at']}" if pace["ends_at"] else ""
+        return text + "; too few images are finished to estimate the end"
+    end = f", expected end {pace['ends_at']}" if pace["ends_at"] else ""
     return text + f"; {pace['to_come']} to come{end}"
 
 
@@ -184,5 +188,5 @@ def _workers(rows: list[dict[str, Any]], currency: str) -> str:
                     "" if n else money(row["due"], currency),
                 ]
             )
-    head = ["worker", "question", "standing", "answers", "known right", "median s", "due"]
-    return table(head, lines) if lines else "no worker has come yet"
+    head = ["worker", "question", "standing", "answers", "control items right", "median s", "due"]
+    return table(head, lines) if lines else "no workers yet"

@@ -17,7 +17,7 @@ from annotation.management.base import ReportCommand
 class Command(ReportCommand):
     help = (
         "Change a campaign's settings: anything before somebody works on it; afterwards trust, lease, pay "
-        "and stop rules from the next task handed out, and the rest for images that are not open yet."
+        "and stop rules from the next task assigned, and the rest for images that are not open yet."
     )
     refusals = (CampaignError, OSError, tomllib.TOMLDecodeError, UnicodeDecodeError)
 
@@ -35,10 +35,10 @@ class Command(ReportCommand):
             help="One setting, as TOML has it: link_votes=3, pay.hourly=12.5; may be repeated",
         )
         parser.add_argument(
-            "--if-version", type=int, metavar="N", help="Only where version N of the settings is in force"
+            "--if-version", type=int, metavar="N", help="Only if version N of the settings is in force"
         )
         parser.add_argument(
-            "--dry-run", action="store_true", help="Say what would change, and change nothing"
+            "--dry-run", action="store_true", help="Print what would change, and change nothing"
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class Command(ReportCommand):
         if report["version"] is None:
             lines.append("nothing was changed: this was a dry run")
         elif not lines:
-            lines.append("they are the same as before; nothing was changed")
+            lines.append("the settings are the same as before; nothing was changed")
         else:
             reopened = f"; {report['reopened']} images were reopened" if report["reopened"] else ""
             lines.append(f"version {report['version']} of the settings is in force{reopened}")

@@ -22,8 +22,8 @@ WIDTH = 9
 
 class Command(ReportCommand):
     help = (
-        "Figures of a layer as Plummer et al. 2015 give them (Table 1, section 2.4), with theirs beside, "
-        "and what it cost. docs/statistics.md says what is counted."
+        "Print the figures of a layer beside those of Plummer et al. 2015 (Table 1, section 2.4), and what "
+        "the layer cost. docs/statistics.md says what is counted."
     )
     refusals = (UnknownName, AmbiguousLayer)
 

@@ -13,8 +13,8 @@ from annotation.management.base import ReportCommand
 
 class Command(ReportCommand):
     help = (
-        "Delete a campaign to which nobody has come: no task was handed out, nobody came by an invitation. "
-        "Its questions, texts and known items go; its lines in the audit stay."
+        "Delete a campaign that nobody has joined: no task was assigned, and nobody used an invitation. Its "
+        "questions, texts and control items are deleted; its entries in the audit log stay."
     )
     refusals = (CampaignError,)
 

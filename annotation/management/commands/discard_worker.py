@@ -16,8 +16,9 @@ from annotation.protocol.kinds import names
 
 class Command(ReportCommand):
     help = (
-        "Withdraw a worker's judgments from a campaign and take them off it, or restore them. Judgments are "
-        "kept and paid; images are folded anew without them. Run it again to finish what was interrupted."
+        "Withdraw a worker's judgments from a campaign and suspend the worker, or restore the judgments. "
+        "Judgments are kept and paid; the results of images are computed again without them. Run it again to "
+        "finish what was interrupted."
     )
     refusals = (CampaignError, discarding.CannotDo)
 
@@ -27,7 +28,7 @@ class Command(ReportCommand):
         parser.add_argument("worker", help="The worker's pseudonym")
         parser.add_argument("--kind", choices=names(), help="One question only (default: all)")
         way = parser.add_mutually_exclusive_group()
-        way.add_argument("--reason", default="", help="What the worker reads")
+        way.add_argument("--reason", default="", help="Reason; the worker sees it")
         way.add_argument("--restore", action="store_true", help="Let the judgments count again")
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -66,8 +67,8 @@ class Command(ReportCommand):
             )
         ]
         if report["drawers"]:
-            lines.append(f"the standing of {report['drawers']} drawers changed with their verdicts")
+            lines.append(f"the status of {report['drawers']} drawers changed with their verdicts")
         if report["retired"]:
-            lines.append(f"{report['retired']} known items that rested on these answers are retired:")
+            lines.append(f"{report['retired']} control items that depended on these answers are retired:")
             lines += [f"  {item}" for item in report["items"]]
         return "\n".join(lines)

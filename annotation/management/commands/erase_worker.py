@@ -14,9 +14,10 @@ from annotation.workers.pseudonyms import CannotErase
 
 class Command(ReportCommand):
     help = (
-        "Forget who a worker is: account, sessions, identity and comments are deleted; answers stay under "
-        "the pseudonym. Refused while payment is due. With --again, erase once more whom a restored backup "
-        "brought back."
+        "Erase a worker's personal data: account, sessions, identity and comments are deleted; answers stay "
+        "under "
+        "the pseudonym. Refused while payment is due. With --again, erase everybody again whom a restored "
+        "backup brought back."
     )
     refusals = (CannotErase, OSError)
 

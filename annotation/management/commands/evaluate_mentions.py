@@ -23,8 +23,8 @@ LEVEL = 0.95
 
 class Command(ReportCommand):
     help = (
-        "Find the mentions of a folder in Flickr30k Entities notation anew and compare them with those "
-        "marked there: span precision, recall and F1 (chain 0 left out) with a bootstrap interval over "
+        "Find the mentions in the captions of a folder in Flickr30k Entities notation, and compare them with "
+        "those marked there: span precision, recall and F1 (chain 0 left out) with a bootstrap interval over "
         "images, agreement of categories, and the commonest errors. docs/mentions.md says what is counted."
     )
     refusals = (UnknownName, FormatError)

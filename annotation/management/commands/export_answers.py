@@ -28,13 +28,13 @@ class Command(ReportCommand):
         super().add_arguments(parser)
         parser.add_argument("campaign")
         parser.add_argument("--out", required=True, type=Path, metavar="FILE.jsonl", help="A new file")
-        parser.add_argument("--known", action="store_true", help="With the answers on known items")
+        parser.add_argument("--known", action="store_true", help="Include the answers to control items")
 
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])
         out: Path = options["out"]
         if out.exists():
-            raise CampaignError(f"{out} is there already; name a new file")
+            raise CampaignError(f"{out} already exists; name a new file")
         total = Judgment.objects.filter(campaign=campaign).count()
         counts: Counter[str] = Counter()
         part = out.with_name(f"{out.name}.part")

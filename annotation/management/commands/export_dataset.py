@@ -34,7 +34,7 @@ class Command(ReportCommand):
         unfinished.add_argument(
             "--include-unfinished",
             action="store_true",
-            help="Export images that are not finished as they stand, those that nobody has begun among them",
+            help="Also export unfinished images, even those that nobody has begun",
         )
         unfinished.add_argument(
             "--only-finished",

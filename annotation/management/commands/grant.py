@@ -17,7 +17,7 @@ from annotation.workers.accounts.granting import GrantError, account_named, gran
 
 class Command(ReportCommand):
     help = (
-        "Grant an account a role, or revoke it: for a corpus with all that hangs on it, for one campaign, "
+        "Grant an account a role, or revoke it: for a corpus and all that belongs to it, for one campaign, "
         "or, with neither, for the whole server. docs/roles.md says what each role may do."
     )
     refusals = (GrantError, UnknownName, CampaignError)

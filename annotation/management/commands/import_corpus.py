@@ -21,14 +21,14 @@ from annotation.management.resources import peak_mib
 
 class Command(ReportCommand):
     help = (
-        "Import a corpus: all of it, or nothing where anything is wrong with it. Where it stands "
-        "already with the same content, nothing changes."
+        "Import a corpus: all of it, or nothing if there is an error. If it already exists with the same "
+        "content, nothing changes."
     )
     refusals = (UnknownName, FormatError, PictureError, RepeatedImage, IntakeError, Busy, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("name", help="What the corpus shall be called")
+        parser.add_argument("name", help="Name of the corpus")
         parser.add_argument("path", type=Path, help="A file, a folder, or a zip or tar archive of either")
         parser.add_argument(
             "--format", required=True, help="One of: " + ", ".join(f.key for f in FORMATS if f.reads)
@@ -60,7 +60,7 @@ class Command(ReportCommand):
         if r["layer"] and r["covered"] < r["images"]:
             lines.append(f"the layer covers {r['covered']} of the {r['images']} images")
         if r["unchanged"]:
-            lines.append(f"corpus {r['corpus']!r} is already there, nothing changed")
+            lines.append(f"corpus {r['corpus']!r} already exists, nothing changed")
         else:
             lines.append(f"corpus {r['corpus']!r} imported")
         lines.append(

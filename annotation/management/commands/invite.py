@@ -18,9 +18,9 @@ from annotation.workers.invitations import InvitationError
 
 class Command(ReportCommand):
     help = (
-        "Make a link by which people become workers of a campaign: whoever opens it agrees to the consent "
-        "text and gets an account with a pseudonym. With --list, print the links there are; with --revoke "
-        "NUMBER, take one back."
+        "Create a link by which people become workers of a campaign: whoever opens it agrees to the consent "
+        "text and gets an account with a pseudonym. With --list, print the existing links; with --revoke "
+        "NUMBER, revoke one."
     )
     refusals = (CampaignError, InvitationError)
 
@@ -28,17 +28,17 @@ class Command(ReportCommand):
         super().add_arguments(parser)
         parser.add_argument("campaign")
         parser.add_argument("--label", default="", help="For whom it is; they do not see it")
-        parser.add_argument("--uses", type=int, help="How many may come by it (default: any number)")
-        parser.add_argument("--days", type=float, help="It expires after so many (default: never)")
+        parser.add_argument("--uses", type=int, help="How many people may use it (default: any number)")
+        parser.add_argument("--days", type=float, help="Days until it expires (default: never)")
         parser.add_argument(
-            "--language", default="", help="That the pages speak, as de (default: the browser's)"
+            "--language", default="", help="Language of the pages, e.g. de (default: the browser's)"
         )
         parser.add_argument(
-            "--site", default="", help="What addresses begin with, as https://phrasebox.example"
+            "--site", default="", help="Start of the addresses, e.g. https://phrasebox.example"
         )
         act = parser.add_mutually_exclusive_group()
-        act.add_argument("--list", action="store_true", help="Print the links there are")
-        act.add_argument("--revoke", type=int, metavar="NUMBER", help="Take this one back")
+        act.add_argument("--list", action="store_true", help="Print the existing links")
+        act.add_argument("--revoke", type=int, metavar="NUMBER", help="Revoke this one")
 
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])

@@ -17,18 +17,20 @@ MINUTE, HOUR = 60, 3600
 
 
 class Command(ReportCommand):
-    help = "List the newest jobs, or stop one, go on with one, or look for lost ones."
+    help = "List the newest jobs, cancel or resume one, or look for lost ones."
     refusals = (jobs.JobError, UnknownName)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--state", choices=STATES, help="Only those that stand so")
+        parser.add_argument("--state", choices=STATES, help="Only jobs in this state")
         parser.add_argument("--limit", type=int, default=20, help="How many to list (default 20)")
         act = parser.add_mutually_exclusive_group()
-        act.add_argument("--cancel", type=int, metavar="ID", help="Stop a queued or running job")
-        act.add_argument("--resume", type=int, metavar="ID", help="Go on with a failed or cancelled job")
+        act.add_argument("--cancel", type=int, metavar="ID", help="Cancel a queued or running job")
+        act.add_argument("--resume", type=int, metavar="ID", help="Resume a failed or cancelled job")
         act.add_argument(
-            "--sweep", action="store_true", help="Queue again what dead workers and a lost broker left"
+            "--sweep",
+            action="store_true",
+            help="Queue the jobs again that dead workers or a lost broker left",
         )
 
     def report(self, **options: Any) -> dict[str, Any]:

@@ -15,16 +15,19 @@ from annotation.selectors import review
 
 
 class Command(ReportCommand):
-    help = "Tell what workers reported instead of answering, the newest first; --resolve says it was seen to."
+    help = (
+        "Print what workers reported instead of answering, the newest first; --resolve marks reports as "
+        "handled."
+    )
     refusals = (CampaignError, CannotRule)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("campaign")
-        parser.add_argument("--all", action="store_true", help="Also those that were seen to")
+        parser.add_argument("--all", action="store_true", help="Also handled reports")
         parser.add_argument("--limit", type=int, default=review.PAGE, help="Reports at most (default 40)")
         parser.add_argument(
-            "--resolve", type=int, nargs="+", default=[], metavar="ID", help="Say that these were seen to"
+            "--resolve", type=int, nargs="+", default=[], metavar="ID", help="Mark these as handled"
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -57,13 +60,13 @@ class Command(ReportCommand):
     def show(self, report: dict[str, Any]) -> str:
         lines = [f"resolved: {', '.join(map(str, report['resolved']))}"] if report["resolved"] else []
         if not report["flags"]:
-            return "\n".join([*lines, "nothing that workers reported waits"])
+            return "\n".join([*lines, "no open reports"])
         rows = [
             [
                 f["id"],
                 f["image"],
                 f["reported"],
-                "known item" if f["known_item"] else f["question"],
+                "control item" if f["known_item"] else f["question"],
                 "; ".join(f["words"]),
                 f["worker"],
                 f["comment"],
@@ -71,7 +74,7 @@ class Command(ReportCommand):
             ]
             for f in report["flags"]
         ]
-        head = ["id", "image", "reported", "question", "words", "worker", "comment", "seen to"]
+        head = ["id", "image", "reported", "question", "words", "worker", "comment", "handled"]
         lines.append(table(head, rows))
         if report["more"]:
             lines.append("there are more: raise --limit")

@@ -52,7 +52,7 @@ class Command(ReportCommand):
         if count < 1:
             raise CommandError(f"--images is {count}; expected 1 or more")
         if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-            raise CommandError(f"{out}: stands already; expected a new or an empty folder")
+            raise CommandError(f"{out}: already exists; expected a new or an empty folder")
         began = time.monotonic()
         out.parent.mkdir(parents=True, exist_ok=True)
         # All of it is written beside OUT first, so that OUT is complete as soon as it exists.

@@ -43,7 +43,7 @@ class Command(ReportCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("name", help="What the campaign, and the layer it makes, shall be called")
+        parser.add_argument("name", help="Name of the campaign, and of its layer")
         parser.add_argument("--corpus", help="Needed unless --like names a campaign")
         parser.add_argument(
             "--tasks", help="One of: " + ", ".join(all_tasks()) + "; needed unless --like is given"
@@ -52,7 +52,7 @@ class Command(ReportCommand):
             "--like",
             metavar="CAMPAIGN",
             help="Duplicate this one: its corpus, tasks and settings unless others are given, its texts, and "
-            "its known items where the corpus is the same",
+            "its control items if the corpus is the same",
         )
         parser.add_argument("--config", type=Path, metavar="FILE.toml", help="Settings of the protocol")
         parser.add_argument("--split", help="Only the images of this split")
@@ -69,10 +69,10 @@ class Command(ReportCommand):
         parser.add_argument(
             "--open-to-all",
             action="store_true",
-            help="Every annotator of this server may work on it, not only who is invited or sent by a study",
+            help="Every annotator of this server may work on it, not only invited people or those of a study",
         )
         parser.add_argument(
-            "--draft", action="store_true", help="Write it down, and open neither images nor campaign"
+            "--draft", action="store_true", help="Create a draft: open neither images nor campaign"
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class Command(ReportCommand):
             )
         lines += pages_text(report["filling"] or {}, REMEDY)
         if report["unpaid"]:
-            lines.append(f"nothing is paid for {', '.join(report['unpaid'])}: [pay] in --config says what is")
+            lines.append(f"no pay is set for {', '.join(report['unpaid'])}: set it under [pay] in --config")
         if report["images_without_gold"]:
             lines.append(
                 f"images left out because the gold layer does not cover them: {report['images_without_gold']}"
@@ -136,10 +136,11 @@ class Command(ReportCommand):
         if report["tasks"] != ENTITIES:
             (kind,) = asked_by(report["tasks"])
             wanted = report["settings"]["answers"][kind]
-            lines.append(f"it takes {wanted} workers at least: nobody answers a question twice")
+            lines.append(f"at least {wanted} workers are needed: nobody answers a question twice")
         else:
             lines.append(
-                f"it takes {SMALLEST_CROWD} workers at least: nobody judges a question twice or their own box"
+                f"at least {SMALLEST_CROWD} workers are needed: nobody judges a question twice or their own "
+                f"box"
             )
         shown = [alarm for alarm in report["alarms"] if alarm["code"] != "draft"]
         return "\n".join([*lines, *alarms_text(shown)])

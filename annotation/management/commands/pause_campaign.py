@@ -28,17 +28,20 @@ def _rule(kind: type) -> Any:
 
 
 class Command(ReportCommand):
-    help = "Pause a campaign, let it go on, or close it for good. What workers have in hand is still taken."
+    help = (
+        "Pause or resume a campaign, or close it permanently. Workers can still submit the tasks that they "
+        "have open."
+    )
     refusals = (CampaignError,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("campaign")
         how = parser.add_mutually_exclusive_group()
-        how.add_argument("--resume", action="store_true", help="Hand out questions again")
-        how.add_argument("--close", action="store_true", help="For good: it cannot be opened again")
-        parser.add_argument("--reason", default="", help="Why it is paused or closed; workers are told")
-        rules = parser.add_argument_group("with --resume, a stop rule set anew ('none' takes it away)")
+        how.add_argument("--resume", action="store_true", help="Resume: assign questions again")
+        how.add_argument("--close", action="store_true", help="Close permanently: it cannot be opened again")
+        parser.add_argument("--reason", default="", help="Why it is paused or closed; workers see it")
+        rules = parser.add_argument_group("with --resume, a new stop rule ('none' removes it)")
         rules.add_argument(
             "--budget", type=_rule(float), default=SUPPRESS, metavar="AMOUNT", help="In currency units"
         )
@@ -53,7 +56,7 @@ class Command(ReportCommand):
         campaign = campaign_named(options["campaign"])
         rules = {name: options[name] for name in RULES if name in options}
         if rules and not options["resume"]:
-            raise CampaignError(f"--{next(iter(rules))} goes with --resume: a stop rule is set anew to go on")
+            raise CampaignError(f"--{next(iter(rules))} goes with --resume: it sets a new stop rule")
         if options["reason"] and options["resume"]:
             raise CampaignError("--reason goes with pausing and closing, not with --resume")
         if options["resume"]:
@@ -78,5 +81,5 @@ class Command(ReportCommand):
         rules = ", ".join(f"{name} {value}" for name, value in report["stop"].items() if value is not None)
         return (
             f"campaign {report['campaign']!r} is {report['state']}{reason}\n"
-            f"stop rules: {rules or 'none'}; questions in workers' hands: {report['in_hand']}"
+            f"stop rules: {rules or 'none'}; questions in progress: {report['in_hand']}"
         )

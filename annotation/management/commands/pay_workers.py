@@ -22,7 +22,7 @@ HEADS = ["worker", "answers", "minutes", "earned", "paid", "due", "an hour"]
 
 class Command(ReportCommand):
     help = (
-        "Tell what workers are due. With --record, note that they were paid it: this moves no money. With "
+        "Print what workers are due. With --record, note that they were paid: this moves no money. With "
         "--csv, write the ledger of every answer and payout."
     )
     refusals = (CampaignError, PaymentError, CannotErase, OSError)
@@ -34,7 +34,7 @@ class Command(ReportCommand):
         parser.add_argument("--record", action="store_true", help="Note that they were paid")
         parser.add_argument("--amount", metavar="A", help="With --worker and --record: part of what is due")
         parser.add_argument(
-            "--reference", default="", help="By which the payment is known; again changes nothing"
+            "--reference", default="", help="Reference of the payment; recording it again changes nothing"
         )
         parser.add_argument("--csv", type=Path, metavar="FILE", help="Write the ledger")
 
@@ -94,9 +94,7 @@ class Command(ReportCommand):
             ]
             for row in report["workers"]
         ]
-        lines = [
-            table([*HEADS, *([""] if unsure else [])], rows) if rows else "nobody has answered anything yet"
-        ]
+        lines = [table([*HEADS, *([""] if unsure else [])], rows) if rows else "no answers yet"]
         lines += [
             f"paid {money(made['amount'], currency)} to {made['worker']}"
             + (f", reference {made['reference']}" if made["reference"] else "")

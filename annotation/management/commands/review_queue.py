@@ -13,7 +13,7 @@ from annotation.selectors import review
 
 
 class Command(ReportCommand):
-    help = "Tell the chains of a campaign that wait for a reviewer, and why, the last changed image first."
+    help = "Print the chains of a campaign that wait for a reviewer, and why, the last changed image first."
     refusals = (CampaignError,)
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -19,7 +19,7 @@ from annotation.selectors.review import NoSuchImage, chain_title, open_image
 
 class Command(ReportCommand):
     help = (
-        "Rule about an image of a campaign, or take a ruling back; without either, tell its chains. A "
+        "Make or withdraw a ruling about an image of a campaign; without either, print its chains. A "
         "mention is named caption:start-end, as 0:3-5, and a chain by all its mentions, separated by commas."
     )
     refusals = (CampaignError, CannotRule, BadContent, NoSuchImage)
@@ -48,8 +48,8 @@ class Command(ReportCommand):
             "--closure", nargs=2, metavar=("CHAIN", "KIND"), help="No box: KIND is scene, none or excluded"
         )
         said.add_argument("--resume", metavar="CHAIN", help="Ask workers again")
-        said.add_argument("--withdraw", type=int, metavar="ID", help="Take a ruling back")
-        parser.add_argument("--comment", default="", help="Why; kept with the ruling")
+        said.add_argument("--withdraw", type=int, metavar="ID", help="Withdraw a ruling")
+        parser.add_argument("--comment", default="", help="Reason; stored with the ruling")
 
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])
@@ -107,7 +107,9 @@ class Command(ReportCommand):
             lines.append(f"ruling {given['id']}: {given['kind']} {said}{withdrawn}")
         if report["ruling"] is not None:
             lines.append(f"ruling {report['ruling']} is {'withdrawn' if report['withdrawn'] else 'in force'}")
-        lines += [f"known item retired, since it says otherwise: {item}" for item in report["retired"]]
+        lines += [
+            f"control item retired, because it contradicts the ruling: {item}" for item in report["retired"]
+        ]
         return "\n".join(lines)
 
 

@@ -123,8 +123,8 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
     address = _address(host, port)
     if settings.SECRET_KEY == settings.DEFAULT_SECRET and not _is_here(host, port):
         raise CommandError(
-            f"{host} can be reached from elsewhere, and SECRET_KEY is the one that everybody can read in our "
-            "sources: whoever knows it signs in as anybody; set SECRET_KEY to a long random string"
+            f"{host} can be reached from elsewhere, and SECRET_KEY is the public default: whoever knows it "
+            f"can sign in as anybody; set SECRET_KEY to a long random string"
         )
     try:
         schema.refuse_newer()
@@ -174,7 +174,8 @@ def _ready(address: str, token: str) -> None:
     print(f"Serving at http://{address}/ (Ctrl-C stops it)", flush=True)
     if token:
         print(
-            f"Nobody has an account yet. Make the first: http://{address}/first-account/{token}/", flush=True
+            f"Nobody has an account yet. Create the first: http://{address}/first-account/{token}/",
+            flush=True,
         )
 
 
@@ -204,7 +205,7 @@ def _is_here(host: str, port: int) -> bool:
 
 
 class Command(BaseCommand):
-    help = f"Serve the pages, at {HOST}:{PORT} unless told otherwise, and do the jobs where no broker is set"
+    help = f"Serve the pages, at {HOST}:{PORT} unless told otherwise, and run the jobs if no broker is set"
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=HOST, help=f"Address to listen on (default {HOST})")

@@ -16,8 +16,8 @@ class Command(ReportCommand):
     help = (
         "Make the text of FILE the newest instructions of a kind of question, or the newest consent text. "
         "Without FILE, print the text in force. Paragraphs are separated by blank lines; those that begin "
-        "with 'Good: ' or 'Bad: ' are examples. A new consent text is asked of every worker anew; an empty "
-        "one of nobody."
+        "with 'Good: ' or 'Bad: ' are examples. Every worker must agree to a new consent text again; an "
+        "empty one asks nobody."
     )
     refusals = (CampaignError, OSError, UnicodeDecodeError)
 

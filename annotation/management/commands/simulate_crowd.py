@@ -59,9 +59,13 @@ class Command(ReportCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("campaign")
-        parser.add_argument("--workers", type=int, default=20, help="How many come (default 20)")
+        parser.add_argument("--workers", type=int, default=20, help="Number of workers (default 20)")
         parser.add_argument("--seed", type=int, default=1)
-        parser.add_argument("--mix", metavar="KIND=SHARE,...", help="Who comes; kinds: " + ", ".join(PRESETS))
+        parser.add_argument(
+            "--mix",
+            metavar="KIND=SHARE,...",
+            help="Kinds of workers; known: " + ", ".join(PRESETS),
+        )
         parser.add_argument(
             "--through",
             choices=[PROTOCOL, QUEUE, HTTP],

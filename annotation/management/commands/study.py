@@ -18,8 +18,8 @@ class Command(ReportCommand):
     help = (
         "Print a campaign's studies on crowd platforms. With --set PLATFORM, set one up or change it; with "
         "--visits, print each submission by the platform's own id, with the answers given, how it ended, and "
-        "whether the platform confirms who came: what one needs to approve them there. With --confirm, note "
-        "that you looked there yourself, and found the submission to be of that participant."
+        "whether the platform confirms the participant: what one needs to approve them there. With "
+        "--confirm, note that you looked there yourself, and found the submission to be of that participant."
     )
     refusals = (CampaignError, VisitError)
 
@@ -82,7 +82,7 @@ def _confirm(campaign: Campaign, submission: str, participant: str) -> None:
     claims = Visit.objects.filter(study__campaign=campaign, external_id=submission, participant=participant)
     study = Study.objects.filter(visits__in=claims).first()
     if study is None:
-        raise VisitError(f"nobody came with submission {submission!r} as {participant!r}; see --visits")
+        raise VisitError(f"there is no visit with submission {submission!r} of {participant!r}; see --visits")
     confirmation.confirm_by_hand(study=study, submission=submission, participant=participant)
 
 
@@ -92,7 +92,7 @@ def _advice(report: dict[str, Any]) -> list[str]:
     found = []
     if counts[Visit.WAITING]:
         found.append(
-            f"{counts[Visit.WAITING]} wait for the platform's word: no code and no pay until it comes "
+            f"{counts[Visit.WAITING]} wait for the platform's confirmation: no code and no pay until then "
             "(docs/entry.md, Who they are)"
         )
     unverified = counts[Visit.UNVERIFIED] or any(
@@ -100,7 +100,8 @@ def _advice(report: dict[str, Any]) -> list[str]:
     )
     if unverified:
         found.append(
-            "unverified: nothing but the address says who came; docs/entry.md tells how platforms confirm it"
+            "unverified: only the address says who participated; docs/entry.md describes how platforms "
+            "confirm it"
         )
     return found
 

@@ -15,8 +15,8 @@ from annotation.protocol.kinds import names
 
 class Command(ReportCommand):
     help = (
-        "Take a worker off a campaign, or let them back. What they have in hand still counts; to withdraw "
-        "what they answered, see discard_worker."
+        "Suspend a worker from a campaign, or reinstate them. Answers to open tasks still count; to withdraw "
+        "answers, see discard_worker."
     )
     refusals = (CampaignError, discarding.CannotDo)
 
@@ -26,11 +26,11 @@ class Command(ReportCommand):
         parser.add_argument("worker", help="The worker's pseudonym")
         parser.add_argument("--kind", choices=names(), help="One question only (default: all)")
         way = parser.add_mutually_exclusive_group()
-        way.add_argument("--reason", default="", help="What the worker reads")
+        way.add_argument("--reason", default="", help="Reason; the worker sees it")
         way.add_argument(
             "--reinstate",
             action="store_true",
-            help="Let them back; where the rules had suspended them, they begin anew",
+            help="Reinstate them; if the rules had suspended them, they start over",
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class Command(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         if not report["kinds"]:
-            already = "not suspended" if report["reinstated"] else "suspended already"
+            already = "not suspended" if report["reinstated"] else "already suspended"
             return f"{report['worker']} is {already}: nothing to do"
-        did = "let back to" if report["reinstated"] else "taken off"
+        did = "reinstated for" if report["reinstated"] else "suspended from"
         return f"{report['worker']} is {did} {', '.join(report['kinds'])}"

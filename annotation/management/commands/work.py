@@ -13,7 +13,7 @@ from annotation.jobs import embedded_worker
 
 class Command(BaseCommand):
     help = (
-        "Do the jobs and the periodic work until interrupted, without a broker. `serve` starts this itself; "
+        "Run the jobs and the periodic work until interrupted, without a broker. `serve` starts this itself; "
         "alone it is for a server that is run in another way."
     )
     # What a database lacks is seen when it is used, and may be there a moment later.

@@ -53,7 +53,7 @@ def promote(
         known = ", ".join(promotable)
         raise CannotPromote(f"answers to {kind!r} cannot be promoted; those to these can: {known}")
     if at_least < LEAST:
-        raise CannotPromote(f"agreement of {at_least} is none: expected {LEAST} workers or more")
+        raise CannotPromote(f"{at_least} workers are too few to agree: expected {LEAST} or more")
     with database.writing():
         # Nobody rules or withdraws between our reading and our writing.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)

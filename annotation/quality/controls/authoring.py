@@ -82,8 +82,8 @@ def add(
                     passed_over.append(ItemName(item.kind, item.image, row.stratum))
                 elif other.known != row.known:
                     raise BadItem(
-                        f"this question about image {item.image!r} is a {item.purpose} item already, known "
-                        f"to be {other.known!r}; ask another one"
+                        f"this question about image {item.image!r} is already a {item.purpose} item with "
+                        f"the gold answer {other.known!r}; ask another one"
                     )
                 elif not other.active:
                     back.append(other)

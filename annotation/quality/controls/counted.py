@@ -44,7 +44,7 @@ def counted_row(item: CountedItem, *, campaign: Campaign, images: Images) -> Con
     kind = kind_of(item.kind) if is_counted(item.kind) else None
     if kind is None or kind.item is None:
         known_kinds = ", ".join(one.key for one in all_kinds() if one.item is not None)
-        raise BadItem(f"nobody can grade {item.kind!r}; expected {known_kinds}")
+        raise BadItem(f"{item.kind!r} cannot be graded; expected {known_kinds}")
     if item.kind not in campaign.kinds:
         raise BadItem(f"campaign {campaign.name!r} asks {', '.join(campaign.kinds)}; not {item.kind}")
     if item.purpose not in Control.PURPOSES:

@@ -100,7 +100,7 @@ def row_of(item: KnownItem, *, campaign: Campaign, images: Images) -> Control:
     plain = plain_known(item.known)
     try:
         if isinstance(plain, str) == kind_of(item.kind).draws:
-            raise BadItem(f"known answer {plain!r} is no answer to {item.kind}")
+            raise BadItem(f"gold answer {plain!r} is not an answer to {item.kind}")
         answer = stratum(item.kind, known_from_plain(item.kind, plain))
     except BadKnownAnswer as error:
         raise BadItem(f"{error}, which are the answers to {item.kind}") from error

@@ -93,17 +93,17 @@ def warnings(*, campaign: Campaign, settings: TrustSettings) -> dict[str, str]:
         lacking = _(" or ").join(repr(answer) for answer in needed_strata(kind) if not there[answer])
         if not there:
             found[kind] = _(
-                "nobody is measured at %(kind)s: it has no control items; add some (add_controls)"
+                "accuracy is not measured at %(kind)s: it has no control items; add some (add_controls)"
             ) % {"kind": kind}
         elif lacking:
             found[kind] = _(
-                "no control item of %(kind)s is known to be %(known)s, so whoever always answers otherwise "
-                "passes; add some that are"
+                "no control item of %(kind)s has the gold answer %(known)s, so a worker who never gives it "
+                "passes; add some that have it"
             ) % {"kind": kind, "known": lacking}
         elif there.total() < settings.window:
             found[kind] = _(
-                "%(kind)s has %(n)d control items, and a worker meets each once; add some until there are "
-                "%(wanted)d or more"
+                "%(kind)s has %(n)d control items, and a worker gets each of them only once; add more until "
+                "there are at least %(wanted)d"
             ) % {"kind": kind, "n": there.total(), "wanted": settings.window}
     return found
 

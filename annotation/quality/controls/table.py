@@ -58,7 +58,7 @@ def from_csv(*, campaign: Campaign, file: Path, actor: Account | None = None) ->
         except BadItem as error:
             problems.append((line, str(error)))
     if not items and not problems:
-        raise FormatError("holds no rows", file=file, expected="one known item per row")
+        raise FormatError("holds no rows", file=file, expected="one control item per row")
     return add(campaign=campaign, items=items, source="csv", actor=actor, problems=problems)
 
 

@@ -129,7 +129,7 @@ def following(
         return _test(cursor, terms, holder, kind, refused, holding, at)
     if len(held) >= terms.settings.lease.in_hand:
         return Nothing(
-            "in_hand", _("You have this task in hand already, perhaps in another tab: answer it first.")
+            "in_hand", _("You already have this task open, perhaps in another tab: answer it first.")
         )
     ahead = dispatch.ahead(cursor, holder, rules_of(terms, kind), at)
     if ahead is not None:

@@ -25,13 +25,13 @@ def in_words(reason: str) -> str:
     """A stored reason, for a reader of the language of now; what somebody wrote is theirs."""
     match reason.removeprefix(MARK).split(maxsplit=2) if reason.startswith(MARK) else []:
         case [word, micros, currency] if word == BUDGET and micros.isdecimal():
-            return _("the budget of %(sum)s is spent or in hand") % {"sum": money(int(micros), currency)}
+            return _("the budget of %(sum)s is spent or reserved") % {"sum": money(int(micros), currency)}
         case [word, day] if word == UNTIL:
-            return _("its last day, %(day)s, is over") % {"day": day}
+            return _("its last day, %(day)s, has passed") % {"day": day}
         case [word, number] if word == IMAGES and number.isdecimal():
             return ngettext(
-                "%(n)s image is complete, as many as were wanted",
-                "%(n)s images are complete, as many as were wanted",
+                "%(n)s image is complete, the number requested",
+                "%(n)s images are complete, the number requested",
                 int(number),
             ) % {"n": number}
         case [word] if word == PAUSED:

@@ -13,10 +13,10 @@ class BoxCoverage(TaskType):
 
     key = BOX_COVERAGE
     title = _("Is a box missing?")
-    summary = _("The boxes drawn for a phrase: does everything it means have one?")
+    summary = _("The boxes drawn for a phrase: is everything it names boxed?")
     choices = (
         Choice("complete", _("All have a box"), _("everything that the phrase means is boxed")),
-        Choice("more", _("A box is missing"), _("at least one of them has none")),
+        Choice("more", _("A box is missing"), _("at least one has no box")),
     )
 
 

@@ -21,14 +21,18 @@ class BoxDrawing(TaskType):
 
     key = BOX_DRAWING
     title = gettext_lazy("Draw a box")
-    summary = gettext_lazy("A phrase from a caption: draw a tight box around one of what it means.")
+    summary = gettext_lazy(
+        "A phrase from a caption: draw a tight box around one person or thing that it names."
+    )
     choices = (
-        Choice("drawn", gettext_lazy("Send this box"), gettext_lazy("tight, around the whole of one")),
+        Choice(
+            "drawn", gettext_lazy("Send this box"), gettext_lazy("tight, around all of one person or thing")
+        ),
         Choice("none", gettext_lazy("No box"), gettext_lazy("there is nothing to box here")),
     )
     #: What "none" says where there are boxes already.
     no_further = Choice(
-        "none", gettext_lazy("No further box"), gettext_lazy("every one of them has a box already")
+        "none", gettext_lazy("No further box"), gettext_lazy("all of them already have a box")
     )
 
     #: 2: a drawn box may say in which way it came about.
@@ -66,7 +70,7 @@ class BoxDrawing(TaskType):
         if 0 < min(box[2] - box[0], box[3] - box[1]) + 1 < SMALLEST_SIDE:
             raise BadAnswer(
                 "box",
-                _("This box is too small to be meant: each side has %(pixels)d pixels at least.")
+                _("This box is too small: each side needs at least %(pixels)d pixels.")
                 % {"pixels": SMALLEST_SIDE},
             )
         # An editor that says something new is no reason to lose a box.

@@ -13,10 +13,10 @@ class BoxQuality(TaskType):
 
     key = BOX_QUALITY
     title = _("Is this box good?")
-    summary = _("A box that somebody drew for a phrase: is it a good one?")
+    summary = _("A box that somebody drew for a phrase: is it good?")
     choices = (
-        Choice("good", _("Good"), _("tight, around the whole of one, and that one had no box yet")),
-        Choice("bad", _("Bad"), _("loose, cut off, around something else, or a repetition")),
+        Choice("good", _("Good"), _("tight, around all of one person or thing that had no box yet")),
+        Choice("bad", _("Bad"), _("loose, cut off, around something else, or a duplicate")),
     )
 
 

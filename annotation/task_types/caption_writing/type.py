@@ -69,12 +69,12 @@ class CaptionWriting(TaskType):
         if len(text) > LONGEST:
             raise BadAnswer(
                 "text",
-                _("This has %(length)d characters: write one sentence, of %(most)d at most.")
+                _("This has %(length)d characters: write one sentence of at most %(most)d.")
                 % {"length": len(text), "most": LONGEST},
             )
         if len([word for word in text.split() if any(map(str.isalpha, word))]) < FEWEST_WORDS:
             raise BadAnswer(
-                "text", _("Write one whole sentence: %(words)d words at least.") % {"words": FEWEST_WORDS}
+                "text", _("Write one whole sentence of at least %(words)d words.") % {"words": FEWEST_WORDS}
             )
         return Answer(answer.answer, content={"text": text})
 

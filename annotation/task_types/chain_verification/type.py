@@ -16,10 +16,10 @@ class ChainVerification(TaskType):
 
     key = CHAIN_VERIFICATION
     title = _("All the same?")
-    summary = _("Phrases that others took for the same: do they all mean the same people or things?")
+    summary = _("Phrases that other workers matched: do they all refer to the same people or things?")
     choices = (
-        Choice("true", _("All the same"), _("every phrase means exactly the same people or things")),
-        Choice("false", _("Not all"), _("at least one phrase means something else")),
+        Choice("true", _("All the same"), _("every phrase refers to exactly the same people or things")),
+        Choice("false", _("Not all"), _("at least one phrase refers to something else")),
     )
 
     def point(self, mentions: Sequence[Mention]) -> tuple[Pointed, ...]:

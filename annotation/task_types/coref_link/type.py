@@ -16,7 +16,7 @@ class CorefLink(TaskType):
 
     key = COREF_LINK
     title = _("Same or different?")
-    summary = _("Two phrases from two captions: do they mean the same people or things?")
+    summary = _("Two phrases from two captions: do they refer to the same people or things?")
     choices = (
         Choice("yes", _("The same"), _("exactly the same people or things")),
         Choice("no", _("Different"), _("others, or only some of them")),

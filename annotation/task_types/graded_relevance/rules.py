@@ -25,7 +25,7 @@ def _right(answer: int, known: int, settings: TrustSettings) -> bool:
 def _stratum(known: int) -> str:
     if known not in KNOWN_GRADES:
         raise BadKnownAnswer(
-            f"known grade {known!r}: expected 1 or 4, since judges disagree on what lies between "
+            f"gold grade {known!r}: expected 1 or 4, since judges disagree on what lies between "
             "and a worker who always says 2 would be within one grade of it"
         )
     return str(known)

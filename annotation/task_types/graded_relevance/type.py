@@ -22,9 +22,9 @@ class GradedRelevance(TaskType):
     title = _("How well does it fit?")
     summary = _("A picture and one sentence: how well does the sentence describe it?")
     choices = (
-        Choice("4", _("Without errors"), _("all it says is so")),
+        Choice("4", _("Without errors"), _("everything it says is true")),
         Choice("3", _("Minor errors"), _("a detail is wrong")),
-        Choice("2", _("Somewhat related"), _("some of it is there")),
+        Choice("2", _("Somewhat related"), _("some of what it says is there")),
         Choice("1", _("Unrelated"), _("it is about something else")),
     )
 

@@ -90,7 +90,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         Example(
             True,
             _UMBRELLA,
-            Item("umbrella", _("tight, with pole and all"), "good", ("0:4-8",), pending=(141, 85, 370, 277)),
+            Item("umbrella", _("tight, with its pole"), "good", ("0:4-8",), pending=(141, 85, 370, 277)),
         ),
         Example(
             False,
@@ -134,7 +134,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             _FRISBEE,
             Item(
                 "frisbee",
-                _("ticked: it is just what is seen"),
+                _("ticked: it says exactly what can be seen"),
                 sentence="A boy plays with his dog in a field.",
             ),
         ),
@@ -188,14 +188,18 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         Example(
             True,
             _STAGE,
-            Item("stage", _("tight, and told from others"), regions=(((285, 132, 345, 206), "white shirt"),)),
+            Item(
+                "stage",
+                _("tight, and the words set it apart from others"),
+                regions=(((285, 132, 345, 206), "white shirt"),),
+            ),
         ),
         Example(
             False,
             _STAGE,
             Item(
                 "stage",
-                _("nearly the whole picture, and no part of it"),
+                _("nearly the whole picture, not a part of it"),
                 regions=(((20, 20, 480, 320), "music"),),
             ),
         ),

@@ -72,7 +72,7 @@ CHAINS = (
     ),
     Item(
         "skiers",
-        _("“A skier” with blue skis is the one in red alone; the other two phrases mean both men."),
+        _("“A skier” with blue skis is only the one in red; the other two phrases mean both men."),
         "false",
         ("0:0-1", "2:0-2", "4:0-2"),
     ),
@@ -92,8 +92,13 @@ REQUIREMENTS = (
         "scene",
         ("0:8-11",),
     ),
-    Item("frisbee", _("Fetch is a game: you can point at those who play it, not at it."), "none", ("2:7-8",)),
-    Item("kite", _("A day is nothing that you could point at, however nice."), "none", ("3:6-9",)),
+    Item(
+        "frisbee",
+        _("Fetch is a game: you can point at the players, but not at the game."),
+        "none",
+        ("2:7-8",),
+    ),
+    Item("kite", _("You cannot point at a day, however nice it is."), "none", ("3:6-9",)),
     Item(
         "stage",
         _("The curtains are cut off by the edges, but what can be seen of them gets boxes."),
@@ -111,7 +116,7 @@ DRAWINGS = (
     ),
     Item(
         "frisbee",
-        _("The hat, the hand that is stretched out and both shoes belong inside."),
+        _("The hat, the outstretched hand and both shoes belong inside."),
         "drawn",
         ("1:0-3",),
     ),
@@ -124,7 +129,7 @@ DRAWINGS = (
     ),
     Item(
         "wedding",
-        _("The box holds the flowers alone: dress and arms stay outside as far as they can."),
+        _("The box holds only the flowers: dress and arms stay outside as far as possible."),
         "drawn",
         ("0:4-5",),
     ),
@@ -140,7 +145,7 @@ DRAWINGS = (
 QUALITIES = (
     Item(
         "frisbee",
-        _("The box holds the whole dog, from nose to tail, and hardly anything beside."),
+        _("The box holds the whole dog, from nose to tail, and hardly anything else."),
         "good",
         ("0:0-2",),
         pending=(318, 261, 401, 333),
@@ -168,7 +173,7 @@ QUALITIES = (
     ),
     Item(
         "stage",
-        _("The woman had a box already: this one repeats it, and the man still has none."),
+        _("The woman already had a box: this one duplicates it, and the man still has none."),
         "bad",
         ("3:0-2",),
         (_WOMAN_WITH_VIOLIN,),
@@ -207,7 +212,7 @@ COVERAGES = (
     ),
     Item(
         "kite",
-        _("Two trees, two boxes: how tight they are is not asked here."),
+        _("Two trees, two boxes: this question is not about how tight they are."),
         "complete",
         ("1:9-11",),
         _TREES,

@@ -18,7 +18,7 @@ from annotation.task_types.relevance.rules import RELEVANCE
 PAGES = (
     Item(
         "frisbee",
-        _("The boy's hat is brown, which is a small mistake: that sentence fits all the same."),
+        _("The boy's hat is brown. That is a small mistake: the sentence still fits."),
         "judged",
         blocks=(
             (
@@ -68,7 +68,7 @@ PAGES = (
     ),
     Item(
         "kite",
-        _("None of the sentences beside the kite fits: where none does, none is ticked."),
+        _("None of the sentences beside the kite fits, so none is ticked."),
         "judged",
         blocks=(
             (
@@ -112,13 +112,13 @@ GRADES = (
     ),
     Item(
         "sheep",
-        _("Nothing of this can be seen: no car, no street, no night."),
+        _("None of this can be seen: no car, no street, no night."),
         "1",
         sentence="Cars wait in a busy street at night.",
     ),
     Item(
         "kite",
-        _("What it says is so; that it leaves out the older lady is no error."),
+        _("What it says is true; leaving out the older lady is not an error."),
         "4",
         sentence="A girl in a hat flies a kite.",
     ),
@@ -127,7 +127,7 @@ GRADES = (
 WRITING = (
     Item(
         "stage",
-        _("“performs” should be “perform”: it is two people who do it."),
+        _("“performs” should be “perform”: there are two people."),
         "incorrect",
         sentence="Two people performs on a stage.",
     ),
@@ -164,7 +164,7 @@ WRITING = (
 REGIONS = (
     Item(
         "frisbee",
-        _("The boxes hold three different things, tightly, and two or three words say what each is."),
+        _("The boxes hold three different things tightly, and two or three words say what each is."),
         regions=(
             ((79, 159, 179, 342), "boy in a brown hat"),
             ((318, 261, 401, 333), "white dog sitting"),

@@ -81,7 +81,7 @@ class RegionDescription(TaskType):
             raise BadAnswer("regions", _("Draw the regions first, and say what each shows."))
         regions = [_region(number, one) for number, one in enumerate(given, 1)]
         if len({region.box for region in regions}) < len(regions):
-            raise BadAnswer("regions", _("Two regions are the same box: draw another one."))
+            raise BadAnswer("regions", _("Two regions have the same box: draw another one."))
         return Answer(
             answer.answer,
             content={
@@ -107,7 +107,7 @@ class RegionDescription(TaskType):
             if 0 < min(box[2] - box[0], box[3] - box[1]) + 1 < SMALLEST_SIDE:
                 raise BadAnswer(
                     "regions",
-                    _("Region %(number)d is too small to be meant: each side has %(pixels)d pixels at least.")
+                    _("Region %(number)d is too small: each side needs at least %(pixels)d pixels.")
                     % {"number": len(regions) + 1, "pixels": SMALLEST_SIDE},
                 )
             way = form.get(field_of(number, "way"), "")
@@ -134,7 +134,7 @@ def _region(number: int, given: Any) -> Region:
         )
     way = text_in(given, "way")
     if way and way not in WAYS:
-        raise BadAnswer("way", _("“%(given)s” is no way in which a box comes about.") % {"given": way})
+        raise BadAnswer("way", _("“%(given)s” is not a way of drawing a box.") % {"given": way})
     return Region(box_in(given.get("box")), text, way)
 
 

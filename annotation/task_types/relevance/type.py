@@ -36,7 +36,9 @@ class Relevance(TaskType):
     summary = gettext_lazy("Pictures with sentences beside them: tick those that describe the picture.")
     choices = (
         Choice(
-            "judged", gettext_lazy("Send this page"), gettext_lazy("what is not ticked does not describe it")
+            "judged",
+            gettext_lazy("Send this page"),
+            gettext_lazy("unticked sentences do not describe their picture"),
         ),
     )
 
@@ -95,7 +97,7 @@ class Relevance(TaskType):
         except ValueError:
             sizes = []
         if not sizes or len(sizes) > MOST or not all(0 < size <= MOST for size in sizes):
-            raise BadAnswer("ticked", _("This page is not whole: reload it."))
+            raise BadAnswer("ticked", _("This page is incomplete: reload it."))
         ticked = [
             [field_of(place, number) in form for number in range(size)] for place, size in enumerate(sizes)
         ]

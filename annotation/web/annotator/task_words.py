@@ -73,13 +73,13 @@ def whole(offers: Sequence[Offer]) -> Nothing | None:
 
 def _go(offer: Offer) -> str:
     if offer.in_hand:
-        return _("Go on")
+        return _("Continue")
     if offer.nothing is None:
         return _("Start") if not offer.standing.items else _("Work")
     if not offer.wants_test:
         return ""
     if offer.test:
-        return _("Go on with the test")
+        return _("Continue the test")
     return _("Take the test") if offer.nothing.code == "no_test" else _("Take the test again")
 
 
@@ -93,12 +93,15 @@ def _standing(offer: Offer) -> str:
         return _("Trusted")
     if offer.reads == PROBATION:
         if standing.items >= trust.probation_items:
-            return _("On probation: answers are being checked")
-        return _("On probation: %(done)d of %(all)d") % {"done": standing.items, "all": trust.probation_items}
+            return _("Warm-up: answers are being checked")
+        return _("Warm-up: %(done)d of %(all)d checked answers") % {
+            "done": standing.items,
+            "all": trust.probation_items,
+        }
     if offer.test:
         return _("Test: %(done)d of %(all)d") % {"done": offer.test.answered, "all": offer.test.asked}
     if offer.nothing is not None and offer.nothing.code == "no_test":
-        return _("Begins with a test of %(all)d at most") % {"all": trust.verdict_known}
+        return _("Begins with a test of at most %(all)d questions") % {"all": trust.verdict_known}
     if offer.nothing is not None and offer.nothing.code == "test_failed" and standing.examined:
         return _("Test: %(right)d of %(all)d right, not enough") % {
             "right": standing.examined.right,

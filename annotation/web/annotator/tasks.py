@@ -122,7 +122,7 @@ def _handed_in(request: HttpRequest, place: Place) -> HttpResponse:
         assignment = 0
     if sent.get("act") == "return":
         if leases.give_back(worker=place.worker.pk, assignment=assignment):
-            messages.info(request, _("Returned: somebody else will answer that one."))
+            messages.info(request, _("Skipped: somebody else will answer it."))
         return SeeOther(place.address)
     try:
         receipt = submission.submit(
@@ -140,7 +140,7 @@ def _handed_in(request: HttpRequest, place: Place) -> HttpResponse:
         messages.warning(request, str(error))
         return SeeOther(place.address)
     if receipt.repeated:
-        messages.info(request, _("That answer had reached us before: it is stored, once."))
+        messages.info(request, _("We already had this answer: it is stored once."))
     elif sent.get("flag"):
         messages.info(request, _("Thank you for the report. Somebody will look at it."))
     return SeeOther(place.address)
@@ -158,7 +158,7 @@ def _again(request: HttpRequest, place: Place, assignment: int, error: ValueErro
         holding=list(others.values_list("pk", flat=True)),
     )
     if not isinstance(found, Lease) or found.id != assignment:
-        messages.warning(request, _("That was not stored: %(why)s") % {"why": error})
+        messages.warning(request, _("Not stored: %(why)s") % {"why": error})
         return SeeOther(place.address)
     text = text_of(campaign=place.campaign, kind=place.kind)
     shown = _desk(place, found, text, request=request, error=error)

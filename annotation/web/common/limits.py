@@ -66,14 +66,14 @@ def wait_words(seconds: int) -> str:
     """When to try again."""
     if seconds <= MINUTE:
         return ngettext(
-            "That was tried too often. Try again in %(seconds)d second.",
-            "That was tried too often. Try again in %(seconds)d seconds.",
+            "Too many attempts. Try again in %(seconds)d second.",
+            "Too many attempts. Try again in %(seconds)d seconds.",
             seconds,
         ) % {"seconds": seconds}
     minutes = -(-seconds // MINUTE)
     return ngettext(
-        "That was tried too often. Try again in %(minutes)d minute.",
-        "That was tried too often. Try again in %(minutes)d minutes.",
+        "Too many attempts. Try again in %(minutes)d minute.",
+        "Too many attempts. Try again in %(minutes)d minutes.",
         minutes,
     ) % {"minutes": minutes}
 

@@ -31,11 +31,11 @@ def read(body: bytes) -> Any:
         if _HALF.search(text):
             json.dumps(found, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise BadJson(_("A text holds half a character: a lone surrogate.")) from None
+        raise BadJson(_("A text contains half a character (a lone surrogate).")) from None
     except BadJson:
         raise
     except (ValueError, RecursionError):
-        raise BadJson(_("This is no JSON.")) from None
+        raise BadJson(_("This is not JSON.")) from None
     if _depth(text) > DEEPEST:
         raise BadJson(_("This is nested too deeply."))
     return found
@@ -43,7 +43,7 @@ def read(body: bytes) -> Any:
 
 def _whole(digits: str) -> int:
     if len(digits) > 20 or abs(int(digits)) > LARGEST:
-        raise BadJson(_("A number is too large: %(most)d is the most.") % {"most": LARGEST})
+        raise BadJson(_("A number is too large: at most %(most)d is allowed.") % {"most": LARGEST})
     return int(digits)
 
 

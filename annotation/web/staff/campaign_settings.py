@@ -29,15 +29,15 @@ from annotation.web.staff.wording import KINDS
 
 #: The tables of settings, in the order of the page, and what each is about.
 TITLES = {
-    "protocol": gettext_lazy("What is asked, and when it is settled"),
-    "limits": gettext_lazy("When a chain stops cycling"),
-    "merging": gettext_lazy("When boxes are taken for one"),
-    "answers": gettext_lazy("How many workers answer a question"),
-    "page": gettext_lazy("What is on a page"),
-    "trust": gettext_lazy("Whom to trust with what"),
-    "lease": gettext_lazy("How long a task is held"),
-    "pay": gettext_lazy("What an answer earns"),
-    "stop": gettext_lazy("When it stops by itself"),
+    "protocol": gettext_lazy("Questions, and when they are settled"),
+    "limits": gettext_lazy("Limits of a chain"),
+    "merging": gettext_lazy("When boxes are merged"),
+    "answers": gettext_lazy("Workers per question"),
+    "page": gettext_lazy("Contents of a page"),
+    "trust": gettext_lazy("Trust in workers"),
+    "lease": gettext_lazy("How long a task stays assigned"),
+    "pay": gettext_lazy("Pay"),
+    "stop": gettext_lazy("Stop rules"),
 }
 #: Images that are reopened while somebody waits for the page; more are left to a job.
 MOST_REOPENED = 300
@@ -75,7 +75,7 @@ def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             rules = stop_rules_in(request.POST)
             seen = seen_version(request.POST)
             campaigns.set_stop_rules(campaign=campaign, rules=rules, seen=seen, actor=account_of(request))
-            messages.success(request, _("The stop rules are set."))
+            messages.success(request, _("Stop rules saved."))
             return redirect("campaign_settings", campaign.name)
         except CampaignError as error:
             wrong, given, status = str(error), request.POST, status_of(error)
@@ -123,7 +123,7 @@ def change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                         campaign=campaign,
                         actor=account_of(request),
                     )
-                    messages.success(request, _("The settings change once the images are reopened."))
+                    messages.success(request, _("The new settings take effect once the images are reopened."))
                     return redirect("jobs", campaign.name)
                 done = campaigns.change_settings(
                     campaign=campaign, settings=wanted, seen=seen, actor=account_of(request)
@@ -160,7 +160,7 @@ def settings_in(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # numbers of no end and depth too
-        raise CampaignError(_("The settings are no TOML: %(error)s") % {"error": error}) from error
+        raise CampaignError(_("The settings are not valid TOML: %(error)s") % {"error": error}) from error
 
 
 def seen_version(data: Mapping[str, str]) -> int:
@@ -168,7 +168,7 @@ def seen_version(data: Mapping[str, str]) -> int:
     number = number_in(data, "version")
     if number is None:
         raise campaigns.StaleSettings(
-            _("The form does not say which version of the settings it was made from: open the page again.")
+            _("The form does not say which version of the settings it shows: open the page again.")
         )
     return number
 
@@ -188,8 +188,7 @@ def _newly_unpaid(campaign: Campaign, wanted: Mapping[str, Any]) -> list[str]:
 def _check_unpaid(campaign: Campaign, wanted: Mapping[str, Any], meant: bool) -> None:
     if not meant and (kinds := _newly_unpaid(campaign, wanted)):
         raise CampaignError(
-            _("Nothing would be paid for %(kinds)s any more: tick the box to say that you mean it.")
-            % {"kinds": ", ".join(kinds)}
+            _("No pay would be left for %(kinds)s: tick the box to confirm.") % {"kinds": ", ".join(kinds)}
         )
 
 
@@ -200,7 +199,7 @@ def _images_to_reopen(campaign: Campaign, found: Sequence[campaigns.Difference])
 
 def _told_change(done: campaigns.Change) -> str:
     if not done.differences:
-        return _("They are the same as before; nothing was changed.")
+        return _("The settings are the same as before; nothing was changed.")
     said = _("Version %(number)d of the settings is in force.") % {"number": done.version}
     if done.reopened:
         said += " " + ngettext("%(n)d image was reopened.", "%(n)d images were reopened.", done.reopened) % {

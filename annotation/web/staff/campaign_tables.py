@@ -23,10 +23,10 @@ from annotation.web.staff.wording import ACTS, KINDS, STAGES
 
 #: Alarm -> the page where it can be seen to, and what its link says.
 HELPS = {
-    "qualification": ("known_items", gettext_lazy("Add known items")),
-    "no_controls": ("known_items", gettext_lazy("Add known items")),
-    "controls_used_up": ("known_items", gettext_lazy("Add known items")),
-    "controls_low": ("known_items", gettext_lazy("Add known items")),
+    "qualification": ("known_items", gettext_lazy("Add control items")),
+    "no_controls": ("known_items", gettext_lazy("Add control items")),
+    "controls_used_up": ("known_items", gettext_lazy("Add control items")),
+    "controls_low": ("known_items", gettext_lazy("Add control items")),
     "review": ("review", gettext_lazy("Review them")),
     "complete": ("jobs", gettext_lazy("Export")),
     "few_workers": ("workers", gettext_lazy("See the workers")),
@@ -139,15 +139,15 @@ def _images(funnel: Funnel, paged: bool) -> Fact:
         _("first images of pages complete") if paged else _("images complete"),
         _("%(complete)s of %(images)s")
         % {"complete": _grouped(funnel.complete), "images": _grouped(funnel.images)},
-        _("%(share)d %%; %(begun)s are begun") % {"share": share, "begun": _grouped(funnel.begun)},
+        _("%(share)d %%; %(begun)s begun") % {"share": share, "begun": _grouped(funnel.begun)},
     )
 
 
 def _pace(seen: Overview) -> Fact:
     newest = seen.pace.newest_at
-    says = _("nobody answered yet")
+    says = _("no answers yet")
     if newest is not None:
-        says = _("%(rate)s an hour over the last day; the newest %(ago)s ago") % {
+        says = _("%(rate)s an hour over the last day; newest answer %(ago)s ago") % {
             "rate": _grouped(round(seen.pace.per_hour)),
             "ago": timesince(newest),
         }
@@ -157,10 +157,10 @@ def _pace(seen: Overview) -> Fact:
 def _end(seen: Overview) -> Fact:
     pace = seen.pace
     if pace.to_come is None:
-        return Fact(_("expected end"), "–", _("told once some images are finished"))
+        return Fact(_("expected end"), "–", _("shown once some images are finished"))
     if not pace.to_come:
-        return Fact(_("expected end"), "–", _("no answers to come"))
-    left = ngettext("%(n)s answer to come", "about %(n)s answers to come", pace.to_come)
+        return Fact(_("expected end"), "–", _("no more answers needed"))
+    left = ngettext("%(n)s more answer needed", "about %(n)s more answers needed", pace.to_come)
     left = left % {"n": _grouped(pace.to_come)}
     if pace.ends_at is None:
         return Fact(_("expected end"), "–", left)
@@ -174,9 +174,11 @@ def _cost(seen: Overview, basis: str) -> Fact:
         return Fact(_("answers so far"), _grouped(cost.answers), hours)
     parts = [_("%(amount)s due") % {"amount": cents(cost.due, cost.currency)}]
     if seen.pay_to_come is not None:
-        parts.append(_("about %(amount)s to come") % {"amount": cents(seen.pay_to_come, cost.currency)})
+        parts.append(
+            _("about %(amount)s still to be earned") % {"amount": cents(seen.pay_to_come, cost.currency)}
+        )
     if cost.hourly is not None:
-        parts.append(_("an hour earned %(amount)s") % {"amount": cents(cost.hourly, cost.currency)})
+        parts.append(_("%(amount)s earned per hour") % {"amount": cents(cost.hourly, cost.currency)})
     return Fact(_("cost so far"), cents(cost.earned, cost.currency), "; ".join(parts))
 
 
@@ -190,7 +192,7 @@ def _agreement(kinds: dict[str, Agreement]) -> Fact:
 
 
 def _unchecked(kinds: Sequence[str]) -> Fact:
-    says = _("no answers are known: nobody's accuracy is measured at %(kinds)s")
+    says = _("no gold answers, so accuracy is not measured: %(kinds)s")
     return Fact(_("trust"), _("unchecked"), says % {"kinds": ", ".join(str(KINDS[kind]) for kind in kinds)})
 
 

@@ -40,8 +40,10 @@ def texts(request: HttpRequest, campaign: Campaign, kind: str = instructions.CON
                 seen=number_in(request.POST, "version") or 0,
                 actor=account_of(request),
             )
-            said = _("Version %(number)d is what workers read now.") % {"number": new.version}
-            messages.success(request, said if new != now else _("It says the same as before."))
+            said = _("Published: workers now read version %(number)d.") % {"number": new.version}
+            messages.success(
+                request, said if new != now else _("The text is the same as before; nothing was published.")
+            )
             return redirect("text", campaign.name, kind)
         except instructions.StaleText as error:
             wrong, status = str(error), 412

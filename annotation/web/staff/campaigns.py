@@ -99,15 +99,15 @@ def move(request: HttpRequest, shown: Campaign) -> HttpResponse:
         match request.POST.get("act", ""):
             case "pause":
                 campaigns.pause(campaign=shown, reason=reason or coded(PAUSED), actor=actor)
-                tell(_("The campaign is paused: nothing is handed out; what workers hold still counts."))
+                tell(_("Campaign paused: workers get no new tasks. Answers to open tasks still count."))
             case "resume":
                 campaigns.resume(campaign=shown, actor=actor)
-                tell(_("The campaign is open again."))
+                tell(_("Campaign resumed."))
             case "close":
                 if request.POST.get("sure") != "yes":
-                    raise CampaignError(_("Closing is for good: tick the box to say that you mean it."))
+                    raise CampaignError(_("Closing cannot be undone: tick the box to confirm."))
                 campaigns.close(campaign=shown, reason=reason, actor=actor)
-                tell(_("The campaign is closed."))
+                tell(_("Campaign closed."))
             case _other:
                 raise CampaignError(_("Nothing was chosen: use one of the buttons."))
     return redirect("campaign", shown.name)
@@ -121,9 +121,9 @@ def delete(request: HttpRequest, shown: Campaign) -> HttpResponse:
     then = redirect("campaign", name)
     with said(request, CampaignError) as tell:
         if request.POST.get("sure") != "yes":
-            raise CampaignError(_("Deleting is for good: tick the box to say that you mean it."))
+            raise CampaignError(_("Deleting cannot be undone: tick the box to confirm."))
         campaigns.delete(campaign=shown, actor=actor)
-        tell(_("Campaign “%(name)s” is deleted. What was done with it stays in the audit.") % {"name": name})
+        tell(_("Campaign “%(name)s” deleted. Its history stays in the audit log.") % {"name": name})
         then = redirect("campaigns")
     return then
 
@@ -149,7 +149,7 @@ def opening(request: HttpRequest) -> HttpResponse:
                 )
             made = _draft(given, like, account)
             jobs.enqueue(kind="open_images", arguments=images, campaign=made, actor=account_of(request))
-            messages.success(request, _("Its images are being opened. The campaign opens when they are."))
+            messages.success(request, _("Opening the images. The campaign opens when all are open."))
             return redirect("jobs", made.name)
         except (CampaignError, LayerError, UnknownName, jobs.JobError) as error:
             wrong, status = str(error), 409
@@ -199,8 +199,8 @@ def _draft(given: Any, like: Campaign | None, actor: Account) -> Campaign:
     if unpaid and given.get("unpaid") != "yes":
         raise CampaignError(
             _(
-                "Nothing is paid for %(kinds)s: name their pay in the settings, under [pay], or tick that "
-                "unpaid work is intended."
+                "No pay is set for %(kinds)s: set it in the settings, under [pay], or tick that unpaid work "
+                "is intended."
             )
             % {"kinds": ", ".join(str(KINDS[kind]) for kind in unpaid)}
         )
@@ -213,5 +213,5 @@ def _images_in(data: Any) -> dict[str, Any]:
     """Which images a form asks for: a split, a number of them, or all. Raises CampaignError."""
     number = data.get("images", "").strip()
     if number and not (number.isascii() and number.isdigit() and len(number) < 10 and int(number)):
-        raise CampaignError(_("“%(given)s” is no number of images.") % {"given": number[:60]})
+        raise CampaignError(_("“%(given)s” is not a number of images.") % {"given": number[:60]})
     return {"split": data.get("split", "").strip() or None, "images": int(number) if number else None}

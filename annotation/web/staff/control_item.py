@@ -39,7 +39,7 @@ def new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     asked = request.POST if request.method == "POST" else request.GET
     kind = asked.get("kind", "")
     if campaign.kinds != q.QUESTIONS:
-        raise Http404(_("Known items of this campaign are not made by hand."))
+        raise Http404(_("Control items of this campaign cannot be added by hand."))
     kind = kind if kind in campaign.kinds else ""
     key = asked.get("image", "").replace("\0", "").strip()
     image = Image.objects.filter(corpus=campaign.corpus, key=key).first() if key else None
@@ -53,7 +53,7 @@ def new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if request.method == "POST" and image is not None:
         try:
             _add(campaign, image, kind, request)
-            messages.success(request, _("The known item is added. Add another about this image, or go back."))
+            messages.success(request, _("Control item added. Add another about this image, or go back."))
             return redirect(reverse("new_known_item", args=[campaign.name]) + query(image=key, kind=kind))
         except (BadItems, CannotRule) as error:
             wrong = error.problems[0][1] if isinstance(error, BadItems) else str(error)

@@ -118,14 +118,15 @@ def add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     )
     with said(request, *refusals) as tell:
         done = _added(request, campaign)
-        text = ngettext("%(n)d known item is added", "%(n)d known items are added", done.added)
-        there = ngettext("; %(n)d stood there already.", "; %(n)d stood there already.", done.there)
+        text = ngettext("%(n)d control item added", "%(n)d control items added", done.added)
+        there = ngettext("; %(n)d already existed.", "; %(n)d already existed.", done.there)
         tell(text % {"n": done.added} + (there % {"n": done.there} if done.there else "."))
         if done.passed_over:
             over = ngettext(
-                "%(n)d is passed over; its answer is contradicted, or it is not asked any more: %(items)s.",
-                "%(n)d are passed over; their answers are contradicted, or they are not asked any more: "
+                "%(n)d was skipped, because something contradicts its answer or it is no longer asked: "
                 "%(items)s.",
+                "%(n)d were skipped, because something contradicts their answers or they are no longer "
+                "asked: %(items)s.",
                 len(done.passed_over),
             )
             names = "; ".join(map(item_in_words, done.passed_over))
@@ -145,14 +146,14 @@ def retire(request: HttpRequest, campaign: Campaign, item: int) -> HttpResponse:
         elif request.POST.get("act") == "disown":
             changed = discarding.disown(campaign=campaign, control=item, actor=actor)
             text = ngettext(
-                "The item is not shown any more, and %(n)d worker is judged without it.",
-                "The item is not shown any more, and %(n)d workers are judged without it.",
+                "Item retired. The accuracy of %(n)d worker no longer counts it.",
+                "Item retired. The accuracy of %(n)d workers no longer counts it.",
                 changed,
             )
             tell(text % {"n": changed})
         else:
             controls.retire(campaign=campaign, controls=[item], actor=actor)
-            tell(_("The item is not shown any more; answers given on it keep counting."))
+            tell(_("Item retired. Answers already given to it still count."))
     return redirect("known_items", campaign.name)
 
 
@@ -179,7 +180,7 @@ def _added(request: HttpRequest, campaign: Campaign) -> controls.Added:
         case "layer":
             wanted = request.POST.get("layer", "")
             if not layer_is_open(request, campaign, wanted):
-                raise UnknownName(_("Your role is for this campaign alone, not for its corpus's layers."))
+                raise UnknownName(_("Your role covers only this campaign, not the layers of its corpus."))
             layer = layer_to_read(campaign.corpus, wanted, most=AT_ONCE)
             assert layer is not None  # A name was given.
             return control_items.from_gold(campaign=campaign, layer=layer, images=IMAGES, actor=actor)
@@ -194,10 +195,10 @@ def _added(request: HttpRequest, campaign: Campaign) -> controls.Added:
 def _from_file(file: Any, campaign: Campaign, actor: Any) -> controls.Added:
     """The items of an uploaded CSV file; messages name it as its sender does."""
     if not isinstance(file, UploadedFile):
-        raise BadUpload(_("No file came: choose a CSV file first."))
+        raise BadUpload(_("No file was sent: choose a CSV file first."))
     if (file.size or 0) > LARGEST:
         raise BadUpload(
-            _("The file has %(size)d MiB; the most is %(most)d.")
+            _("The file has %(size)d MiB; at most %(most)d are allowed.")
             % {"size": (file.size or 0) // 2**20 + 1, "most": LARGEST // 2**20}
         )
     with TemporaryDirectory() as folder:

@@ -21,8 +21,8 @@ from annotation.models import Job
 from annotation.web.staff.frame import account_of, said
 
 STATES = {
-    Job.QUEUED: gettext_lazy("waits"),
-    Job.RUNNING: gettext_lazy("runs"),
+    Job.QUEUED: gettext_lazy("queued"),
+    Job.RUNNING: gettext_lazy("running"),
     Job.DONE: gettext_lazy("done"),
     Job.FAILED: gettext_lazy("failed"),
     Job.CANCELLED: gettext_lazy("cancelled"),
@@ -102,10 +102,10 @@ def steer_as_asked(request: HttpRequest, job: Job) -> None:
     with said(request, jobs.JobError, UnknownName) as tell:
         if request.POST.get("act") == "resume":
             jobs.resume(job_id=job.pk, actor=actor)
-            tell(_("The job goes on from where it was."))
+            tell(_("Job resumed from where it stopped."))
         else:
             jobs.cancel(job_id=job.pk, actor=actor)
-            tell(_("The job is cancelled, at its next step if it runs."))
+            tell(_("Job cancelled. A running job stops at its next step."))
 
 
 def _about(job: Job) -> str:

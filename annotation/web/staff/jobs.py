@@ -71,7 +71,7 @@ def start(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                 layer = request.POST.get("layer", "") or None
                 if not layer_is_open(request, campaign, layer):
                     raise jobs.JobError(
-                        _("Your role is for this campaign alone: export its own layer, “%(name)s”.")
+                        _("Your role covers only this campaign: export its own layer, “%(name)s”.")
                         % {"name": campaign.name}
                     )
                 arguments: dict[str, Any] = {
@@ -84,13 +84,13 @@ def start(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                 }
                 check(**arguments)
                 jobs.enqueue(kind=EXPORT, arguments=arguments, campaign=campaign, actor=actor)
-                tell(_("The export is being made."))
+                tell(_("Building the export. It will appear here."))
             case "refresh":
                 jobs.enqueue(kind="refresh_layer", campaign=campaign, actor=actor)
-                tell(_("The layer is being brought up to the answers."))
+                tell(_("Updating the annotations."))
             case "open":
                 jobs.enqueue(kind="open_images", campaign=campaign, actor=actor)
-                tell(_("Its images are being opened."))
+                tell(_("Opening the images."))
             case _other:
                 raise jobs.JobError(_("Nothing was chosen: use one of the buttons."))
     return redirect("jobs", campaign.name)
@@ -110,7 +110,7 @@ def download(request: HttpRequest, campaign: Campaign, job: int) -> HttpResponse
     """The archive that an export made, while it is kept."""
     found = _job(request, campaign, job)
     if found.kind != EXPORT or found.state != Job.DONE:
-        raise Http404(_("Job %(job)d made no download.") % {"job": job})
+        raise Http404(_("Job %(job)d has no download.") % {"job": job})
     try:
         file = archives.file_of(found.result["path"])
     except archives.Gone as error:

@@ -110,7 +110,7 @@ def open_to_all(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         tell(
             _("Every annotator of this server may work on it now.")
             if wanted
-            else _("Only who comes by a link, a study or a role of its own may work on it now.")
+            else _("Only people with an invitation link, a study or a role for it may work on it now.")
         )
     return redirect("entry", campaign.name)
 
@@ -128,7 +128,7 @@ def invite(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             language=request.POST.get("language", ""),
             actor=account_of(request),
         )
-        tell(_("The link is made: copy it from the list and send it to those whom you invite."))
+        tell(_("Link created. Copy it from the list and send it to the people whom you invite."))
     return redirect("entry", campaign.name)
 
 
@@ -139,7 +139,7 @@ def revoke(request: HttpRequest, campaign: Campaign, invitation: int) -> HttpRes
     found = _of(campaign, invitation)
     with said(request) as tell:
         revoked = invitations.revoke(invitation=found, actor=account_of(request))
-        tell(_("The link lets nobody in any more.") if revoked else _("It was taken back already."))
+        tell(_("Link revoked.") if revoked else _("This link is already revoked."))
     return redirect("entry", campaign.name)
 
 
@@ -158,7 +158,7 @@ def study(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             screen_out_code=_plain(sent.get("screen_out", "")),
             actor=account_of(request),
         )
-        tell(_("The study is kept: give its address to the platform."))
+        tell(_("Study saved. Give its address to the platform."))
     return redirect("entry", campaign.name)
 
 
@@ -196,7 +196,7 @@ def _uses(text: str) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise InvitationError(_("“%(text)s” is no number of people.") % {"text": text[:40]})
+        raise InvitationError(_("“%(text)s” is not a number of people.") % {"text": text[:40]})
     return int(text)
 
 
@@ -209,5 +209,7 @@ def _end_of(text: str) -> datetime | None:
     except ValueError:
         day = None
     if day is None:
-        raise InvitationError(_("“%(text)s” is no day; expected one as 2026-12-31.") % {"text": text[:40]})
+        raise InvitationError(
+            _("“%(text)s” is not a day; expected one like 2026-12-31.") % {"text": text[:40]}
+        )
     return datetime.combine(day, time.max, ZoneInfo(settings.TIME_ZONE))

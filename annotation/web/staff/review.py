@@ -89,9 +89,9 @@ def rule(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
     waiting = sum(chain.stage == "REVIEW" for chain in done.state.chains)
     messages.success(
         request,
-        _("Your ruling holds. Another chain of this image waits for you.")
+        _("Ruling saved. Another chain of this image needs a ruling.")
         if waiting
-        else _("Your ruling holds. Nothing in this image waits for a reviewer."),
+        else _("Ruling saved. Nothing in this image needs review now."),
     )
     _tell_retired(request, done.retired)
     return redirect(reverse("review_image", args=[campaign.name, key]))
@@ -101,8 +101,8 @@ def _tell_retired(request: HttpRequest, items: Sequence[Control]) -> None:
     """Name the known items that a ruling did away with."""
     if items:
         told = ngettext(
-            "%(n)d known item says otherwise and is not shown any more: %(items)s.",
-            "%(n)d known items say otherwise and are not shown any more: %(items)s.",
+            "%(n)d control item contradicts the ruling and was retired: %(items)s.",
+            "%(n)d control items contradict the ruling and were retired: %(items)s.",
             len(items),
         )
         names = "; ".join(map(item_in_words, control_items.named(items)))
@@ -115,7 +115,7 @@ def withdraw(request: HttpRequest, campaign: Campaign, key: str, ruling: int) ->
     """Take a ruling back."""
     try:
         done = rulings.withdraw(campaign=campaign, ruling=ruling, actor=account_of(request))
-        messages.success(request, _("The ruling is withdrawn; the image is as the answers make it."))
+        messages.success(request, _("Ruling withdrawn. The workers' answers decide again."))
         _tell_retired(request, done.retired)
     except CannotRule as error:
         messages.error(request, str(error))
@@ -128,7 +128,7 @@ def resolve(request: HttpRequest, campaign: Campaign, flag: int) -> HttpResponse
     """Say that a report was seen to; back to the page it was said on."""
     try:
         rulings.resolve_flag(campaign=campaign, flag=flag, actor=account_of(request))
-        messages.success(request, _("The report is marked as seen to."))
+        messages.success(request, _("Report marked as handled."))
     except CannotRule as error:
         raise Http404(str(error)) from error
     key = request.POST.get("image", "").replace("\0", "")
@@ -188,5 +188,5 @@ def _open(campaign: Campaign, key: str) -> Any:
 
 def _missing(campaign: Campaign, key: str) -> Http404:
     return Http404(
-        _("Campaign “%(campaign)s” has opened no image “%(key)s”.") % {"campaign": campaign.name, "key": key}
+        _("Campaign “%(campaign)s” has no open image “%(key)s”.") % {"campaign": campaign.name, "key": key}
     )

@@ -63,13 +63,13 @@ def boxes_in(text: str) -> tuple[Box, ...]:
         except ValueError:
             raise CannotRule(
                 _(
-                    "Line %(number)d, “%(line)s”, is no box: give four whole numbers, left, top, right and "
-                    "bottom, in pixels from 1."
+                    "Line %(number)d, “%(line)s”, is not a box: give four whole numbers, left, top, right "
+                    "and bottom, in pixels from 1."
                 )
                 % {"number": number, "line": line.strip()[:60]}
             ) from None
     if not found:
-        raise CannotRule(_("Give one box or more; where there is nothing to box, close the chain instead."))
+        raise CannotRule(_("Give at least one box; if there is nothing to box, close the chain instead."))
     return tuple(found)
 
 

@@ -313,11 +313,11 @@ def _merges(found: Behind, chains: Sequence[ReviewedChain]) -> list[ShownMerge]:
         of = [first[name] for name in merged["chains"] if name in first]
         numbers = ", ".join(str(chain.number) for chain in of)
         if merged["what"] == "chains":
-            text = _("Chains %(numbers)s became one, because they have the same boxes.") % {
+            text = _("Chains %(numbers)s were merged, because they have the same boxes.") % {
                 "numbers": numbers
             }
         else:
-            text = _("Boxes of chains %(numbers)s became one, because they overlap by %(share)d %%.") % {
+            text = _("Boxes of chains %(numbers)s were merged, because they overlap by %(share)d %%.") % {
                 "numbers": numbers,
                 "share": int(100 * merged["iou"]),
             }

@@ -61,10 +61,10 @@ def change(request: HttpRequest) -> HttpResponse:
                 account = granting.account_named(_plain(sent, "user"))
                 role = _plain(sent, "role")
                 made = granting.grant(account=account, role=role, actor=actor, **_scope(sent))
-                tell(_("The role is granted.") if made else _("They had this role already."))
+                tell(_("Role granted.") if made else _("They already have this role."))
             case "revoke":
                 _revoke(number_in(sent, "grant") or 0, actor)
-                tell(_("The role is revoked."))
+                tell(_("Role revoked."))
             case "invite":
                 invitation = inviting.invite(
                     email=_plain(sent, "email"), role=_plain(sent, "role"), actor=actor, **_scope(sent)
@@ -73,8 +73,8 @@ def change(request: HttpRequest) -> HttpResponse:
             case "take_back":
                 found = StaffInvitation.objects.filter(pk=number_in(sent, "invitation") or 0).first()
                 if found is None or not inviting.revoke(invitation=found, actor=actor):
-                    raise GrantError(_("This invitation was over already."))
-                tell(_("The invitation is taken back."))
+                    raise GrantError(_("This invitation is no longer valid."))
+                tell(_("Invitation revoked."))
             case _other:
                 raise GrantError(_("Nothing was chosen: use one of the buttons."))
     return redirect("roles")
@@ -84,7 +84,7 @@ def _revoke(number: int, actor: Account) -> None:
     found = RoleGrant.objects.filter(pk=number)
     row = found.select_related("account", "corpus", "campaign").first()
     if row is None:
-        raise GrantError(_("This role was revoked already."))
+        raise GrantError(_("This role is already revoked."))
     granting.revoke(account=row.account, role=row.role, corpus=row.corpus, campaign=row.campaign, actor=actor)
 
 
@@ -111,14 +111,14 @@ def _address(request: HttpRequest, row: StaffInvitation) -> str:
 def _post(request: HttpRequest, row: StaffInvitation) -> str:
     """Have the link sent by e-mail, where the server sends any; what is to be said of it."""
     if not settings.SENDS_MAIL:
-        return _("The invitation is made: copy its link from the list and send it yourself.")
+        return _("Invitation created. Copy its link from the list and send it yourself.")
     emails.ask_for_invitation(
         invitation=row,
         domain=request.get_host(),
         secure=request.is_secure(),
         language=get_language() or settings.LANGUAGE_CODE,
     )
-    return _("The invitation is made, and its e-mail is on its way. Its link stands in the list, too.")
+    return _("Invitation created, and its e-mail is on its way. Its link is also in the list.")
 
 
 def _delivery(job: Job | None) -> str:

@@ -60,27 +60,27 @@ WAYS = {
 }
 #: Why a chain is in review: a word for lists, and a sentence for whoever has to settle it.
 REASONS = {
-    "refused": gettext_lazy("refused"),
+    "refused": gettext_lazy("rejected"),
     "flagged": gettext_lazy("reported"),
     "fruitless": gettext_lazy("no box found"),
     "crowded": gettext_lazy("too many boxes"),
 }
 WHY = {
     "refused": gettext_lazy(
-        "A worker says that these mentions are not one thing, and all share one head noun, so that they "
-        "cannot be split by words. Keep them as one chain, or say which belong together."
+        "A worker says that these mentions are not one thing. They all share one head noun, so words cannot "
+        "split them. Keep them as one chain, or say which belong together."
     ),
     "flagged": gettext_lazy(
         "Workers reported it instead of answering. Read what they said, then close it, draw its boxes, or "
-        "let it be asked again."
+        "ask workers again."
     ),
     "fruitless": gettext_lazy(
-        "Boxes were sought in vain, or refused, several times in a row. Draw its boxes, or say that there "
-        "is nothing to box."
+        "Several times in a row, workers found no box or rejected one. Draw its boxes, or say that there is "
+        "nothing to box."
     ),
     "crowded": gettext_lazy(
-        "It has as many boxes as one chain may have, and workers see more. Settle its boxes, or say that "
-        "it is too many to count."
+        "It has as many boxes as a chain may have, and workers see more to box. Set its boxes, or say that "
+        "there are too many to count."
     ),
 }
 #: What was asked, and what was answered or reported, in words.
@@ -126,7 +126,7 @@ FLAGS = {
 }
 ROLES = {
     q.DOUBLE_CHECK: gettext_lazy("second opinion"),
-    q.SURPLUS: gettext_lazy("came late"),
+    q.SURPLUS: gettext_lazy("late"),
 }
 #: What people may be, by the role that they were granted.
 ROLE_NAMES = {
@@ -137,14 +137,14 @@ ROLE_NAMES = {
 }
 #: What staff did, as the audit names it.
 ACTS = {
-    "create_campaign": gettext_lazy("wrote it down"),
+    "create_campaign": gettext_lazy("created the draft"),
     "open_images": gettext_lazy("opened images"),
     "open_campaign": gettext_lazy("opened the campaign"),
     "pause_campaign": gettext_lazy("paused the campaign"),
-    "invite": gettext_lazy("made a link that invites"),
+    "invite": gettext_lazy("created an invitation link"),
     "save_study": gettext_lazy("set up a study on a platform"),
-    "revoke_invitation": gettext_lazy("took back a link that invites"),
-    "open_to_all": gettext_lazy("said whether every annotator may work on it"),
+    "revoke_invitation": gettext_lazy("revoked an invitation link"),
+    "open_to_all": gettext_lazy("set whether every annotator may work on it"),
     "grant_role": gettext_lazy("granted a role"),
     "revoke_role": gettext_lazy("revoked a role"),
     "invite_staff": gettext_lazy("invited a member of staff"),
@@ -155,14 +155,14 @@ ACTS = {
     "set_stop_rules": gettext_lazy("changed the stop rules"),
     "change_settings": gettext_lazy("changed the settings"),
     "prioritise_images": gettext_lazy("changed which images come first"),
-    "set_instructions": gettext_lazy("wrote a text anew"),
-    "add_known_items": gettext_lazy("added known items"),
-    "retire_known_items": gettext_lazy("retired known items"),
-    "rule": gettext_lazy("ruled"),
+    "set_instructions": gettext_lazy("published a text"),
+    "add_known_items": gettext_lazy("added control items"),
+    "retire_known_items": gettext_lazy("retired control items"),
+    "rule": gettext_lazy("made a ruling"),
     "withdraw_ruling": gettext_lazy("withdrew a ruling"),
-    "resolve_flag": gettext_lazy("saw to a report"),
+    "resolve_flag": gettext_lazy("handled a report"),
     "suspend_worker": gettext_lazy("suspended a worker"),
-    "reinstate_worker": gettext_lazy("let a worker back"),
+    "reinstate_worker": gettext_lazy("reinstated a worker"),
     "discard_worker": gettext_lazy("withdrew a worker's answers"),
     "restore_worker": gettext_lazy("restored a worker's answers"),
     "pay_worker": gettext_lazy("paid a worker"),
@@ -173,9 +173,9 @@ ACTS = {
 STANDINGS = {
     "qualification": gettext_lazy("not tested"),
     "unchecked": gettext_lazy("unchecked"),
-    "probation": gettext_lazy("on probation"),
+    "probation": gettext_lazy("in warm-up"),
     "trusted": gettext_lazy("trusted"),
-    "suspended": gettext_lazy("suspended"),
+    "suspended": gettext_lazy("suspended for accuracy"),
 }
 #: What known items are for, and where they come from.
 PURPOSES = {

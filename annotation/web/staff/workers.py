@@ -34,7 +34,7 @@ from annotation.workers.pseudonyms import CannotErase
 HEADS = {
     "worker": gettext_lazy("Worker"),
     "answers": gettext_lazy("Answers"),
-    "accuracy": gettext_lazy("Known items right"),
+    "accuracy": gettext_lazy("Control items right"),
     "seconds": gettext_lazy("Seconds each"),
     "earned": gettext_lazy("Earned"),
     "due": gettext_lazy("Due"),
@@ -42,7 +42,7 @@ HEADS = {
 #: Standings as the table is filtered by them.
 FILTERS = {
     **STANDINGS,
-    "blocked": gettext_lazy("taken off"),
+    "blocked": gettext_lazy("suspended by a researcher"),
     "withdrawn": gettext_lazy("answers withdrawn"),
 }
 
@@ -130,24 +130,28 @@ def act(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpRespons
     reason = request.POST.get("reason", "").strip()[:200]
     with said(request, CannotDo, UnknownName, jobs.JobError) as tell:
         if kind is not None and kind not in campaign.kinds:
-            raise CannotDo(_("“%(kind)s” is no kind of question.") % {"kind": kind[:60]})
+            raise CannotDo(_("“%(kind)s” is not a kind of question.") % {"kind": kind[:60]})
         match request.POST.get("act", ""):
             case "suspend":
                 changed = discarding.suspend(
                     campaign=campaign, worker=found, kind=kind, reason=reason, actor=actor
                 )
-                tell(_changed(changed, _("Taken off: %(kinds)s."), _("They were taken off already.")))
+                tell(_changed(changed, _("Suspended: %(kinds)s."), _("They are already suspended.")))
             case "reinstate":
                 changed = discarding.reinstate(campaign=campaign, worker=found, kind=kind, actor=actor)
-                tell(_changed(changed, _("Let back: %(kinds)s."), _("They were not off: nothing changed.")))
+                tell(
+                    _changed(
+                        changed, _("Reinstated: %(kinds)s."), _("They were not suspended: nothing changed.")
+                    )
+                )
             case "discard":
                 arguments = {"worker": found, "kind": kind, "reason": reason}
                 jobs.enqueue(kind="discard", arguments=arguments, campaign=campaign, actor=actor)
-                tell(_("Their answers are being withdrawn; see Jobs for how far that is."))
+                tell(_("Withdrawing their answers; see “Jobs and exports” for the progress."))
             case "restore":
                 arguments = {"worker": found, "kind": kind}
                 jobs.enqueue(kind="restore", arguments=arguments, campaign=campaign, actor=actor)
-                tell(_("Their answers are being restored; see Jobs for how far that is."))
+                tell(_("Restoring their answers; see “Jobs and exports” for the progress."))
             case _other:
                 raise CannotDo(_("Nothing was chosen: use one of the buttons."))
     return redirect("worker", campaign.name, pseudonym)
@@ -163,9 +167,9 @@ def erase(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpRespo
     found = Worker.objects.get(pk=_worker(campaign, pseudonym))
     with said(request, CannotErase) as tell:
         if request.POST.get("sure") != "yes":
-            raise CannotErase(_("Erasing cannot be undone: tick the box to say that you mean it."))
+            raise CannotErase(_("Deleting cannot be undone: tick the box to confirm."))
         pseudonyms.erase(worker=found, actor=account_of(request))
-        tell(_("This worker is erased: nothing leads from the pseudonym to a person any more."))
+        tell(_("Worker erased: nothing links the pseudonym to a person any more."))
     return redirect("worker", campaign.name, pseudonym)
 
 
@@ -189,7 +193,7 @@ def standing_of(kind: KindRow) -> str:
     if kind.withdrawn_at:
         return _("answers withdrawn")
     if kind.blocked:
-        return _("taken off")
+        return _("suspended by a researcher")
     return str(STANDINGS.get(kind.state, kind.state))
 
 
@@ -234,7 +238,7 @@ def _off(kind: KindRow) -> bool:
 def _together(kinds: int, trusted: int, off: list[str]) -> str:
     """How a worker stands for several kinds."""
     told = ngettext(
-        "trusted with %(trusted)d of %(kinds)d kind", "trusted with %(trusted)d of %(kinds)d kinds", kinds
+        "trusted for %(trusted)d of %(kinds)d kind", "trusted for %(trusted)d of %(kinds)d kinds", kinds
     )
     return "; ".join([told % {"trusted": trusted, "kinds": kinds}, *off])
 

@@ -58,9 +58,9 @@ def is_open(given: str) -> bool:
 
 def make(*, given: str, username: str, password: str) -> Account:
     """The first account, an admin of the whole server. Raises TooLate."""
-    with exclusive_folder(_FILE, busy="the first account is being made by somebody else"), database.writing():
+    with exclusive_folder(_FILE, busy="somebody else is creating the first account"), database.writing():
         if not is_open(given):
-            raise TooLate("there is an account already, or this link is another one")
+            raise TooLate("there is already an account, or this link is not the current one")
         account = Account.objects.create_user(username, password=password)
         RoleGrant.objects.create(account=account, role=ADMIN)
         record(actor=account, act="first_account", account=username)

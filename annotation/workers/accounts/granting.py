@@ -33,7 +33,7 @@ def grant(
     """
     check(role=role, corpus=corpus, campaign=campaign, actor=actor)
     if actor is not None and account.pk == actor.pk:
-        raise GrantError(_("Nobody grants a role to themselves: ask another admin."))
+        raise GrantError(_("You cannot grant a role to yourself: ask another admin."))
     if not account.is_active:
         raise GrantError(_("The account “%(name)s” is not active.") % {"name": account.get_username()})
     with database.writing():
@@ -64,7 +64,7 @@ def revoke(
         admins = _admins()
         if role == ADMIN and corpus is None and campaign is None and admins == {account.pk}:
             raise GrantError(
-                _("“%(name)s” is the last admin of this server: make somebody else one first.")
+                _("“%(name)s” is the last admin of this server: grant somebody else the role first.")
                 % {"name": account.get_username()}
             )
         found = RoleGrant.objects.filter(account=account, role=role, corpus=corpus, campaign=campaign)
@@ -78,14 +78,14 @@ def revoke(
 def check(*, role: str, corpus: Corpus | None, campaign: Campaign | None, actor: Account | None) -> None:
     """Raise GrantError unless there is such a role, and `actor` (None: the command line) may grant it."""
     if actor is not None and not actor.has_role(ADMIN, on=EVERYTHING):
-        raise GrantError(_("Roles are granted by admins of the whole server."))
+        raise GrantError(_("Only admins of the whole server can grant roles."))
     if role not in ROLES:
         raise GrantError(
             _("There is no role “%(name)s”; known: %(known)s.")
             % {"name": role[:60], "known": ", ".join(ROLES)}
         )
     if corpus is not None and campaign is not None:
-        raise GrantError(_("A role is for a corpus or for a campaign: name one of them."))
+        raise GrantError(_("A role covers a corpus or a campaign: name one of the two."))
 
 
 def account_named(name: str) -> Account:
@@ -93,7 +93,7 @@ def account_named(name: str) -> Account:
     found = Account.objects.filter(username=name).first()
     if found is None:
         raise GrantError(
-            _("There is no account “%(name)s”. If the person has none yet, invite them on the page of roles.")
+            _("There is no account “%(name)s”. If the person has none yet, invite them on the page “Roles”.")
             % {"name": name[:150]}
         )
     return found

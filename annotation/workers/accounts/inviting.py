@@ -32,7 +32,9 @@ def invite(
     """A link for the person whose e-mail address is `email`. Raises GrantError."""
     check(role=role, corpus=corpus, campaign=campaign, actor=actor)
     if role == ANNOTATOR:
-        raise GrantError(_("Annotators come by a link of their campaign: make one on its page."))
+        raise GrantError(
+            _("Annotators join by an invitation link of their campaign: create one on the campaign's page.")
+        )
     try:
         if len(email) > LONGEST_EMAIL:
             raise ValidationError(email)
@@ -73,12 +75,12 @@ def opened(token: str) -> StaffInvitation:
         number = int(_SIGNER.unsign(token))
     except BadSignature:
         raise GrantError(
-            _("This link is not complete. Copy all of it, or ask the sender for a new one.")
+            _("This link is incomplete. Copy all of it, or ask the sender for a new one.")
         ) from None
     found = StaffInvitation.objects.select_related("corpus", "campaign", "created_by").filter(pk=number)
     invitation = found.first()
     if invitation is None or over(invitation):
-        raise GrantError(_("This invitation is used, taken back or seven days old. Ask for a new one."))
+        raise GrantError(_("This invitation was used or revoked, or is seven days old. Ask for a new one."))
     return invitation
 
 

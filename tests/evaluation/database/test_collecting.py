@@ -122,7 +122,7 @@ def test_judges_below_the_bar_are_not_used_though_nobody_suspended_them(pooled_r
     assert collect("first").unchanged
     Standing.objects.filter(pk=standing.pk).update(known=10, right=6)
     less = collect("first")
-    assert less.unused == {standing.worker.pseudonym: "6 of 10 known items right"}
+    assert less.unused == {standing.worker.pseudonym: "6 of 10 control items right"}
     assert less.answers < whole.answers and less.short > 0
 
 

@@ -74,7 +74,7 @@ def test_originals_are_frozen_on_a_fold_by_a_job(ada):
     assert set(QrelsRow.objects.filter(snapshot=made).values_list("image", flat=True)) == expected.images
     shown = words(ada.get(LIST))
     assert "own version 1 small originals: any of five, fold 1/3 – 3 1 3 3" in shown
-    assert 'href="/evaluation/qrels/own/">Look at it' in ada.get(LIST).content.decode()
+    assert 'href="/evaluation/qrels/own/">View' in ada.get(LIST).content.decode()
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
     assert 'data-live="on"' in page.content.decode()
     assert jobs.run(Job.objects.get().pk) == Job.DONE
     page = ada.get("/evaluation/")
-    assert 'href="/evaluation/systems/clip/">Look at it' in page.content.decode()
+    assert 'href="/evaluation/systems/clip/">View' in page.content.decode()
     assert "clip-annotation captions for images test one caption 2" in words(
         ada.get("/evaluation/systems/clip/")
     )
@@ -197,8 +197,8 @@ def test_a_training_is_asked_for_once_and_may_be_cancelled(ada, data_dir: Path):
     assert (job.kind, job.arguments["background"]) == ("train_system", [str(background / "news.txt")])
     page = press(ada, "/evaluation/", "Cancel")
     assert "Training a system tri cancelled" in words(page)
-    page = press(ada, "/evaluation/", "Go on")
-    assert said(page) == ["The job goes on from where it was."]
+    page = press(ada, "/evaluation/", "Resume")
+    assert said(page) == ["Job resumed from where it stopped."]
 
 
 @pytest.mark.parametrize(

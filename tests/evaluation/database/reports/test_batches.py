@@ -91,7 +91,7 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     batch_found = plain()["findings"]["batch"]
     assert (batch_found["judges"], batch_found["unused"], batch_found["discarded"]) == (
         len(others),
-        ["5 of 10 known items right"],
+        ["5 of 10 control items right"],
         ["clicked without looking"],
     )
     (section,) = [one for one in plain()["sections"] if one["title"].startswith("Batch first")]
@@ -102,7 +102,7 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     assert (rows["asked"], rows["that could be asked, in waves"]) == (str(asked), str(askable))
     assert rows["judges discarded, their answers withdrawn"] == "1"
     assert section["remarks"][:2] == [
-        "Judges left out: 5 of 10 known items right.",
+        "Judges left out: 5 of 10 control items right.",
         "Judges discarded: clicked without looking.",
     ]
     # What is shown of a batch is an input, texts as well, though every count is the same.
