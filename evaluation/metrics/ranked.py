@@ -112,7 +112,13 @@ class Ranked:
 
 
 def from_scores(scores: ArrayLike, judged: Judged, *, ties: Ties = "mean", level: float = 1.0) -> Ranked:
-    """From a dense matrix, shape (queries, items); higher scores are better. NaN is refused."""
+    """From a dense matrix, shape (queries, items); higher scores are better. NaN is refused.
+
+    >>> from evaluation.metrics.judged import originals_of
+    >>> ranked = from_scores([[0.5, 0.9, 0.5]], originals_of([0, 0, 0], queries=1))
+    >>> ranked.better.tolist(), ranked.equal.tolist()  # how many are better than each item, and equal
+    ([1.0, 0.0, 1.0], [2.0, 1.0, 2.0])
+    """
     rows, _ = from_tiles(Dense(scores), judged, None, ties=ties, level=level)
     return rows
 
@@ -161,6 +167,11 @@ def from_lists(
     With `scores` (same shape, falling) equal scores tie; without, the order given is the ranking.
     Raises BadJudgments for an item listed twice or out of range, scores that rise or are NaN, and
     gaps inside a list.
+
+    >>> from evaluation.metrics.judged import judged
+    >>> pairs = judged([0, 0], [3, 1], [1, 1], queries=1, items=4)
+    >>> from_lists([[2, 3]], pairs).better.tolist()  # item 1 was not retrieved, item 3 is second
+    [inf, 1.0]
     """
     items = np.asarray(lists, dtype=np.intp)
     if items.ndim != 2 or len(items) != judged.queries:

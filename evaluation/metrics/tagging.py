@@ -56,6 +56,9 @@ def precision_at(
 
     `scores` has shape (images, tags); `true_tags` lists each image's tags, the most relevant first.
     Tied tags are taken in the worst order. Raises ValueError for a tag listed twice or out of range.
+
+    >>> precision_at([[0.9, 0.2, 0.5]], [[0, 1]], k=1).tolist()  # tag 0 is best of its two
+    [1.0]
     """
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 2 or len(values) != len(true_tags):
