@@ -81,7 +81,12 @@ def effective_number(hits: Counts, items: Counts, level: float = 0.95) -> float:
 
 
 def share_interval(hits: Counts, items: Counts, level: float = 0.95) -> tuple[float, float]:
-    """Bounds of the share of hits, from those of each cluster, shape (clusters,); (0, 1) of no items."""
+    """Bounds of the share of hits, from those of each cluster, shape (clusters,); (0, 1) of no items.
+
+    >>> import numpy as np
+    >>> share_interval(np.array([8]), np.array([10]))  # of one image, which tells nothing about others
+    (0.0, 1.0)
+    """
     number, total = effective_number(hits, items, level), float(items.sum())
     return wilson(float(hits.sum()) / total * number, number, level) if total else (0.0, 1.0)
 

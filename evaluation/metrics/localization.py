@@ -174,6 +174,10 @@ def average_precision(
     """AP of one phrase: its n detections and m gold boxes over all images; NaN without gold.
 
     Detections of equal score are taken in the order given.
+
+    >>> boxes, gold = [[1, 1, 10, 10], [50, 50, 60, 60]], [[50, 50, 60, 60]]
+    >>> average_precision(boxes, [0, 0], [0.9, 0.8], gold, [0])  # found second
+    0.5
     """
     found, wanted = boxes_of(boxes, "region"), boxes_of(gold, "gold box")
     if not len(wanted):

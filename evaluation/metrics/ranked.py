@@ -134,6 +134,13 @@ def from_tiles(
     """Both directions in one pass: `rows` has the rows as queries, `columns` the columns.
 
     A direction that is None comes back without judgments. Raises ValueError for other shapes.
+
+    >>> from evaluation.metrics.judged import originals_of
+    >>> from models_core.tiles import Dense
+    >>> own = originals_of([0, 1], queries=2)
+    >>> rows, columns = from_tiles(Dense(np.array([[0.9, 0.1], [0.8, 0.7]])), own, own)
+    >>> rows.better.tolist(), columns.better.tolist()  # the second row finds its own behind another
+    ([0.0, 1.0], [0.0, 0.0])
     """
     high, wide = scores.shape
     none = np.empty(0, dtype=np.intp)

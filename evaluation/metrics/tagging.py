@@ -112,6 +112,11 @@ def by_tag_and_image(scores: ArrayLike, relevant: ArrayLike, *, ties: Ties = "me
     """Rankings of images for each tag (its AP averages to MAP), and of tags for each image (MiAP).
 
     Both arguments have shape (images, tags); `relevant` is true or false.
+
+    >>> from evaluation.metrics.ranking import average_precision
+    >>> tags, images = by_tag_and_image([[0.9, 0.1], [0.8, 0.7]], [[True, False], [False, True]])
+    >>> average_precision(tags).tolist(), average_precision(images).tolist()
+    ([1.0, 1.0], [1.0, 0.5])
     """
     truth = np.asarray(relevant)
     image, tag = np.nonzero(truth)

@@ -50,7 +50,11 @@ class Table:
 
 
 def of_means(systems: ArrayLike, *, rounds: int = ROUNDS, seed: int = 0) -> Table:
-    """Test every pair of systems; `systems` has shape (systems, queries), NaN as `paired` has it."""
+    """Test every pair of systems; `systems` has shape (systems, queries), NaN as `paired` has it.
+
+    >>> of_means([[1, 1], [0, 1]], rounds=100).differences.tolist()
+    [[0.0, 0.5], [-0.5, 0.0]]
+    """
     values = paired(*np.asarray(systems, dtype=np.float64))
     number, queries = values.shape
     # What all systems share cannot tell them apart, and would only cost digits.
