@@ -60,7 +60,13 @@ class DawidSkene:
 
 
 def majority(votes: Votes) -> Majority:
-    """The label that most votes of an item agree on."""
+    """The label that most votes of an item agree on.
+
+    >>> a = [("a", "ann", "yes"), ("a", "bob", "no"), ("a", "cy", "yes")]
+    >>> b = [("b", "ann", "no"), ("b", "bob", "yes")]
+    >>> majority(Votes.of(a + b)).labels  # b is a tie
+    ('yes', None)
+    """
     counts = votes.counts()
     if not counts.size:
         return Majority((), np.zeros(0))
@@ -71,7 +77,11 @@ def majority(votes: Votes) -> Majority:
 
 
 def mean(votes: Votes) -> Floats:
-    """The mean of each item's labels, which must be numbers; shape (items,)."""
+    """The mean of each item's labels, which must be numbers; shape (items,).
+
+    >>> mean(Votes.of([("a", "ann", 1), ("a", "bob", 4), ("b", "ann", 2)])).tolist()
+    [2.5, 2.0]
+    """
     values = []
     for label in votes.labels:
         if not isinstance(label, int | float):
@@ -94,6 +104,11 @@ def dawid_skene(
     """Fit the model; stop when a step adds less than `tolerance` to the log-likelihood of a vote.
 
     Raises ValueError where there are no votes, or a gold label is one that nobody gave.
+
+    >>> said = {"ann": [0, 1, 0, 1], "bob": [0, 1, 0, 1], "cy": [1, 1, 1, 1]}  # cy always says 1
+    >>> fitted = dawid_skene(Votes.of((n, who, label) for who in said for n, label in enumerate(said[who])))
+    >>> fitted.labels, fitted.confusion[2].round(2).tolist()
+    ((0, 1, 0, 1), [[0.0, 1.0], [0.0, 1.0]])
     """
     if not votes.items:
         raise ValueError("there are no votes to aggregate; give at least one")
@@ -148,6 +163,10 @@ def worker_confusion(votes: Votes, truth: Mapping[Any, Hashable]) -> Integers:
 
     Only items in `truth` count: gold answers, or an aggregate (which holds the worker's own vote).
     Raises ValueError where a true label is one that nobody gave.
+
+    >>> votes = Votes.of([("a", "ann", "no"), ("b", "ann", "yes"), ("c", "ann", "yes")])
+    >>> worker_confusion(votes, {"a": "no", "b": "no", "c": "yes"}).tolist()  # a no was called no and yes
+    [[[1, 1], [0, 1]]]
     """
     kinds = len(votes.labels)
     known, true = _known(votes, truth)

@@ -36,7 +36,11 @@ LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
 
 def cohen(first: ArrayLike, second: ArrayLike, *, bootstrap: Bootstrap | None = None) -> Estimate:
-    """Cohen's kappa of two raters' answers to the same items, both of shape (items,), NaN where missing."""
+    """Cohen's kappa of two raters' answers to the same items, both of shape (items,), NaN where missing.
+
+    >>> cohen([1, 1, 0, 0], [1, 0, 0, 0]).value  # 3 of 4 agree, by chance 2 of 4 would
+    0.5
+    """
     a, b = _rows(first, "the first rater"), _rows(second, "the second rater")
     if len(a) != len(b):
         raise ValueError(f"the raters answered {len(a)} and {len(b)} items; give both the same items")
@@ -69,7 +73,11 @@ def cohen(first: ArrayLike, second: ArrayLike, *, bootstrap: Bootstrap | None = 
 
 
 def fleiss(counts: ArrayLike, *, bootstrap: Bootstrap | None = None) -> Estimate:
-    """Fleiss' kappa of `counts`, shape (items, categories): how many answers of each kind an item has."""
+    """Fleiss' kappa of `counts`, shape (items, categories): how many answers of each kind an item has.
+
+    >>> round(fleiss([[2, 0], [1, 1], [0, 2]]).value, 3)  # two of three items agree, by chance half would
+    0.333
+    """
     table = np.asarray(counts, dtype=np.float64)
     if table.ndim != 2 or (table < 0).any() or (table != np.floor(table)).any():
         raise ValueError(f"counts have shape {table.shape}; give whole numbers of shape (items, categories)")
@@ -109,6 +117,9 @@ def krippendorff(
 
     Which of an item's answers stands in which row does not matter. `level` is one of LEVELS.
     Needs clusters x (different values)^2 numbers of memory.
+
+    >>> round(krippendorff([[1, 0, 1, 0], [1, 0, 0, 0]], level="nominal").value, 3)
+    0.533
     """
     if level not in LEVELS:
         raise AgreementError(f"unknown level {level!r}; known: {', '.join(LEVELS)}")
@@ -198,7 +209,12 @@ def _shown(value: float) -> str:
 
 
 def answer_counts(answers: Sequence[Sequence[float]]) -> tuple[Floats, Floats]:
-    """Counts for `fleiss`, shape (items, values), and the values, from each item's answers."""
+    """Counts for `fleiss`, shape (items, values), and the values, from each item's answers.
+
+    >>> counts, values = answer_counts([[1, 1], [0, 1]])
+    >>> counts.tolist(), values.tolist()
+    ([[0.0, 2.0], [1.0, 1.0]], [0.0, 1.0])
+    """
     values, codes = np.unique(
         np.array([a for own in answers for a in own], dtype=np.float64), return_inverse=True
     )
@@ -208,7 +224,11 @@ def answer_counts(answers: Sequence[Sequence[float]]) -> tuple[Floats, Floats]:
 
 
 def as_ratings(answers: Sequence[Sequence[float]]) -> Floats:
-    """Ratings for `krippendorff`, shape (most answers of an item, items), NaN where an item has fewer."""
+    """Ratings for `krippendorff`, shape (most answers of an item, items), NaN where an item has fewer.
+
+    >>> as_ratings([[1, 2], [3]]).tolist()
+    [[1.0, 3.0], [2.0, nan]]
+    """
     deep = max((len(own) for own in answers), default=0)
     table = np.full((len(answers), deep), np.nan)
     for item, own in enumerate(answers):

@@ -37,6 +37,10 @@ def wilson(hits: float, of: float, level: float = 0.95) -> tuple[float, float]:
     """Wilson's score interval of a share; (0, 1) of nothing. Raises ValueError for what is no share.
 
     Effective numbers need not be whole.
+
+    >>> low, high = wilson(8, 10)
+    >>> round(low, 3), round(high, 3)
+    (0.49, 0.943)
     """
     if not 0 <= hits <= of or not 0 < level < 1:
         raise ValueError(f"{hits} of {of} at level {level}: expected a share, and a level between 0 and 1")
@@ -55,6 +59,10 @@ def effective_number(hits: Counts, items: Counts, level: float = 0.95) -> float:
 
     `hits` and `items` have shape (clusters,). No more than there are items; 0 where a single cluster holds
     both hits and misses, which tells nothing about others.
+
+    >>> import numpy as np
+    >>> effective_number(np.array([1, 1, 0, 0]), np.array([1, 1, 1, 1]))  # clusters of one item each
+    4.0
     """
     hits, items = hits[items > 0], items[items > 0]
     clusters, number = len(items), float(items.sum())
@@ -73,7 +81,12 @@ def effective_number(hits: Counts, items: Counts, level: float = 0.95) -> float:
 
 
 def share_interval(hits: Counts, items: Counts, level: float = 0.95) -> tuple[float, float]:
-    """Bounds of the share of hits, from those of each cluster, shape (clusters,); (0, 1) of no items."""
+    """Bounds of the share of hits, from those of each cluster, shape (clusters,); (0, 1) of no items.
+
+    >>> import numpy as np
+    >>> share_interval(np.array([8]), np.array([10]))  # of one image, which tells nothing about others
+    (0.0, 1.0)
+    """
     number, total = effective_number(hits, items, level), float(items.sum())
     return wilson(float(hits.sum()) / total * number, number, level) if total else (0.0, 1.0)
 

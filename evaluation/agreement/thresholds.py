@@ -54,7 +54,11 @@ class Retrieval:
 
 
 def binarised(scores: Floats, threshold: float, *, strict: bool = False) -> NDArray[np.bool_]:
-    """Where `scores` are a yes; NaN is no yes."""
+    """Where `scores` are a yes; NaN is no yes.
+
+    >>> binarised(np.array([1.0, 2.0, np.nan]), 2).tolist()
+    [False, True, False]
+    """
     return scores > threshold if strict else scores >= threshold
 
 
@@ -67,7 +71,12 @@ def sweep(
     strict: bool = False,
     bootstrap: Bootstrap | None = None,
 ) -> Sweep:
-    """Kappa between `first` cut at each of `rows` and `second` cut at each of `columns`, NaN left out."""
+    """Kappa between `first` cut at each of `rows` and `second` cut at each of `columns`, NaN left out.
+
+    >>> found = sweep([1, 2, 3, 4], [0, 0, 1, 1], rows=[2, 3], columns=[1])
+    >>> [[one.value for one in row] for row in found.kappa]  # cut at 3 they are equal
+    [[0.5], [1.0]]
+    """
     a, b, clusters, number = _judged(first, second, bootstrap)
     yes_a = np.array([binarised(a, t, strict=strict) for t in rows], dtype=np.float64)  # (rows, items)
     yes_b = np.array([binarised(b, t, strict=strict) for t in columns], dtype=np.float64)
@@ -105,6 +114,10 @@ def retrieval(
     """How well `predicted` cut at `at` finds what `truth` cut at `truth_at` holds, NaN left out.
 
     Of `bootstrap` the clusters and the level are read: intervals are those of shares.
+
+    >>> found = retrieval([1, 2, 3, 4], [0, 1, 1, 1], at=3, truth_at=1)
+    >>> found.precision.value, round(found.recall.value, 3), found.f1.value
+    (1.0, 0.667, 0.8)
     """
     a, b, clusters, number = _judged(predicted, truth, bootstrap)
     found, wanted = binarised(a, at, strict=strict), binarised(b, truth_at, strict=strict)

@@ -70,7 +70,12 @@ class Bleu:
 
 
 def bleu(candidates: Candidates, references: References, *, orders: int = 4) -> Bleu:
-    """The counts for BLEU-1 to BLEU-`orders`."""
+    """The counts for BLEU-1 to BLEU-`orders`.
+
+    >>> counts = bleu([["a", "dog", "runs"]], [[["a", "dog", "sleeps"], ["the", "dog", "runs"]]], orders=1)
+    >>> counts.matched.tolist(), counts.possible.tolist()  # each word is in a reference
+    ([[3]], [[3]])
+    """
     owners = _owners(candidates, references)
     pooled = [text for own in references for text in own]
     matched = np.zeros((len(candidates), orders), dtype=np.int64)
@@ -115,7 +120,11 @@ def _bleu(
 
 
 def rouge_l(candidates: Candidates, references: References, *, beta: float = 1.2) -> NDArray[np.float64]:
-    """ROUGE-L of each item, shape (items,), in 0..1; the corpus's is their mean."""
+    """ROUGE-L of each item, shape (items,), in 0..1; the corpus's is their mean.
+
+    >>> rouge_l([["a", "dog", "runs"]], [[["a", "dog", "sleeps"]]]).round(3).tolist()  # two words of three
+    [0.667]
+    """
     _owners(candidates, references)
     scores = np.zeros(len(candidates))
     for item, (candidate, own) in enumerate(zip(candidates, references, strict=True)):
@@ -146,7 +155,12 @@ def _common_subsequence(first: Words, second: Words) -> int:
 
 
 def cider(candidates: Candidates, references: References) -> NDArray[np.float64]:
-    """CIDEr of each item, shape (items,), in 0..1; the corpus's is their mean."""
+    """CIDEr of each item, shape (items,), in 0..1; the corpus's is their mean.
+
+    >>> two = [["a", "dog"], ["the", "cat"]]
+    >>> cider(two, [[["a", "dog"]], [["the", "cat"]]]).tolist()  # no runs of 3 or 4 words
+    [0.5, 0.5]
+    """
     return _cider(candidates, references, sigma=None)
 
 

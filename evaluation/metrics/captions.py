@@ -91,6 +91,10 @@ def score_captions(captions: Captions, measures: Iterable[str]) -> dict[str, Cap
 
     The corpus's figure is the mean over items, except for BLEU-1 to 4 and METEOR, whose counts are pooled.
     Raises UnknownMeasure, which lists what exists, and MeteorMissing where METEOR is asked for and absent.
+
+    >>> captions = Captions(["A dog runs."], [["A dog runs.", "A cat sleeps."]])
+    >>> {name: score.value for name, score in score_captions(captions, ["BLEU-1", "ROUGE-L"]).items()}
+    {'BLEU-1': 1.0, 'ROUGE-L': 1.0}
     """
     found = {}
     for asked in [METRICS.find(name, family=FAMILY) for name in measures]:

@@ -19,7 +19,14 @@ _INFAP_EPSILON = 1e-5
 
 
 def bpref(ranked: Ranked, k: int | None = None) -> Floats:
-    """Buckley and Voorhees 2004, as trec_eval computes it."""
+    """Buckley and Voorhees 2004, as trec_eval computes it.
+
+    >>> from evaluation.metrics.judged import judged
+    >>> from evaluation.metrics.ranked import from_scores
+    >>> pairs = judged([0, 0, 0], [0, 1, 2], [1, 0, 1], queries=1, items=4)
+    >>> bpref(from_scores([[0.9, 0.8, 0.7, 0.6]], pairs)).tolist()  # the second is behind the only no
+    [0.5]
+    """
     relevant, refused = number_of(ranked, ranked.relevant), number_of(ranked, ranked.not_relevant)
     places = ranked.places(ranked.relevant)
     above = np.minimum(ranked.before(places, ranked.not_relevant), relevant[places.query])
@@ -43,7 +50,14 @@ def inferred_ap(ranked: Ranked, k: int | None = None) -> Floats:
 
 
 def judged_share(ranked: Ranked, k: int) -> Floats:
-    """How much of the top k was judged at all."""
+    """How much of the top k was judged at all.
+
+    >>> from evaluation.metrics.judged import judged
+    >>> from evaluation.metrics.ranked import from_scores
+    >>> pairs = judged([0, 0], [0, 2], [1, 0], queries=1, items=4)
+    >>> judged_share(from_scores([[0.9, 0.8, 0.7, 0.6]], pairs), 4).tolist()
+    [0.5]
+    """
     return within(ranked, ranked.places(ranked.judged.grade >= 0), cut(ranked, k)) / k
 
 

@@ -80,6 +80,10 @@ def judged(
     `relevant_unasked`: originals are relevant whatever was said of them; else they have the grades given,
     and are originals to R@k and ranks alone. Raises BadJudgments for a pair given twice, an index out of
     range, a grade that is no number or under -1, or arrays of different lengths.
+
+    >>> pairs = judged([1, 0], [2, 0], [0, 3], queries=2, items=3)  # (query 1, item 2) is a no
+    >>> pairs.query.tolist(), pairs.item.tolist(), pairs.grade.tolist()
+    ([0, 1], [0, 2], [3.0, 0.0])
     """
     q, i = np.asarray(query, dtype=np.intp).ravel(), np.asarray(item, dtype=np.intp).ravel()
     g = np.asarray(grade, dtype=np.float64).ravel()
@@ -111,7 +115,12 @@ def judged(
 
 
 def originals_of(owner: ArrayLike, queries: int) -> Judged:
-    """Each item's own query is its original: `owner[item]` is a query, as captions have an image."""
+    """Each item's own query is its original: `owner[item]` is a query, as captions have an image.
+
+    >>> pairs = originals_of([0, 0, 1], queries=2)  # the images of three captions
+    >>> pairs.query.tolist(), pairs.item.tolist(), pairs.original.tolist()
+    ([0, 0, 1], [0, 1, 2], [True, True, True])
+    """
     own = np.asarray(owner, dtype=np.intp)
     items = len(own)
     return judged(
@@ -129,6 +138,10 @@ def from_qrels(
     """Judgments of named pairs, {query: {item: grade}}, and the pairs (query, item) that are originals.
 
     Raises BadJudgments for ids that are not among `queries` and `items`, naming the first.
+
+    >>> pairs = from_qrels({"q": {"b": 2, "a": 0}}, ["q"], ["a", "b", "c"])
+    >>> pairs.item.tolist(), pairs.grade.tolist()
+    ([0, 1], [0.0, 2.0])
     """
     query_of, item_of = _index(queries, "query"), _index(items, "item")
     found = {

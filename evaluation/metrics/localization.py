@@ -63,12 +63,20 @@ def boxes_of(boxes: ArrayLike, word: str = "box") -> Floats:
 
 
 def area(boxes: Floats) -> Floats:
-    """In pixels, shape (...)."""
+    """In pixels, shape (...).
+
+    >>> area(np.array([1.0, 1.0, 1.0, 1.0])).tolist()  # one pixel
+    1.0
+    """
     return np.asarray(np.prod(boxes[..., 2:] - boxes[..., :2] + 1, axis=-1))
 
 
 def iou(one: ArrayLike, other: ArrayLike) -> Floats:
-    """Intersection over union of boxes, shapes (..., 4) as broadcast; in 0..1."""
+    """Intersection over union of boxes, shapes (..., 4) as broadcast; in 0..1.
+
+    >>> iou([1, 1, 2, 2], [2, 1, 3, 2]).round(3).tolist()  # two pixels shared of six
+    0.333
+    """
     return _iou(boxes_of(one), boxes_of(other))
 
 
@@ -80,7 +88,11 @@ def _iou(first: Floats, second: Floats) -> Floats:
 
 
 def union_box(boxes: ArrayLike) -> Floats:
-    """The box around all of `boxes`, shape (n, 4), n at least 1."""
+    """The box around all of `boxes`, shape (n, 4), n at least 1.
+
+    >>> union_box([[1, 1, 2, 2], [5, 3, 6, 4]]).tolist()
+    [1.0, 1.0, 6.0, 4.0]
+    """
     found = boxes_of(boxes)
     if not len(found):
         raise ValueError("no boxes are given; leave out phrases without boxes")
@@ -94,6 +106,10 @@ def first_right(
 
     `regions` has shape (n, 4): all phrases' regions, each phrase's best first; `phrase[n]` says
     whose, in any order between phrases. `gold` has shape (phrases, 4).
+
+    >>> regions = [[1, 1, 9, 9], [20, 20, 29, 29]]  # of phrase 0, the best first
+    >>> first_right(regions, [0, 0], [[20, 20, 29, 28]]).tolist()  # the second has an IoU of 0.9
+    [2.0]
     """
     found, wanted = boxes_of(regions, "region"), boxes_of(gold, "gold box")
     owner = np.asarray(phrase, dtype=np.intp)
@@ -125,7 +141,11 @@ def upper_bound(ranks: Floats, k: int | None = None) -> Floats:
 def suppress(
     boxes: ArrayLike, images: ArrayLike, scores: ArrayLike, *, threshold: float = SUPPRESS_IOU
 ) -> Indices:
-    """Indices of one phrase's regions that are kept, ascending; those of two images do not overlap."""
+    """Indices of one phrase's regions that are kept, ascending; those of two images do not overlap.
+
+    >>> suppress([[1, 1, 10, 10], [1, 1, 10, 9], [50, 50, 60, 60]], [0, 0, 0], [0.9, 0.8, 0.7]).tolist()
+    [0, 2]
+    """
     found, values = boxes_of(boxes, "region"), _scores(scores)
     _, where = np.unique(np.asarray(images), return_inverse=True)
     order = np.lexsort((-values, where))
@@ -154,6 +174,10 @@ def average_precision(
     """AP of one phrase: its n detections and m gold boxes over all images; NaN without gold.
 
     Detections of equal score are taken in the order given.
+
+    >>> boxes, gold = [[1, 1, 10, 10], [50, 50, 60, 60]], [[50, 50, 60, 60]]
+    >>> average_precision(boxes, [0, 0], [0.9, 0.8], gold, [0])  # found second
+    0.5
     """
     found, wanted = boxes_of(boxes, "region"), boxes_of(gold, "gold box")
     if not len(wanted):

@@ -39,7 +39,11 @@ Entries = Sequence[Hashable]
 
 
 def words(text: str) -> list[str]:
-    """The words of a caption: cut, in lower case, hyphens broken, everything but letters and digits out."""
+    """The words of a caption: cut, in lower case, hyphens broken, everything but letters and digits out.
+
+    >>> words("A T-shirt, and two dogs!")
+    ['a', 't', 'shirt', 'and', 'two', 'dogs']
+    """
     return [word for token in tokenise(text.lower()) for word in _bare(token)]
 
 
@@ -51,7 +55,11 @@ def _bare(token: str) -> tuple[str, ...]:
 
 
 def content_words(text: str, *, stop_words: frozenset[str] = STOP_WORDS, stemmed: bool = True) -> list[str]:
-    """`words` of a caption without the stop words, the rest stemmed by Porter's algorithm."""
+    """`words` of a caption without the stop words, the rest stemmed by Porter's algorithm.
+
+    >>> content_words("A dog is running on the beach.")
+    ['dog', 'run', 'beach']
+    """
     kept = [word for word in words(text) if word not in stop_words]
     return stems(kept) if stemmed else kept
 

@@ -94,6 +94,10 @@ def select(
 
     `images` is how many there are, or what they are called (default: as many as the captions name).
     Raises ValueError for an unknown protocol, and for an image that lacks the caption, naming it.
+
+    >>> chosen = select("first caption", [0, 0, 1, 1])  # the images of four captions
+    >>> chosen.captions.tolist(), chosen.owner.tolist()
+    ([0, 2], [0, 1])
     """
     asked = protocol_named(protocol)
     owner = np.asarray(image_of, dtype=np.intp)
@@ -116,7 +120,11 @@ def select(
 
 
 def folds(selection: Selection, number: int = 5) -> Iterator[Selection]:
-    """`number` selections of equally many images, in order, each with its own captions."""
+    """`number` selections of equally many images, in order, each with its own captions.
+
+    >>> [one.images.tolist() for one in folds(select("any of five", [0, 0, 1, 1]), 2)]
+    [[0], [1]]
+    """
     if number < 1 or len(selection.images) % number:
         raise ValueError(f"{len(selection.images)} images cannot be cut into {number} equal folds")
     size = len(selection.images) // number
@@ -132,7 +140,14 @@ def folds(selection: Selection, number: int = 5) -> Iterator[Selection]:
 def both_directions(
     scores: Scores, selection: Selection, measures: Iterable[str], *, ties: Ties = "mean"
 ) -> dict[str, dict[str, Score]]:
-    """{"annotation": figures, "search": figures} from scores of all images (rows) and captions (columns)."""
+    """{"annotation": figures, "search": figures} from scores of all images (rows) and captions (columns).
+
+    >>> from models_core.tiles import Dense
+    >>> scores = Dense(np.array([[0.9, 0.1], [0.8, 0.7]]))  # two images by their captions
+    >>> found = both_directions(scores, select("any of five", [0, 1]), ["R@1"])
+    >>> found["annotation"]["R@1"].value, found["search"]["R@1"].value
+    (0.5, 1.0)
+    """
     asked = list(measures)
     part = scores.select(selection.images, selection.captions)
     rows, columns = from_tiles(part, selection.annotation(), selection.search(), ties=ties)
@@ -142,7 +157,13 @@ def both_directions(
 def over_folds(
     scores: Scores, selection: Selection, measures: Iterable[str], *, number: int = 5, ties: Ties = "mean"
 ) -> dict[str, dict[str, float]]:
-    """The same, each figure the mean of its values over the folds."""
+    """The same, each figure the mean of its values over the folds.
+
+    >>> from models_core.tiles import Dense
+    >>> scores = Dense(np.array([[0.9, 0.1], [0.8, 0.7]]))
+    >>> over_folds(scores, select("any of five", [0, 1]), ["R@1"], number=2)["annotation"]  # each is alone
+    {'R@1': 1.0}
+    """
     asked = list(measures)
     found = [both_directions(scores, fold, asked, ties=ties) for fold in folds(selection, number)]
     return {

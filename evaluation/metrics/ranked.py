@@ -113,7 +113,13 @@ class Ranked:
 
 
 def from_scores(scores: ArrayLike, judged: Judged, *, ties: Ties = "mean", level: float = 1.0) -> Ranked:
-    """From a dense matrix, shape (queries, items); higher scores are better. NaN is refused."""
+    """From a dense matrix, shape (queries, items); higher scores are better. NaN is refused.
+
+    >>> from evaluation.metrics.judged import originals_of
+    >>> ranked = from_scores([[0.5, 0.9, 0.5]], originals_of([0, 0, 0], queries=1))
+    >>> ranked.better.tolist(), ranked.equal.tolist()  # how many are better than each item, and equal
+    ([1.0, 0.0, 1.0], [2.0, 1.0, 2.0])
+    """
     rows, _ = from_tiles(Dense(scores), judged, None, ties=ties, level=level)
     return rows
 
@@ -129,6 +135,13 @@ def from_tiles(
     """Both directions in one pass: `rows` has the rows as queries, `columns` the columns.
 
     A direction that is None comes back without judgments. Raises ValueError for other shapes.
+
+    >>> from evaluation.metrics.judged import originals_of
+    >>> from models_core.tiles import Dense
+    >>> own = originals_of([0, 1], queries=2)
+    >>> rows, columns = from_tiles(Dense(np.array([[0.9, 0.1], [0.8, 0.7]])), own, own)
+    >>> rows.better.tolist(), columns.better.tolist()  # the second row finds its own behind another
+    ([0.0, 1.0], [0.0, 0.0])
     """
     high, wide = scores.shape
     none = np.empty(0, dtype=np.intp)
@@ -162,6 +175,11 @@ def from_lists(
     With `scores` (same shape, falling) equal scores tie; without, the order given is the ranking.
     Raises BadJudgments for an item listed twice or out of range, scores that rise or are NaN, and
     gaps inside a list.
+
+    >>> from evaluation.metrics.judged import judged
+    >>> pairs = judged([0, 0], [3, 1], [1, 1], queries=1, items=4)
+    >>> from_lists([[2, 3]], pairs).better.tolist()  # item 1 was not retrieved, item 3 is second
+    [inf, 1.0]
     """
     items = np.asarray(lists, dtype=np.intp)
     if items.ndim != 2 or len(items) != judged.queries:

@@ -15,6 +15,21 @@ Conventions.
   optimistic takes them falling, pessimistic rising.
 - mAP@R: the mean over places 1 to R of precision where a relevant item stands, 0 elsewhere.
   Source: Musgrave et al. 2020; Chun et al. 2022 (ECCV Caption).
+
+Two images by three captions, the first two the first image's. It finds both of its captions at
+places 1 and 2; the second image finds its own at place 2, nDCG 1 / log2(3).
+
+>>> from evaluation.metrics.judged import originals_of
+>>> from evaluation.metrics.ranked import from_scores
+>>> ranked = from_scores([[0.9, 0.8, 0.1], [0.2, 0.9, 0.5]], originals_of([0, 0, 1], queries=2))
+>>> original_in_top(ranked, 1).tolist(), first_original(ranked).tolist()
+([1.0, 0.0], [1.0, 2.0])
+>>> success(ranked, 2).tolist(), recall(ranked, 1).tolist(), precision(ranked, 2).tolist()
+([1.0, 1.0], [0.5, 0.0], [1.0, 0.5])
+>>> r_precision(ranked).tolist(), reciprocal_rank(ranked).tolist(), average_precision(ranked).tolist()
+([1.0, 0.0], [1.0, 0.5], [1.0, 0.5])
+>>> average_precision_at_r(ranked).tolist(), ndcg(ranked).round(3).tolist()
+([1.0, 0.0], [1.0, 0.631])
 """
 
 from __future__ import annotations

@@ -30,7 +30,14 @@ class Score:
 
 def evaluate(ranked: Ranked, measures: Iterable[str]) -> dict[str, Score]:
     """Figures by canonical name, in the order asked; raises UnknownMeasure, and ValueError where
-    originals are asked for and the judgments mark none."""
+    originals are asked for and the judgments mark none.
+
+    >>> from evaluation.metrics.judged import originals_of
+    >>> from evaluation.metrics.ranked import from_scores
+    >>> ranked = from_scores([[0.9, 0.1], [0.8, 0.7]], originals_of([0, 1], queries=2))
+    >>> {name: figure.value for name, figure in evaluate(ranked, ["R@1", "median rank"]).items()}
+    {'R@1': 0.5, 'median rank': 1.5}
+    """
     return {
         asked.name: _score(ranked, asked) for asked in [METRICS.find(m, family="ranking") for m in measures]
     }

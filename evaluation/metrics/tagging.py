@@ -56,6 +56,9 @@ def precision_at(
 
     `scores` has shape (images, tags); `true_tags` lists each image's tags, the most relevant first.
     Tied tags are taken in the worst order. Raises ValueError for a tag listed twice or out of range.
+
+    >>> precision_at([[0.9, 0.2, 0.5]], [[0, 1]], k=1).tolist()  # tag 0 is best of its two
+    [1.0]
     """
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 2 or len(values) != len(true_tags):
@@ -109,6 +112,11 @@ def by_tag_and_image(scores: ArrayLike, relevant: ArrayLike, *, ties: Ties = "me
     """Rankings of images for each tag (its AP averages to MAP), and of tags for each image (MiAP).
 
     Both arguments have shape (images, tags); `relevant` is true or false.
+
+    >>> from evaluation.metrics.ranking import average_precision
+    >>> tags, images = by_tag_and_image([[0.9, 0.1], [0.8, 0.7]], [[True, False], [False, True]])
+    >>> average_precision(tags).tolist(), average_precision(images).tolist()
+    ([1.0, 1.0], [1.0, 0.5])
     """
     truth = np.asarray(relevant)
     image, tag = np.nonzero(truth)

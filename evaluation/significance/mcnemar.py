@@ -36,6 +36,9 @@ def mcnemar(first: ArrayLike, second: ArrayLike, *, method: Method = "exact") ->
     """Test two systems' successes (0 or 1, NaN where a query has no value for either), shape (queries,).
 
     Raises ValueError naming the first query that is neither 0 nor 1, or has a value for one only.
+
+    >>> mcnemar([1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 1, 1])  # 4 against 1: p is 2 (1 + 5) / 32
+    McNemar(first_only=4, second_only=1, p=0.375)
     """
     if method not in get_args(Method):
         raise ValueError(f"unknown method {method!r}; known: {', '.join(get_args(Method))}")

@@ -12,6 +12,9 @@ def paired(*systems: ArrayLike, queries: str = "query") -> NDArray[np.float64]:
     A query that has no value (NaN) for all systems is left out. Raises ValueError for systems on
     different numbers of queries, for a query that has a value for some systems only, and where no
     query is left.
+
+    >>> paired([1, np.nan, 0], [0, np.nan, 0]).tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
     """
     values = [np.asarray(system, dtype=np.float64) for system in systems]
     if any(v.shape != values[0].shape or v.ndim != 1 for v in values):

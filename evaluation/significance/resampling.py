@@ -68,6 +68,10 @@ def figure_interval(
     """The interval of one system's mean or median; raises as `bootstrap_difference` does.
 
     `share`: the mean is a share, so that values of 0 and 1 alone are misses and hits. It then is Wilson's.
+
+    >>> found = figure_interval([1, 1, 0, 1], Bootstrap(["a", "b", "c", "d"]), share=True)
+    >>> found.kind, found.value, round(found.low, 3), round(found.high, 3)
+    ('Wilson', 0.75, 0.301, 0.954)
     """
     (own,) = paired(values)
     owners, clusters = _owners(values, bootstrap)
@@ -102,6 +106,11 @@ def bootstrap_difference(
     `bootstrap.clusters` names each query's image. Queries without a value (NaN) for both are left
     out with their place in the clusters. Raises ValueError as `paired` does, and where an infinite
     rank meets a mean.
+
+    >>> images = Bootstrap(["a", "a", "b", "b"], resamples=100)
+    >>> found = bootstrap_difference([1, 1, 0, 1], [0, 1, 0, 0], images)
+    >>> found.value, found.clusters
+    (0.5, 2)
     """
     values = paired(first, second)
     owners, clusters = _owners(first, bootstrap)

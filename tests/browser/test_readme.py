@@ -26,7 +26,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from config.demonstration import evaluating
 from config.management.commands import demo
-from tests.browser.at_work import WORKING, moved_on
+from tests.browser.at_work import WORKING
 from tests.browser.conftest import Open
 from tests.house.product import REPOSITORY
 from tests.services import free_port, until_it_answers
@@ -44,7 +44,7 @@ SMALL = {"IMAGES": 100, "STUDY_IMAGES": 2, "WORKERS": 8, "MIX": "careful=8", "PE
 
 def section(title: str) -> str:
     """What the README says under a heading."""
-    found = re.search(rf"^## {title}\n(.*?)(?=^## )", README, re.M | re.S)
+    found = re.search(rf"^###? {title}\n(.*?)(?=^###? )", README, re.M | re.S)
     assert found, f"the README has no part {title!r}"
     return found[1]
 
@@ -182,7 +182,10 @@ class Newcomer:
         held = int(self.page.locator("[data-answer] [name=assignment]").get_attribute("value") or 0)
         self.page.keyboard.press(key)
         self.actions += 1
-        moved_on(self.page, held)
+        # The last question of its kind is followed by a page that says so.
+        self.page.wait_for_function(
+            "held => Number(document.querySelector('[name=assignment]')?.value) !== held", arg=held
+        )
 
 
 @pytest.mark.slow
@@ -202,7 +205,8 @@ def test_what_the_readme_says_to_choose_and_to_press_leads_through_a_small_demon
 
 def goes_by_the_readme(demonstration: Demonstration, page: Page) -> None:
     """Does what the README's numbered steps say, and sees what they promise."""
-    opening, agreeing, beginning, answering, looking = steps("A chain by hand")
+    opening = section("First clicks")
+    agreeing, beginning, answering, looking = steps("As an annotator")
     account = re.search(r"Sign in as '(\w+)',? (?:with the )?password (\S+)", demonstration.printed)
     assert account, demonstration.printed
     assert "http://127.0.0.1:8000" in opening
@@ -211,7 +215,10 @@ def goes_by_the_readme(demonstration: Demonstration, page: Page) -> None:
     page.goto("/")
     newcomer.fill("User name", account[1])
     newcomer.fill("Password", account[2])
-    for step in (opening, agreeing, beginning):
+    for name in chosen(opening):
+        newcomer.choose(name)
+    manages(newcomer)
+    for step in (agreeing, beginning):
         for name in chosen(step):
             newcomer.choose(name)
 
@@ -231,10 +238,27 @@ def goes_by_the_readme(demonstration: Demonstration, page: Page) -> None:
     compares(newcomer)
 
 
+def manages(newcomer: Newcomer) -> None:
+    """Looks at the campaign as its manager, and finds what each step promises."""
+    page = newcomer.page
+    campaign, workers, setting = steps("As a manager")
+    for name in chosen(campaign):
+        newcomer.choose(name)
+    expect(page.get_by_role("row", name="boxed")).to_be_visible()
+    for name in chosen(workers):
+        newcomer.choose(name)
+    expect(page.get_by_role("link", name=re.compile(r"sim\d+-random-"))).to_be_visible()
+    settings, exports = chosen(setting)
+    newcomer.choose(settings)
+    expect(page.get_by_role("heading", name="Stop rules")).to_be_visible()
+    newcomer.choose(exports)
+    expect(page.locator("select[name=format]")).to_be_visible()
+
+
 def compares(newcomer: Newcomer) -> None:
     """Goes through the evaluation by what the README says, and sees figures that differ as they should."""
     page = newcomer.page
-    judged, comparing, reported, waiting = steps("Which system is better, by page")
+    judged, comparing, reported, waiting = steps("As a researcher")
     for name in chosen(judged):
         newcomer.choose(name)
     for bad in ("always_yes", "random"):  # a good one may have been unlucky as well

@@ -35,6 +35,18 @@ def test_the_examples_of_a_module_run(module: str) -> None:
     assert run_module(f"phrasebox.{module}")
 
 
+@pytest.mark.parametrize("package", ["metrics", "agreement", "significance"])
+def test_the_examples_of_what_is_computed_run(package: str) -> None:
+    """Those in the docstrings of measures, coefficients and tests; most of their modules have some."""
+    folder = REPOSITORY / "evaluation" / package
+    run = {
+        file.stem: run_module(f"evaluation.{package}.{file.stem}")
+        for file in folder.glob("*.py")
+        if file.stem != "__init__"
+    }
+    assert 2 * sum(map(bool, run.values())) > len(run), run
+
+
 def test_no_page_has_examples_that_are_not_run_but_those_we_know_of() -> None:
     left_out = {
         page.name: sum(bool(block.reason) for block in blocks(page.read_text(encoding="utf-8")))

@@ -1,0 +1,92 @@
+"""Docs can be walked: every page is in the index and leads back to it, and no link leads nowhere."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.house.product import REPOSITORY
+
+INDEX = REPOSITORY / "docs" / "index.md"
+OTHERS = [page for page in sorted(INDEX.parent.glob("*.md")) if page != INDEX]
+PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", INDEX, *OTHERS]
+#: Lines that the README may have at most, so that it is read to its end.
+LONGEST_README = 120
+
+_FENCE = re.compile(r"^ *(```+|~~~+).*?^ *\1 *$", re.M | re.S)
+_CODE = re.compile(r"(`+).+?\1")
+_LINK = re.compile(r"(?<!!)\[(?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*\]\(([^()\s]+)\)|!\[[^\]]*\]\(([^()\s]+)\)")
+_HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.M)
+
+
+def links(text: str) -> Iterator[str]:
+    """Where the links and pictures of a page lead; examples of code have none."""
+    for found in _LINK.finditer(_CODE.sub("code", _FENCE.sub("", text))):
+        yield found[1] or found[2]
+
+
+def anchors(text: str) -> set[str]:
+    """The names under which GitHub links a page's headings."""
+    names: list[str] = []
+    for heading in _HEADING.findall(_FENCE.sub("", text)):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        kept = "".join(
+            sign for sign in plain if sign in " -_" or unicodedata.category(sign)[0] in "LN"
+        ).replace(" ", "-")
+        names.append(kept if kept not in names else f"{kept}-{names.count(kept)}")
+    return set(names)
+
+
+def broken(page: Path) -> list[str]:
+    """The relative links of a page that lead to no file, or to no heading of it."""
+    wrong = []
+    for link in links(page.read_text(encoding="utf-8")):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target.read_text(encoding="utf-8"))):
+            wrong.append(link)
+    return wrong
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    assert broken(page) == []
+
+
+def test_every_page_is_in_the_index_once_and_leads_back_to_it() -> None:
+    entries = re.findall(r"^- \[[^\]]+\]\(([^()#/]+)\)", INDEX.read_text(encoding="utf-8"), re.M)
+    assert sorted(entries) == [page.name for page in OTHERS]
+    unlinked = [page.name for page in OTHERS if INDEX.name not in links(page.read_text(encoding="utf-8"))]
+    assert unlinked == []
+    assert "docs/index.md" in links((REPOSITORY / "README.md").read_text(encoding="utf-8"))
+
+
+def test_the_readme_can_be_read_to_its_end_and_lists_its_parts() -> None:
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) < LONGEST_README
+    headings = re.findall(r"^## (.+)$", text, re.M)
+    contents = text[: text.index("\n## ")]
+    assert [name for name in headings if not anchors(f"# {name}") <= {*_anchors_linked(contents)}] == []
+
+
+def _anchors_linked(text: str) -> Iterator[str]:
+    """The headings of the same page that a text links."""
+    return (link.removeprefix("#") for link in links(text) if link.startswith("#"))
+
+
+def test_a_broken_link_is_found(tmp_path: Path) -> None:
+    (tmp_path / "there.md").write_text("# One\n\n## A `name`: of two\n\n## One\n\n```\n# no heading\n```\n")
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# Here\n[a](there.md#a-name-of-two) [b](there.md#one-1) [c](#here) [d](https://example.org/x)\n"
+        "`[code](nowhere.md)`\n```\n[code](nowhere.md)\n```\n"
+    )
+    assert broken(page) == []
+    page.write_text("[a](gone.md) ![b](gone.png) [c](there.md#two) [d](#here) [e](there.md#no-heading)\n")
+    assert broken(page) == ["gone.md", "gone.png", "there.md#two", "#here", "there.md#no-heading"]
