@@ -16,15 +16,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from annotation.protocol.dice import Dice
+from annotation.protocol.gold import Gold, Truth
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import ANSWERS, QUESTIONS, Judgment
 from annotation.protocol.scores import Scores, compare
 from annotation.protocol.terms import Box
 from annotation.protocol.trust import SUSPENDED, Event
-from annotation.simulation.dice import Dice
 from annotation.simulation.driver import Crowd, Simulated, simulate_image
-from annotation.simulation.gate import Gate, Gold, known_items
-from annotation.simulation.truth import Truth
+from annotation.simulation.gate import Gate, known_items
 from annotation.simulation.workers import crowd
 from annotation.synthetic_corpus.generate import generate
 

@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from annotation.management.base import table
+from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment
 from annotation.protocol.terms import LayerRecord
 from annotation.simulation.driver import Cost, Crowd, simulate_image
-from annotation.simulation.truth import Truth
 from annotation.simulation.workers import crowd
 from annotation.synthetic_corpus.generate import generate
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from annotation.protocol.controls import double_checked
+from annotation.protocol.dice import Dice
+from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import (
     BOX_DRAWING,
@@ -25,10 +27,8 @@ from annotation.protocol.questions import (
 )
 from annotation.protocol.rulings import Boxes, Closure, Partition, Ruling
 from annotation.protocol.state import LINKING, VERIFICATION, ImageState, Settings, answered_once
-from annotation.protocol.terms import Chain, LayerObject, LayerRecord, Mention
-from annotation.simulation.dice import Dice
+from annotation.protocol.terms import LayerRecord, Mention, renamed
 from annotation.simulation.gate import Gate
-from annotation.simulation.truth import Truth
 from annotation.simulation.workers import SECONDS, Worker
 
 
@@ -227,13 +227,3 @@ def numbered(layer: LayerRecord, first: int) -> tuple[LayerRecord, int]:
     """The layer with its chains called `first`, `first + 1`, ... and the next free number."""
     names = {chain.id: str(first + i) for i, chain in enumerate(layer.chains)}
     return renamed(layer, names), first + len(names)
-
-
-def renamed(layer: LayerRecord, names: dict[str, str]) -> LayerRecord:
-    """The layer with its chains called by `names` (old id -> new id)."""
-    return LayerRecord(
-        tuple(Chain(names[chain.id], chain.mentions) for chain in layer.chains),
-        tuple(
-            LayerObject(tuple(names[n] for n in o.chains), o.box, o.scene, o.nobndbox) for o in layer.objects
-        ),
-    )

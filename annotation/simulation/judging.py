@@ -13,9 +13,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from annotation.protocol.dice import Dice
 from annotation.protocol.grading import GRADES
 from annotation.protocol.questions import Answer
-from annotation.simulation.dice import Dice
 from annotation.simulation.workers import HONEST, PERFECT, YES, Worker
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING, SPELLING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from annotation.protocol.contents import question_from
+from annotation.protocol.dice import Dice
+from annotation.protocol.gold import Truth
 from annotation.protocol.kinds import is_counted
 from annotation.protocol.questions import FLAGS, QUESTIONS, Answer
 from annotation.simulation import judging
-from annotation.simulation.dice import Dice
-from annotation.simulation.truth import Truth
 from annotation.simulation.workers import SECONDS, Worker
 
 #: What the queue says to those whom a test would help.

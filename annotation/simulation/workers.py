@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from annotation.protocol import questions as q
+from annotation.protocol.dice import Dice
+from annotation.protocol.gold import Truth, anywhere, erring
 from annotation.protocol.questions import Question
 from annotation.protocol.terms import Box
-from annotation.simulation.dice import Dice
-from annotation.simulation.truth import Truth
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
@@ -107,52 +107,10 @@ class Worker:
         dice = Dice(self.seed, self.name, truth.image, question.key)
         answers = q.ANSWERS[question.kind]
         if self.habits.style == HONEST:
-            right, box = truth.answer(question)
-            if not dice.chance(self.habits.rate(question.kind)):
-                return right, _jittered(box, self.habits.jitter, truth, dice) if box else None
-            if question.kind == q.BOX_DRAWING:
-                return _misdrawn(right, box, truth, dice)
-            return dice.choice([a for a in answers if a != right]), None
+            error, jitter = self.habits.rate(question.kind), self.habits.jitter
+            return erring(question, truth, dice, error=error, jitter=jitter)
         answer = _YES_ANSWERS[question.kind] if self.habits.style == YES else dice.choice(answers)
-        return answer, _anywhere(truth, dice) if answer == "drawn" else None
-
-
-def _misdrawn(right: str, box: Box | None, truth: Truth, dice: Dice) -> tuple[str, Box | None]:
-    """A wrong answer to drawing: "none" while boxes are missing, a loose box, or one of nothing."""
-    if box is None or right == "none":
-        return "drawn", _anywhere(truth, dice)
-    turn = dice.below(3)
-    if turn == 0:
-        return "none", None
-    return "drawn", _jittered(box, 0.4, truth, dice) if turn == 1 else _anywhere(truth, dice)
-
-
-def _jittered(box: Box, jitter: float, truth: Truth, dice: Dice) -> Box:
-    """`box` with each side moved by a normal share of its extent, kept inside the picture."""
-    if not jitter:
-        return box
-    left = box.xmin + jitter * box.width * dice.normal()
-    right = box.xmax + jitter * box.width * dice.normal()
-    top = box.ymin + jitter * box.height * dice.normal()
-    bottom = box.ymax + jitter * box.height * dice.normal()
-    return _inside(left, top, right, bottom, truth)
-
-
-def _anywhere(truth: Truth, dice: Dice) -> Box:
-    """A box that has nothing to do with the question."""
-    wide, high = (0.1 + 0.4 * dice.uniform()) * truth.width, (0.1 + 0.4 * dice.uniform()) * truth.height
-    left, top = dice.uniform() * (truth.width - wide), dice.uniform() * (truth.height - high)
-    return _inside(left + 1, top + 1, left + wide, top + high, truth)
-
-
-def _inside(left: float, top: float, right: float, bottom: float, truth: Truth) -> Box:
-    left, right = sorted((left, right))
-    top, bottom = sorted((top, bottom))
-    xmin = min(max(1, round(left)), truth.width)
-    ymin = min(max(1, round(top)), truth.height)
-    return Box(
-        xmin, ymin, max(xmin, min(round(right), truth.width)), max(ymin, min(round(bottom), truth.height))
-    )
+        return answer, anywhere(truth, dice) if answer == "drawn" else None
 
 
 def crowd(mix: Mapping[str, int], *, seed: int) -> list[Worker]:

@@ -15,11 +15,12 @@ from annotation.campaigns import gold_layer
 from annotation.datasets.layer_rows import SIMULATION, Share, stages_of, write_layer
 from annotation.models import Campaign, Corpus, Layer
 from annotation.protocol.campaign_settings import CampaignError, settings_of
+from annotation.protocol.gold import Gold
 from annotation.protocol.scores import Scores, compare
 from annotation.protocol.terms import ImageRecord
 from annotation.selectors.records import stream_records
 from annotation.simulation.driver import Cost, Crowd, Simulated, numbered, simulate_image
-from annotation.simulation.gate import Gate, Gold, known_items
+from annotation.simulation.gate import Gate, known_items
 from annotation.simulation.workers import crowd
 from annotation.simulation_driver.people import check_mix
 from annotation.simulation_driver.truths import gold_of, truth_of

@@ -8,12 +8,12 @@ from threading import Lock
 from annotation.models import Campaign, Image, Layer, OpenImage
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import corners, mention_from
+from annotation.protocol.gold import Truth
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.terms import ImageRecord, LayerRecord, Mention, representative
 from annotation.selectors.records import stream_records
 from annotation.simulation.judging import Known
 from annotation.simulation.standin import stand_in
-from annotation.simulation.truth import Truth
 from annotation.task_types.caption_writing.rules import CORRECT
 from annotation.task_types.shown import name_of
 

@@ -9,9 +9,9 @@ from django.core.management.base import CommandError, CommandParser
 from annotation.campaigns import gold_layer
 from annotation.common.registry import UnknownName
 from annotation.management.base import ReportCommand, few_images, progress_bar, table
+from annotation.protocol.gold import Gold
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
-from annotation.simulation.gate import Gold
 from annotation.simulation.study import MEASURES, RATES, SEEDS, as_dicts, study
 from annotation.synthetic_corpus.generate import generate
 
