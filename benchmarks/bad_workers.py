@@ -27,6 +27,7 @@ from annotation.simulation.driver import Crowd, Simulated, simulate_image
 from annotation.simulation.gate import Gate, known_items
 from annotation.simulation.workers import crowd
 from annotation.synthetic_corpus.generate import generate
+from annotation.task_types import discovery
 
 #: Images whose gold makes the known items; they are not annotated.
 KNOWN_FROM = 60
@@ -193,6 +194,8 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=20)
     parser.add_argument("--good", default="careful", metavar="PRESET")
     options = parser.parse_args()
+    discovery.load("rules")
+    discovery.load("simulate")
     images: list[Gold] = [
         (record.id, (record.width, record.height), record.layer)
         for record in generate(KNOWN_FROM + options.images, seed=1, out=None)

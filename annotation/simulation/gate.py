@@ -12,10 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from annotation.protocol import questions as q
 from annotation.protocol.controls import Control, choose, due
 from annotation.protocol.gold import Gold, Truth, questions_about
 from annotation.protocol.grading import is_right, stratum
+from annotation.protocol.kinds import CONTROLS, judged_by, kind_of
 from annotation.protocol.questions import Judgment, Question
 from annotation.protocol.trust import (
     PROBATION,
@@ -47,11 +47,11 @@ class KnownItem:
 def known_items(golds: Iterable[Gold], *, seed: int) -> dict[str, list[KnownItem]]:
     """Control items by question kind, from the gold of some images, of which every question is one.
 
-    Drawing has none: it is graded by box quality.
+    Drawing has none: it is measured by the verdicts of Box Quality.
     """
     found: dict[str, list[KnownItem]] = defaultdict(list)
     for image, question, truth in questions_about(golds, seed=seed):
-        if question.kind != q.BOX_DRAWING:
+        if kind_of(question.kind).measured_on == CONTROLS:
             known = Control(f"{image} {question.key}", stratum(question.kind, truth.answer(question)[0]))
             found[question.kind].append(KnownItem(known, question, truth))
     return dict(found)
@@ -76,7 +76,7 @@ class Gate:
 
     def rules(self, kind: str) -> TrustSettings:
         """The settings as they come out for `kind`, with the known items that there are."""
-        measured = q.BOX_QUALITY if kind == q.BOX_DRAWING else kind
+        measured = judged_by(kind) or kind
         return in_force(self.settings, Known(True, bool(self._pools.get(measured))))
 
     def standing(self, worker: str, kind: str) -> Standing:
@@ -125,8 +125,9 @@ class Gate:
     def done(self, judgment: Judgment, drawer: str | None) -> None:
         """Count an answered item; an answer on box quality is also a verdict on the drawer."""
         self.note(judgment.worker, judgment.question, ItemDone())
-        if judgment.question == q.BOX_QUALITY and drawer is not None and self._pools.get(q.BOX_QUALITY):
-            self.note(drawer, q.BOX_DRAWING, BoxJudged(judgment.answer == "good"))
+        judged = kind_of(judgment.question).judges
+        if judged and drawer is not None and self._pools.get(judgment.question):
+            self.note(drawer, judged, BoxJudged(judgment.answer == "good"))
 
     def suspended(self) -> dict[str, list[str]]:
         """Suspended workers by kind of question, sorted."""

@@ -24,6 +24,7 @@ from annotation.simulation.gate import Gate, known_items
 from annotation.simulation.workers import crowd
 from annotation.simulation_driver.people import check_mix
 from annotation.simulation_driver.truths import gold_of, truth_of
+from annotation.task_types import discovery
 
 #: Images whose gold becomes control items.
 CONTROL_IMAGES = 30
@@ -63,6 +64,7 @@ def simulate_campaign(
     although gold has them; answers then come from a stand-in too. Every judgment is written as
     a line of JSON to `judgments`. A layer of the campaign's name is replaced.
     """
+    discovery.load("simulate")
     check_mix(mix)
     if campaign.judgments.exists():
         raise CampaignError(
