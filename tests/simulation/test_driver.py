@@ -7,13 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotation.common.registry import UnknownName
+from annotation.protocol.dice import Dice
 from annotation.protocol.image import Fold
+from annotation.protocol.kinds import is_counted, names
 from annotation.protocol.questions import ANSWERS, check
 from annotation.protocol.scores import compare
 from annotation.protocol.state import Settings
-from annotation.simulation.dice import Dice
 from annotation.simulation.driver import Cost, Crowd, numbered, simulate_image
 from annotation.simulation.gate import OPEN_DOOR, Gate, known_items
+from annotation.simulation.kinds import SIMULATED
 from annotation.simulation.standin import stand_in
 from annotation.simulation.workers import PERFECT, PRESETS, Worker, crowd, with_error
 from tests.protocol.strategies import played
@@ -181,3 +184,13 @@ def test_a_stand_in_covers_every_mention_once_and_depends_on_its_seed_alone(seed
     for chain in gold.chains:
         if "people" in chain.categories or "clothing" in chain.categories:
             assert gold.boxes_of(chain.id)
+
+
+def test_a_kind_that_was_not_loaded_is_refused_with_what_to_load():
+    with pytest.raises(UnknownName, match=r"nonsense.*discovery\.load\('simulate'\)"):
+        SIMULATED.get("nonsense")
+
+
+def test_the_simulator_knows_every_kind_and_judges_those_that_are_only_counted():
+    assert set(SIMULATED.keys()) == set(names())
+    assert {kind.key for kind in SIMULATED if kind.judge} == {name for name in names() if is_counted(name)}
