@@ -14,12 +14,11 @@ Source: Plummer et al. 2015, section 2.3; Hodosh et al. 2013, sections 4.2.1 and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from annotation.common.registry import UnknownName
-from annotation.protocol.kinds import kind_of
+from annotation.protocol.kinds import Grader, kind_of
 from annotation.protocol.trust_settings import TrustSettings
 
 GRADES = (1, 2, 3, 4)
@@ -27,18 +26,6 @@ GRADES = (1, 2, 3, 4)
 
 class BadKnownAnswer(ValueError):
     """A known answer that its question cannot have, or that grades nothing; says what could."""
-
-
-@dataclass(frozen=True, slots=True)
-class Grader:
-    """How one question kind is graded.
-
-    `right(answer, known, settings)` grades. `stratum(known)` names the answer a control stands
-    for, over which controls are stratified; it raises BadKnownAnswer on what cannot be a control.
-    """
-
-    right: Callable[[Any, Any, TrustSettings], bool]
-    stratum: Callable[[Any], str]
 
 
 def is_right(kind: str, answer: Any, known: Any, settings: TrustSettings) -> bool:

@@ -10,12 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from annotation.common.registry import Registry
-
-if TYPE_CHECKING:
-    from annotation.protocol.grading import Grader
 
 #: What a question is about: a chain of mentions (its answers settle what is asked next), an image, a pair of
 #: image and caption, or a page of several images with captions. The last three are only counted.
@@ -33,6 +30,19 @@ class BadItem(ValueError):
 
 class BadContent(ValueError):
     """An answer's content that is not what was asked for; one line that says what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grader:
+    """How one question kind is graded.
+
+    `right(answer, known, settings)` grades, by the campaign's TrustSettings. `stratum(known)` names the
+    answer that a control stands for, over which controls are stratified; it raises BadKnownAnswer on what
+    cannot be a control.
+    """
+
+    right: Callable[[Any, Any, Any], bool]
+    stratum: Callable[[Any], str]
 
 
 @dataclass(frozen=True, slots=True)

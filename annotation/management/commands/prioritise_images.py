@@ -19,8 +19,8 @@ from annotation.selectors.image_order import has_image, prioritised
 
 class Command(ReportCommand):
     help = (
-        "Ask about some images of a campaign before the others: their tasks are handed out by falling "
-        "priority, and in the order of the corpus among equals. Without --images, tell what has a priority."
+        "Ask about some images of a campaign before the others: the highest priority comes first, and the "
+        "order of the corpus among equals. Without --images, list the images that have a priority."
     )
     refusals = (CampaignError, FormatError)
 
