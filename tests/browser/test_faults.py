@@ -362,7 +362,7 @@ def test_a_reload_keeps_what_was_not_sent_and_does_not_ask_it_again(page: Page):
 
 def test_back_and_forward_lose_nothing_and_ask_nothing_twice(page: Page):
     page.goto("/tasks/")
-    page.get_by_role("link", name="Go on : Same or different?").click()
+    page.get_by_role("link", name="Continue : Same or different?").click()
     shown(page)
     both_in_hand(page)
     first = answer_next(page)
