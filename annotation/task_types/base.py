@@ -1,8 +1,8 @@
 """The contract of a task type: what it shows of a question, and how it reads what comes back.
 
 A task type settles nothing: it turns a lease's content into a `Page` for its template, and the
-data of a form or of the API into a `questions.Answer`. One file here is one type; it registers
-itself under the key of its question, and its template is `annotation/tasks/<key>.html`.
+data of a form or of the API into a `questions.Answer`. Each kind's folder has one in `type.py`, which
+registers itself under the key of its question.
 
 Source: Plummer et al. 2015, sections 2.1 and 2.2, for what is asked and what is shown with it.
 """
@@ -87,11 +87,12 @@ class TaskType:
 
     @property
     def template(self) -> str:
-        return f"annotation/tasks/{self.key}.html"
+        """The name of the kind's `task.html` (`annotation.task_types.files`)."""
+        return f"task_types/{self.key}/task.html"
 
     @property
     def sign(self) -> str:
-        """The picture that stands for it, among the static files."""
+        """The picture that stands for it, the kind's `sign.svg`, among the static files."""
         return f"annotation/signs/{self.key}.svg"
 
     @property

@@ -46,9 +46,7 @@ def test_a_type_without_template_is_an_error_that_names_it():
     with registered(Lost()):
         (found,) = task_types(None)
     assert found.id == "annotation.E002"
-    assert "annotation/tasks/lost.html" in found.msg and "templates/annotation/tasks/lost.html" in str(
-        found.hint
-    )
+    assert "task_types/lost/task.html" in found.msg
 
 
 def test_a_question_without_type_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch):
