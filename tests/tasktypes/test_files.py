@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.staticfiles import finders
@@ -58,7 +59,8 @@ def _forget() -> None:
 @pytest.mark.parametrize("kind", kinds.names())
 def test_each_kind_has_its_template_and_its_sign_in_its_folder(kind: str):
     type = TASK_TYPES.get(kind)
-    assert Path(get_template(type.template).origin.name) == HERE / kind / "task.html"
+    found: Any = get_template(type.template)
+    assert Path(found.origin.name) == HERE / kind / "task.html"
     assert finders.find(type.sign) == str(HERE / kind / "sign.svg")
 
 
