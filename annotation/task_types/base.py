@@ -74,14 +74,18 @@ class TaskType:
     """One kind of question.
 
     `key` is its name in the protocol, `title` what a worker's list calls it, `summary` one
-    sentence on what one does. `schema_version` rises when the form of the answer changes, and is
-    kept with each judgment. `annotation.instructions` holds what workers are told of it, in versions,
-    under the same key.
+    sentence on what one does. Staff read `name` (a noun, for tables), `question_words` (what is asked, in
+    short) and `answer_words` (what was answered, by the protocol's word). `schema_version` rises when the
+    form of the answer changes, and is kept with each judgment. `annotation.instructions` holds what workers
+    are told of it, in versions, under the same key.
     """
 
     key: ClassVar[str]
     title: ClassVar[Words]
     summary: ClassVar[Words]
+    name: ClassVar[Words]
+    question_words: ClassVar[Words]
+    answer_words: ClassVar[Mapping[str, Words]]
     choices: ClassVar[tuple[Choice, ...]]
     schema_version: ClassVar[int] = 1
 

@@ -22,6 +22,12 @@ class BoxDrawing(TaskType):
     key = BOX_DRAWING
     title = gettext_lazy("Draw a box")
     summary = gettext_lazy("A phrase from a caption: draw a tight box around one of what it means.")
+    name = gettext_lazy("drawing")
+    question_words = gettext_lazy("draw a box")
+    answer_words = {
+        "drawn": gettext_lazy("drew a box"),
+        "none": gettext_lazy("nothing"),
+    }
     choices = (
         Choice("drawn", gettext_lazy("Send this box"), gettext_lazy("tight, around the whole of one")),
         Choice("none", gettext_lazy("No box"), gettext_lazy("there is nothing to box here")),
