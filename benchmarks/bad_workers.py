@@ -16,17 +16,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from annotation.protocol.dice import Dice
+from annotation.protocol.gold import Gold, Truth
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import ANSWERS, QUESTIONS, Judgment
 from annotation.protocol.scores import Scores, compare
 from annotation.protocol.terms import Box
 from annotation.protocol.trust import SUSPENDED, Event
-from annotation.simulation.dice import Dice
 from annotation.simulation.driver import Crowd, Simulated, simulate_image
-from annotation.simulation.gate import Gate, Gold, known_items
-from annotation.simulation.truth import Truth
+from annotation.simulation.gate import Gate, known_items
 from annotation.simulation.workers import crowd
 from annotation.synthetic_corpus.generate import generate
+from annotation.task_types import discovery
 
 #: Images whose gold makes the known items; they are not annotated.
 KNOWN_FROM = 60
@@ -193,6 +194,8 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=20)
     parser.add_argument("--good", default="careful", metavar="PRESET")
     options = parser.parse_args()
+    discovery.load("rules")
+    discovery.load("simulate")
     images: list[Gold] = [
         (record.id, (record.width, record.height), record.layer)
         for record in generate(KNOWN_FROM + options.images, seed=1, out=None)

@@ -19,13 +19,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from annotation.management.base import table
+from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment
 from annotation.protocol.terms import LayerRecord
 from annotation.simulation.driver import Cost, Crowd, simulate_image
-from annotation.simulation.truth import Truth
 from annotation.simulation.workers import crowd
 from annotation.synthetic_corpus.generate import generate
+from annotation.task_types import discovery
 
 FLICKR30K = 31_783
 MIX = {"careful": 12, "average": 6, "sloppy": 2}
@@ -83,6 +84,8 @@ def main() -> None:
     parser.add_argument("--distinct", type=int, default=400, help="scenes generated")
     parser.add_argument("--seconds", type=float, default=5.0, help="per row of folding")
     given = parser.parse_args()
+    discovery.load("rules")
+    discovery.load("simulate")
     golds: list[Gold] = [
         (record.id, (record.width, record.height), record.layer)
         for record in generate(given.distinct, seed=1, out=None)

@@ -23,6 +23,7 @@ import pytest
 from django.test import TransactionTestCase
 from django.utils import translation
 
+from annotation.task_types import discovery
 from tests import emptying, lanes, prepare, services
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ os.environ["MPLCONFIGDIR"] = str(KEPT / "matplotlib")
 os.environ["NUMBA_CACHE_DIR"] = str(KEPT / "numba")
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
+discovery.load("simulate")
 
 # Machines differ and are shared; how long an example takes is no property of the code. A run that decides
 # whether a change is taken tries the same examples every time; whoever works on the code tries new ones.

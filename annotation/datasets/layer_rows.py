@@ -35,10 +35,9 @@ from annotation.models import (
     OpenImage,
 )
 from annotation.protocol.state import ImageState
-from annotation.protocol.terms import NOT_VISUAL, LayerRecord
+from annotation.protocol.terms import NOT_VISUAL, LayerRecord, renamed
 from annotation.queue.image_state import state_of
 from annotation.selectors.records import image_record
-from annotation.simulation.driver import renamed
 
 #: Images written in one transaction.
 CHUNK = 250

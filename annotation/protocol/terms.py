@@ -231,3 +231,13 @@ def representative(mentions: Iterable[Mention]) -> Mention:
     Section 2.2 takes "the longest mention, since we assume that it is the most specific".
     """
     return min(mentions, key=lambda m: (-len(m.tokens), -len(m.text), m.place))
+
+
+def renamed(layer: LayerRecord, names: dict[str, str]) -> LayerRecord:
+    """The layer with its chains called by `names` (old id -> new id)."""
+    return LayerRecord(
+        tuple(Chain(names[chain.id], chain.mentions) for chain in layer.chains),
+        tuple(
+            LayerObject(tuple(names[n] for n in o.chains), o.box, o.scene, o.nobndbox) for o in layer.objects
+        ),
+    )

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from annotation.protocol.controls import double_checked
+from annotation.protocol.dice import Dice
+from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold
+from annotation.protocol.kinds import draws, kind_of
 from annotation.protocol.questions import (
-    BOX_DRAWING,
-    BOX_QUALITY,
     DOUBLE_CHECK,
     QUESTIONS,
     VOTE,
@@ -25,11 +26,10 @@ from annotation.protocol.questions import (
 )
 from annotation.protocol.rulings import Boxes, Closure, Partition, Ruling
 from annotation.protocol.state import LINKING, VERIFICATION, ImageState, Settings, answered_once
-from annotation.protocol.terms import Chain, LayerObject, LayerRecord, Mention
-from annotation.simulation.dice import Dice
+from annotation.protocol.terms import LayerRecord, Mention, renamed
 from annotation.simulation.gate import Gate
-from annotation.simulation.truth import Truth
-from annotation.simulation.workers import SECONDS, Worker
+from annotation.simulation.kinds import SIMULATED
+from annotation.simulation.workers import Worker
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class Crowd:
             if self.gate is not None:
                 controls = self.gate.tested(worker, question.kind)
                 cost.controls[question.kind] += controls
-                cost.seconds[question.kind] += controls * SECONDS[question.kind]
+                cost.seconds[question.kind] += controls * SIMULATED.get(question.kind).seconds
                 if not self.gate.admits(worker.name, question.kind):
                     continue
             self.answered[worker.name] += 1
@@ -133,7 +133,7 @@ def simulate_image(
     rulings: list[Ruling] = list(ruled)
     fold = Fold(mentions, settings, rulings)
     twice = frozenset(kind for kind in QUESTIONS if answered_once(kind, fold.settings))
-    drawers = {j.id: j.worker for j in given if j.question == BOX_DRAWING}
+    drawers = {j.id: j.worker for j in given if draws(j.question)}
     while True:
         state = fold(judgments)
         before = len(judgments)
@@ -183,15 +183,15 @@ def _ask(
         name = judgment_name(truth.image, worker.name, question.key)
         judgment = Judgment(name, question.key, worker.name, answer, box, role=role)
         yield judgment
-        cost.seconds[question.kind] += SECONDS[question.kind]
+        cost.seconds[question.kind] += SIMULATED.get(question.kind).seconds
         if role == DOUBLE_CHECK:
             cost.double_checks[question.kind] += 1
             continue
         cost.judgments[question.kind] += 1
-        if question.kind == BOX_DRAWING:
+        if draws(question.kind):
             drawers[name] = worker.name
         if gate is not None:
-            drawer = drawers[question.key.split("|")[1]] if question.kind == BOX_QUALITY else None
+            drawer = drawers[question.key.split("|")[1]] if kind_of(question.kind).judges else None
             gate.done(judgment, drawer)
 
 
@@ -227,13 +227,3 @@ def numbered(layer: LayerRecord, first: int) -> tuple[LayerRecord, int]:
     """The layer with its chains called `first`, `first + 1`, ... and the next free number."""
     names = {chain.id: str(first + i) for i, chain in enumerate(layer.chains)}
     return renamed(layer, names), first + len(names)
-
-
-def renamed(layer: LayerRecord, names: dict[str, str]) -> LayerRecord:
-    """The layer with its chains called by `names` (old id -> new id)."""
-    return LayerRecord(
-        tuple(Chain(names[chain.id], chain.mentions) for chain in layer.chains),
-        tuple(
-            LayerObject(tuple(names[n] for n in o.chains), o.box, o.scene, o.nobndbox) for o in layer.objects
-        ),
-    )

@@ -9,15 +9,14 @@ Source: Plummer et al. 2015, section 2.3; the numbers are those of `TrustSetting
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from annotation.protocol import questions as q
 from annotation.protocol.controls import Control, choose, due
+from annotation.protocol.gold import Gold, Truth, questions_about
 from annotation.protocol.grading import is_right, stratum
-from annotation.protocol.image import Fold
+from annotation.protocol.kinds import CONTROLS, judged_by, kind_of
 from annotation.protocol.questions import Judgment, Question
-from annotation.protocol.terms import LayerRecord
 from annotation.protocol.trust import (
     PROBATION,
     TRUSTED,
@@ -30,8 +29,7 @@ from annotation.protocol.trust import (
     after,
 )
 from annotation.protocol.trust_settings import Known, TrustSettings, in_force
-from annotation.simulation.truth import Truth
-from annotation.simulation.workers import SLOPPY, Worker
+from annotation.simulation.workers import Worker
 
 #: The simulator lets everybody in and relies on control items, so that their work is seen.
 OPEN_DOOR = TrustSettings(qualification=False)
@@ -46,44 +44,17 @@ class KnownItem:
     truth: Truth
 
 
-#: An image's name, its (width, height) in pixels and its gold layer.
-Gold = tuple[str, tuple[int, int], LayerRecord]
-
-
 def known_items(golds: Iterable[Gold], *, seed: int) -> dict[str, list[KnownItem]]:
     """Control items by question kind, from the gold of some images, of which every question is one.
 
-    Drawing has none: it is graded by box quality.
+    Drawing has none: it is measured by the verdicts of Box Quality.
     """
     found: dict[str, list[KnownItem]] = defaultdict(list)
     for image, question, truth in questions_about(golds, seed=seed):
-        if question.kind != q.BOX_DRAWING:
+        if kind_of(question.kind).measured_on == CONTROLS:
             known = Control(f"{image} {question.key}", stratum(question.kind, truth.answer(question)[0]))
             found[question.kind].append(KnownItem(known, question, truth))
     return dict(found)
-
-
-def questions_about(golds: Iterable[Gold], *, seed: int) -> Iterator[tuple[str, Question, Truth]]:
-    """The questions that come up when a few sloppy workers annotate these images, each once: so that
-    every answer is the right one somewhere. With the image's name, and the truth about it."""
-    for image, size, gold in golds:
-        truth = Truth(gold, image=f"control {image}", size=size)
-        fold = Fold(gold.mentions)
-        judgments: list[Judgment] = []
-        seen: set[str] = set()
-        workers = [Worker(f"control-{i}", SLOPPY, seed) for i in range(12)]
-        while questions := fold(judgments).questions:
-            before = len(judgments)
-            for question in questions:
-                if question.key not in seen:
-                    seen.add(question.key)
-                    yield image, question, truth
-                worker = next((w for w in workers if w.name not in question.barred), None)
-                if worker is not None:
-                    answer, box = worker.answer(question, truth)
-                    judgments.append(Judgment(str(len(judgments)), question.key, worker.name, answer, box))
-            if len(judgments) == before:
-                break
 
 
 class Gate:
@@ -105,7 +76,7 @@ class Gate:
 
     def rules(self, kind: str) -> TrustSettings:
         """The settings as they come out for `kind`, with the known items that there are."""
-        measured = q.BOX_QUALITY if kind == q.BOX_DRAWING else kind
+        measured = judged_by(kind) or kind
         return in_force(self.settings, Known(True, bool(self._pools.get(measured))))
 
     def standing(self, worker: str, kind: str) -> Standing:
@@ -154,8 +125,9 @@ class Gate:
     def done(self, judgment: Judgment, drawer: str | None) -> None:
         """Count an answered item; an answer on box quality is also a verdict on the drawer."""
         self.note(judgment.worker, judgment.question, ItemDone())
-        if judgment.question == q.BOX_QUALITY and drawer is not None and self._pools.get(q.BOX_QUALITY):
-            self.note(drawer, q.BOX_DRAWING, BoxJudged(judgment.answer == "good"))
+        judged = kind_of(judgment.question).judges
+        if judged and drawer is not None and self._pools.get(judgment.question):
+            self.note(drawer, judged, BoxJudged(judgment.answer == "good"))
 
     def suspended(self) -> dict[str, list[str]]:
         """Suspended workers by kind of question, sorted."""

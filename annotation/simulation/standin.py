@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from annotation.protocol.boxes import DRAWN_AT_ONCE
 from annotation.protocol.coreference import lanes, may_corefer
+from annotation.protocol.dice import Dice
 from annotation.protocol.merging import canonical_layer, merge_layer
 from annotation.protocol.terms import SCENE, Box, Chain, LayerRecord, Mention
-from annotation.simulation.dice import Dice
 
 #: Boxes per chain of the stand-in: Table 1 has 1.13 on average, 20 % of chains with several.
 _SEVERAL = 0.2

@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from annotation.protocol.coreference import AS_PRINTED, LIKELY_FIRST
+from annotation.protocol.dice import Dice
+from annotation.protocol.gold import Gold, Truth
 from annotation.protocol.questions import COREF_LINK
 from annotation.protocol.scores import Scores, compare
 from annotation.protocol.state import Settings
-from annotation.simulation.dice import Dice
 from annotation.simulation.driver import Crowd, simulate_image
-from annotation.simulation.gate import Gold
-from annotation.simulation.truth import Truth
 from annotation.simulation.workers import with_error
 
 RATES = (0.0, 0.03, 0.08, 0.2)

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from annotation.protocol.contents import question_from
+from annotation.protocol.dice import Dice
+from annotation.protocol.gold import Truth
 from annotation.protocol.kinds import is_counted
 from annotation.protocol.questions import FLAGS, QUESTIONS, Answer
-from annotation.simulation import judging
-from annotation.simulation.dice import Dice
-from annotation.simulation.truth import Truth
-from annotation.simulation.workers import SECONDS, Worker
+from annotation.simulation.judging import Known
+from annotation.simulation.kinds import SIMULATED
+from annotation.simulation.workers import Worker
 
 #: What the queue says to those whom a test would help.
 NEED_A_TEST = ("no_test", "test_failed")
@@ -166,7 +167,7 @@ class Visit:
         kinds: Sequence[str] = QUESTIONS,
         clock: Callable[[], float],
         patience: float = 0.0,
-        known: judging.Known | None = None,
+        known: Known | None = None,
     ) -> None:
         self.worker = worker
         self.desk = desk
@@ -282,7 +283,7 @@ class Visit:
 
     def _send(self, task: Handed, reply: Answer, token: str, *, more: bool) -> Taken:
         holding = [other.id for other in (*self.kept, *([self.in_hand] if self.in_hand else []))]
-        seconds = SECONDS.get(task.kind, 0.0)
+        seconds = SIMULATED.get(task.kind).seconds
         return self.desk.submit(
             task, reply, token=f"{task.id}-{token}", seconds=seconds, holding=holding, more=more
         )
@@ -307,7 +308,7 @@ class Visit:
         if chance is not None and chance.chance(self._conduct.flagged):
             return Answer(flag=chance.choice(FLAGS))
         if is_counted(task.kind) and self._known is not None:
-            return judging.answer(self.worker, task.kind, task.image, task.content, self._known)
+            return self.worker.judge(task.kind, task.image, task.content, self._known)
         question = question_from(task.kind, f"{task.kind}|{_about(task)}", task.content)
         answer, box = self.worker.answer(question, self._truth(task.image))
         return Answer(answer, box)

@@ -7,27 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from annotation.protocol import questions as q
-from annotation.protocol.questions import Question
+from annotation.protocol.dice import Dice
+from annotation.protocol.gold import Truth
+from annotation.protocol.questions import Answer, Question, answers_to
 from annotation.protocol.terms import Box
-from annotation.simulation.dice import Dice
-from annotation.simulation.truth import Truth
-from annotation.task_types.caption_writing.rules import CAPTION_WRITING
-from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
-from annotation.task_types.region_description.rules import REGION_DESCRIPTION
-from annotation.task_types.relevance.rules import RELEVANCE
+from annotation.simulation.judging import Known
+from annotation.simulation.kinds import SIMULATED
 
 HONEST, RANDOM, YES = "honest", "random", "yes"
-
-_YES_ANSWERS = {
-    q.COREF_LINK: "yes",
-    q.CHAIN_VERIFICATION: "true",
-    q.BOX_REQUIREMENT: "box",
-    q.BOX_DRAWING: "drawn",
-    q.BOX_QUALITY: "good",
-    q.BOX_COVERAGE: "complete",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +54,6 @@ PRESETS: dict[str, Habits] = {
     for habits in (PERFECT, CAREFUL, AVERAGE, SLOPPY, RANDOM_CLICKER, ALWAYS_YES, JITTERED, LEAVER)
 }
 
-#: Seconds an answer takes, from which paid minutes are reckoned. Drawing: 35 s, the median of
-#: conventional drawing in Papadopoulos et al. 2017; the others are our estimate.
-SECONDS: dict[str, float] = {
-    q.COREF_LINK: 6.0,
-    q.CHAIN_VERIFICATION: 8.0,
-    q.BOX_REQUIREMENT: 5.0,
-    q.BOX_DRAWING: 35.0,
-    q.BOX_QUALITY: 6.0,
-    q.BOX_COVERAGE: 7.0,
-    RELEVANCE: 120.0,
-    GRADED_RELEVANCE: 8.0,
-    CAPTION_WRITING: 40.0,
-    REGION_DESCRIPTION: 150.0,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Worker:
@@ -94,6 +68,25 @@ class Worker:
         """Which of their kind they are, from 1."""
         return int(self.name.rpartition("-")[2])
 
+    @property
+    def honest(self) -> bool:
+        """Whether they look at what is shown."""
+        return self.habits.style == HONEST
+
+    @property
+    def affirms(self) -> bool:
+        """Whether they say yes to everything."""
+        return self.habits.style == YES
+
+    @property
+    def exact(self) -> bool:
+        """Whether they never err."""
+        return self.habits is PERFECT
+
+    def errs(self, kind: str, dice: Dice) -> bool:
+        """Whether they err this time, at a question of `kind`."""
+        return not self.exact and dice.chance(self.habits.rate(kind))
+
     def leaves_after(self) -> float:
         """How many answers they give in all (infinite for those who stay)."""
         if not self.habits.stays:
@@ -102,57 +95,25 @@ class Worker:
 
     def answer(self, question: Question, truth: Truth) -> tuple[str, Box | None]:
         """Their answer, with a box where it is "drawn"."""
-        if self.habits is PERFECT:
+        if self.exact:
             return truth.answer(question)
+        kind = SIMULATED.get(question.kind)
         dice = Dice(self.seed, self.name, truth.image, question.key)
-        answers = q.ANSWERS[question.kind]
-        if self.habits.style == HONEST:
-            right, box = truth.answer(question)
-            if not dice.chance(self.habits.rate(question.kind)):
-                return right, _jittered(box, self.habits.jitter, truth, dice) if box else None
-            if question.kind == q.BOX_DRAWING:
-                return _misdrawn(right, box, truth, dice)
-            return dice.choice([a for a in answers if a != right]), None
-        answer = _YES_ANSWERS[question.kind] if self.habits.style == YES else dice.choice(answers)
-        return answer, _anywhere(truth, dice) if answer == "drawn" else None
+        if self.honest:
+            error, jitter = self.habits.rate(question.kind), self.habits.jitter
+            return kind.erring(question, truth, dice, error=error, jitter=jitter)
+        answer = kind.yes if self.affirms else dice.choice(answers_to(question.kind))
+        return answer, kind.blind(answer, truth, dice)
 
+    def judge(self, kind: str, image: str, content: Mapping[str, Any], known: Known) -> Answer:
+        """Their answer to a question that is only counted, about the image with this key.
 
-def _misdrawn(right: str, box: Box | None, truth: Truth, dice: Dice) -> tuple[str, Box | None]:
-    """A wrong answer to drawing: "none" while boxes are missing, a loose box, or one of nothing."""
-    if box is None or right == "none":
-        return "drawn", _anywhere(truth, dice)
-    turn = dice.below(3)
-    if turn == 0:
-        return "none", None
-    return "drawn", _jittered(box, 0.4, truth, dice) if turn == 1 else _anywhere(truth, dice)
-
-
-def _jittered(box: Box, jitter: float, truth: Truth, dice: Dice) -> Box:
-    """`box` with each side moved by a normal share of its extent, kept inside the picture."""
-    if not jitter:
-        return box
-    left = box.xmin + jitter * box.width * dice.normal()
-    right = box.xmax + jitter * box.width * dice.normal()
-    top = box.ymin + jitter * box.height * dice.normal()
-    bottom = box.ymax + jitter * box.height * dice.normal()
-    return _inside(left, top, right, bottom, truth)
-
-
-def _anywhere(truth: Truth, dice: Dice) -> Box:
-    """A box that has nothing to do with the question."""
-    wide, high = (0.1 + 0.4 * dice.uniform()) * truth.width, (0.1 + 0.4 * dice.uniform()) * truth.height
-    left, top = dice.uniform() * (truth.width - wide), dice.uniform() * (truth.height - high)
-    return _inside(left + 1, top + 1, left + wide, top + high, truth)
-
-
-def _inside(left: float, top: float, right: float, bottom: float, truth: Truth) -> Box:
-    left, right = sorted((left, right))
-    top, bottom = sorted((top, bottom))
-    xmin = min(max(1, round(left)), truth.width)
-    ymin = min(max(1, round(top)), truth.height)
-    return Box(
-        xmin, ymin, max(xmin, min(round(right), truth.width)), max(ymin, min(round(bottom), truth.height))
-    )
+        `content` is as the API tells it. Raises ValueError where answers to `kind` are not only counted.
+        """
+        judge = SIMULATED.get(kind).judge
+        if judge is None:
+            raise ValueError(f"answers to {kind!r} are not only counted; ask with a question and its truth")
+        return judge(self, image, content, known)
 
 
 def crowd(mix: Mapping[str, int], *, seed: int) -> list[Worker]:

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection as Pipe
 from django.db import connections
 
 from annotation.protocol.campaign_settings import CampaignError
-from annotation.simulation.dice import Dice
+from annotation.protocol.dice import Dice
 from annotation.simulation.visits import Tally, Visit
 from annotation.simulation_driver.people import Person
 

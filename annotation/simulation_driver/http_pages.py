@@ -17,8 +17,8 @@ from urllib.parse import urlencode, urlsplit
 
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import corners
-from annotation.protocol.kinds import is_counted
 from annotation.protocol.questions import Answer
+from annotation.simulation.kinds import SIMULATED
 from annotation.simulation.visits import Gone, Handed, Refused, Taken, TwiceAnswered
 
 #: Seconds to wait for an answer, and in all for a server that does not give one: at first, and once
@@ -201,19 +201,7 @@ class HttpDesk:
         if "nothing" in data:
             again = data.get("again_at")
             return Refused(data["nothing"], datetime.fromisoformat(again).timestamp() if again else None)
-        content: dict[str, Any]
-        if is_counted(data["kind"]):
-            content = {name: data[name] for name in ("caption", "sentence", "regions") if name in data}
-            if "blocks" in data:
-                content["blocks"] = [
-                    {**block, "image": self._key_of(block["image"]["name"])} for block in data["blocks"]
-                ]
-        else:
-            content = {
-                "mentions": [mention["id"] for mention in data["mentions"]],
-                "boxes": data["boxes"],
-                "pending": data["pending"],
-            }
+        content = SIMULATED.get(data["kind"]).content(data, self._key_of)
         expires = datetime.fromisoformat(data["expires_at"]).timestamp()
         image = self._key_of(data["image"]["name"])
         return Handed(data["id"], data["kind"], image, content, expires)

@@ -15,14 +15,16 @@ from annotation.campaigns import gold_layer
 from annotation.datasets.layer_rows import SIMULATION, Share, stages_of, write_layer
 from annotation.models import Campaign, Corpus, Layer
 from annotation.protocol.campaign_settings import CampaignError, settings_of
+from annotation.protocol.gold import Gold
 from annotation.protocol.scores import Scores, compare
 from annotation.protocol.terms import ImageRecord
 from annotation.selectors.records import stream_records
 from annotation.simulation.driver import Cost, Crowd, Simulated, numbered, simulate_image
-from annotation.simulation.gate import Gate, Gold, known_items
+from annotation.simulation.gate import Gate, known_items
 from annotation.simulation.workers import crowd
 from annotation.simulation_driver.people import check_mix
 from annotation.simulation_driver.truths import gold_of, truth_of
+from annotation.task_types import discovery
 
 #: Images whose gold becomes control items.
 CONTROL_IMAGES = 30
@@ -62,6 +64,7 @@ def simulate_campaign(
     although gold has them; answers then come from a stand-in too. Every judgment is written as
     a line of JSON to `judgments`. A layer of the campaign's name is replaced.
     """
+    discovery.load("simulate")
     check_mix(mix)
     if campaign.judgments.exists():
         raise CampaignError(

@@ -38,6 +38,7 @@ from annotation.simulation_driver.people import Person, check_mix, enrol, withdr
 from annotation.simulation_driver.soundness import violations
 from annotation.simulation_driver.task_pages import QueueDesk, begin_test, counted
 from annotation.simulation_driver.truths import Truths, known_about
+from annotation.task_types import discovery
 
 QUEUE, HTTP = "queue", "http"
 #: Seconds that a crowd waits for a lease to run out before it goes home.
@@ -87,6 +88,7 @@ def rehearse(
     the seed, who gets what from the seed and the rows there are. Running it again goes on where it ended.
     Raises CampaignError, and Busy where another process simulates a crowd of this seed.
     """
+    discovery.load("simulate")
     check_mix(mix)
     if campaign.state != Campaign.OPEN:
         raise CampaignError(

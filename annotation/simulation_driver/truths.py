@@ -8,13 +8,12 @@ from threading import Lock
 from annotation.models import Campaign, Image, Layer, OpenImage
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import corners, mention_from
+from annotation.protocol.gold import Truth
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.terms import ImageRecord, LayerRecord, Mention, representative
 from annotation.selectors.records import stream_records
 from annotation.simulation.judging import Known
 from annotation.simulation.standin import stand_in
-from annotation.simulation.truth import Truth
-from annotation.task_types.caption_writing.rules import CORRECT
 from annotation.task_types.shown import name_of
 
 #: Images read at once. Tasks come in the order of images, so that the next are wanted next.
@@ -56,7 +55,7 @@ def known_about(campaign: Campaign, source: Layer | None) -> Known:
                 for thing in record.layer.objects
                 if thing.box is not None
             ]
-    return Known(images_of, frozenset(CORRECT), captions, parts, sizes)
+    return Known(images_of, captions, parts, sizes)
 
 
 class Truths:

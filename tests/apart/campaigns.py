@@ -22,13 +22,13 @@ from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import question_from
 from annotation.protocol.controls import draw
+from annotation.protocol.gold import Truth
 from annotation.protocol.paging import Pair
 from annotation.protocol.questions import Answer
 from annotation.quality import controls
 from annotation.queue import leases, relevance_pages, submission
 from annotation.queue.leases import Nothing
 from annotation.selectors.records import stream_records
-from annotation.simulation.truth import Truth
 from annotation.simulation.workers import PRESETS
 from annotation.simulation.workers import Worker as Simulated
 from annotation.synthetic_corpus.generate import scene

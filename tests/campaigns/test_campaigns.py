@@ -19,9 +19,8 @@ from annotation.protocol.image import Fold
 from annotation.protocol.merging import canonical_layer
 from annotation.protocol.questions import Judgment
 from annotation.protocol.state import Settings
-from annotation.protocol.terms import Box, CaptionRecord, ImageRecord, LayerRecord
+from annotation.protocol.terms import Box, CaptionRecord, ImageRecord, LayerRecord, renamed
 from annotation.selectors.records import stream_records
-from annotation.simulation.driver import renamed
 from annotation.simulation.standin import stand_in
 from annotation.simulation_driver import mix_of, simulate_campaign
 from tests.simulation.build import photograph

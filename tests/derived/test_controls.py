@@ -13,10 +13,10 @@ from annotation.moderation import control_items, rulings
 from annotation.moderation.control_items.from_layer import NoGold
 from annotation.moderation.discarding import discard, restore
 from annotation.protocol import questions as q
+from annotation.protocol.gold import Truth
 from annotation.protocol.rulings import Boxes, Closure
 from annotation.protocol.terms import Box
 from annotation.quality import controls
-from annotation.simulation.truth import Truth
 from tests import worlds
 from tests.queue.world import TRUSTING, World
 from tests.review.world import HAT_BOX, MAN, THE_MAN, answer, the_world

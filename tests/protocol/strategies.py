@@ -2,11 +2,11 @@
 
 from hypothesis import strategies as st
 
+from annotation.protocol.gold import Truth
 from annotation.protocol.state import Settings
 from annotation.protocol.terms import CATEGORIES, Mention
 from annotation.simulation.driver import Crowd, simulate_image
 from annotation.simulation.standin import stand_in
-from annotation.simulation.truth import Truth
 from annotation.simulation.workers import crowd
 
 WORDS = ("man", "dog", "hat", "park", "ball")

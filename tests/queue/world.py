@@ -11,13 +11,13 @@ from annotation.models import Campaign, Control, Corpus, Image, OpenImage, Worke
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import question_from
+from annotation.protocol.gold import Truth
 from annotation.protocol.terms import ImageRecord
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_rows, leases, submission
 from annotation.queue.leases import Lease, Nothing
 from annotation.queue.submission import Answer, Receipt
 from annotation.selectors.records import stream_records
-from annotation.simulation.truth import Truth
 from tests import worlds
 from tests.factories import a_corpus, some_images
 

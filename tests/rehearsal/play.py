@@ -21,12 +21,12 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import corners, mention_from, plain_ruling, question_from, ruling_from
 from annotation.protocol.image import Fold
 from annotation.protocol.state import ImageState
-from annotation.protocol.terms import Box, ImageRecord, LayerRecord
+from annotation.protocol.terms import Box, ImageRecord, LayerRecord, renamed
 from annotation.queue import image_state, leases, submission
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer, Receipt
 from annotation.selectors.records import stream_records
-from annotation.simulation.driver import renamed, rulings_of
+from annotation.simulation.driver import rulings_of
 from tests.queue.world import World
 from tests.rehearsal.script import Script
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from annotation.protocol.contents import content_of
+from annotation.protocol.dice import Dice
+from annotation.protocol.gold import Truth
 from annotation.protocol.questions import FLAGS, Question
 from annotation.protocol.terms import Box, CaptionRecord, ImageRecord, Mention
-from annotation.simulation.dice import Dice
 from annotation.simulation.driver import Cost, Crowd
 from annotation.simulation.standin import stand_in
-from annotation.simulation.truth import Truth
 from annotation.simulation.workers import Habits, Worker
 
 #: Bad enough that chains are refused, rounds stay fruitless and reviewers have work.

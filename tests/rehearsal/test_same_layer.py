@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from annotation.models import Assignment, Control, Item, Judgment, Move, OpenImage, Ruling, Task
 from annotation.moderation.control_items.from_layer import from_gold
 from annotation.protocol import questions as q
+from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold
 from annotation.protocol.state import Settings
 from annotation.simulation.driver import rulings_of, simulate_image
-from annotation.simulation.truth import Truth
 from tests.rehearsal.play import Play, by_first_mention, check_database
 from tests.rehearsal.script import Script, Scripted, pictured
 from tests.sizes import sized

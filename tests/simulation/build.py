@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from functools import cache
 
+from annotation.protocol.dice import Dice
+from annotation.protocol.gold import Truth
 from annotation.protocol.terms import LayerRecord, Mention
-from annotation.simulation.dice import Dice
 from annotation.simulation.standin import stand_in
-from annotation.simulation.truth import Truth
 
 HEADS = {
     "people": ["man", "woman", "boy"],

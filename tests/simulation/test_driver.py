@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotation.protocol.dice import Dice
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import ANSWERS, check
 from annotation.protocol.scores import compare
 from annotation.protocol.state import Settings
-from annotation.simulation.dice import Dice
 from annotation.simulation.driver import Cost, Crowd, numbered, simulate_image
 from annotation.simulation.gate import OPEN_DOOR, Gate, known_items
 from annotation.simulation.standin import stand_in

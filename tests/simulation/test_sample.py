@@ -1,7 +1,7 @@
 """The sample corpus through the whole chain of questions."""
 
+from annotation.protocol.gold import Truth
 from annotation.simulation.driver import Crowd, numbered, simulate_image
-from annotation.simulation.truth import Truth
 from annotation.simulation.workers import crowd
 from tests.sizes import sized
 from tests.worlds import painted

@@ -131,9 +131,9 @@ def image_faults(row: Any) -> list[str]:
 def layer_faults(campaign: Any) -> list[str]:
     """Images of which the campaign's layer shows something else than the fold of their answers."""
     from annotation.models import OpenImage
+    from annotation.protocol.terms import renamed
     from annotation.queue import image_state
     from annotation.selectors.records import stream_records
-    from annotation.simulation.driver import renamed
 
     layer = campaign.corpus.layers.filter(name=campaign.name).first()
     if layer is None:

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocol import questions as q
+from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment
 from annotation.protocol.terms import Box
 from annotation.simulation.driver import Crowd, simulate_image
-from annotation.simulation.truth import Truth
 from annotation.simulation.workers import crowd
 from benchmarks import bad_workers
 from tests.worlds import painted

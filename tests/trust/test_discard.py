@@ -15,12 +15,12 @@ from annotation.moderation.discarding import CannotDo
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from
+from annotation.protocol.dice import Dice
 from annotation.protocol.image import Fold
 from annotation.protocol.terms import Box
 from annotation.quality import worker_trust
 from annotation.queue import image_state
 from annotation.queue.leases import Nothing
-from annotation.simulation.dice import Dice
 from tests import worlds
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World

@@ -9,11 +9,12 @@ from django.core.management.base import CommandError, CommandParser
 from annotation.campaigns import gold_layer
 from annotation.common.registry import UnknownName
 from annotation.management.base import ReportCommand, few_images, progress_bar, table
+from annotation.protocol.gold import Gold
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
-from annotation.simulation.gate import Gold
 from annotation.simulation.study import MEASURES, RATES, SEEDS, as_dicts, study
 from annotation.synthetic_corpus.generate import generate
+from annotation.task_types import discovery
 
 
 class Command(ReportCommand):
@@ -33,6 +34,7 @@ class Command(ReportCommand):
         parser.add_argument("--resamples", type=int, default=1000)
 
     def report(self, **options: Any) -> dict[str, Any]:
+        discovery.load("simulate")
         rates = _rates(options["rates"])
         for name in ("images", "seeds", "resamples"):
             if options[name] < 1:

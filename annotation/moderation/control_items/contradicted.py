@@ -18,11 +18,11 @@ from annotation.moderation.control_items.from_answers import SOURCE as PROMOTED
 from annotation.moderation.control_items.from_answers import consumed
 from annotation.moderation.control_items.from_layer import clear, known_of
 from annotation.protocol.contents import question_from
+from annotation.protocol.gold import Truth
 from annotation.protocol.state import ImageState
 from annotation.quality.controls.authoring import retire
 from annotation.quality.controls.items import ItemName, plain_known
 from annotation.queue.image_state import state_of
-from annotation.simulation.truth import Truth
 
 
 def hold(campaigns: Iterable[int]) -> None:

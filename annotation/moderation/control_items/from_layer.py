@@ -20,6 +20,7 @@ from annotation.datasets import layers
 from annotation.models import Account, Campaign, Control, Image, Layer, OpenImage
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.controls import draw, drawn
+from annotation.protocol.gold import Gold, Truth, questions_about
 from annotation.protocol.grading import stratum
 from annotation.protocol.kinds import CONTROLS, kind_of
 from annotation.protocol.questions import Question
@@ -28,8 +29,6 @@ from annotation.protocol.terms import Box
 from annotation.quality.controls.authoring import Added, add
 from annotation.quality.controls.items import KnownItem, item_of
 from annotation.selectors.records import stream_records
-from annotation.simulation.gate import Gold, questions_about
-from annotation.simulation.truth import Truth
 
 #: From this IoU on a box plainly fits, and below the other it plainly does not. People who check
 #: boxes disagree in between.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
-from annotation.simulation.judging import Known, answer
+from annotation.simulation.judging import Known
 from annotation.simulation.workers import crowd
 from evaluation.models import PairAnswers
 from evaluation.selectors import judgment_set, names_of, pairs_of
@@ -114,7 +114,7 @@ def test_grades_on_record_are_given_as_they_are() -> None:
 
     def given(known: Known) -> list[str]:
         content = {"caption": "a dog"}
-        return [answer(worker, "graded_relevance", "i", content, known).answer for worker in perfect]
+        return [worker.judge("graded_relevance", "i", content, known).answer for worker in perfect]
 
     assert given(Known({}, recorded=grades, in_place_of=5)) == ["2", "4", "4", "1", "2"]
     assert given(Known({}, recorded=grades)) == ["2"] * 5, "in nobody's place: the middle one"

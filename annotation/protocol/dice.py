@@ -1,7 +1,7 @@
 """Chance that depends on what is decided, not on when: the same seed and words, the same draws.
 
-The simulator's workers must answer a question alike whichever driver asks it and in whatever
-order, so they never share a running generator.
+Simulated workers must answer a question alike whichever driver asks it and in whatever order, and control
+items drawn again must be the same ones. So they never share a running generator.
 """
 
 from __future__ import annotations

@@ -1,0 +1,167 @@
+"""What the right answer to any question about an image is, given its gold layer; and how people err at it.
+
+Like `image`, this is one of the chain's own files: it knows its six questions. Control items are drawn with
+it, and the simulator answers from it.
+
+Workers are shown a chain by its representative mention, so a question about boxes is about
+the gold chain of that mention, even where the chain at hand holds strangers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from annotation.protocol import questions as q
+from annotation.protocol.dice import Dice
+from annotation.protocol.image import Fold
+from annotation.protocol.questions import Judgment, Question
+from annotation.protocol.terms import Box, LayerRecord, Mention, representative
+
+#: An accepted box stands for a gold box from this IoU on.
+COVERS = 0.5
+#: A drawn box is good from this IoU on: "tightly drawn around the entire entity" (section 2.2).
+TIGHT = 0.7
+#: Of those who come upon the questions about some images: how many, how often each errs, and the standard
+#: deviation of each side of a box that they draw, as a share of the box's extent.
+ANSWERERS, ERROR, JITTER = 12, 0.20, 0.05
+
+#: An image's name, its (width, height) in pixels and its gold layer.
+Gold = tuple[str, tuple[int, int], LayerRecord]
+
+
+class Truth:
+    """The gold answers of one image.
+
+    `image` is its name, by which chance tells equal questions about different images apart.
+    `size` is (width, height) in pixels; where it is unknown, the extent of the gold boxes, or
+    500 x 375, serves.
+    """
+
+    def __init__(self, gold: LayerRecord, *, image: str = "", size: tuple[int, int] = (0, 0)) -> None:
+        self.image = image
+        self.mentions: dict[str, Mention] = {}
+        self.chain_of: dict[str, str] = {}
+        for number, chain in enumerate(gold.chains):
+            for mention in chain.mentions:
+                self.mentions[mention.id] = mention
+                self.chain_of[mention.id] = f"{number} {chain.id}"
+        self.boxes: dict[str, tuple[Box, ...]] = {}
+        self.kinds: dict[str, str] = {}
+        depicted = gold.depicted()
+        scenes = {name for obj in gold.objects if obj.scene for name in obj.chains}
+        for number, chain in enumerate(gold.chains):
+            name = f"{number} {chain.id}"
+            self.boxes[name] = depicted.get(chain.id, ())
+            self.kinds[name] = "scene" if chain.id in scenes else "none"
+        every = [box for boxes in self.boxes.values() for box in boxes]
+        self.width = size[0] or max((box.xmax for box in every), default=500)
+        self.height = size[1] or max((box.ymax for box in every), default=375)
+
+    def chain(self, mentions: Sequence[str]) -> str:
+        """The gold chain that a question about these mentions is about."""
+        return self.chain_of[representative(self.mentions[m] for m in mentions).id]
+
+    def uncovered(self, chain: str, accepted: Sequence[Box]) -> list[Box]:
+        """Gold boxes of `chain` that no accepted box stands for, each accepted box standing for one."""
+        left = list(self.boxes[chain])
+        for box in accepted:
+            best = max(left, key=box.iou, default=None)
+            if best is not None and box.iou(best) >= COVERS:
+                left.remove(best)
+        return left
+
+    def answer(self, question: Question) -> tuple[str, Box | None]:
+        """The right answer, with the box to draw where it is "drawn"."""
+        if question.kind in (q.COREF_LINK, q.CHAIN_VERIFICATION):
+            same = len({self.chain_of[m] for m in question.mentions}) == 1
+            yes, no = q.ANSWERS[question.kind]
+            return (yes if same else no), None
+        chain = self.chain(question.mentions)
+        if question.kind == q.BOX_REQUIREMENT:
+            return ("box" if self.boxes[chain] else self.kinds[chain]), None
+        left = self.uncovered(chain, question.boxes)
+        if question.kind == q.BOX_DRAWING:
+            return ("drawn", left[0]) if left else ("none", None)
+        if question.kind == q.BOX_QUALITY:
+            assert question.pending is not None
+            return ("good" if any(question.pending.iou(box) >= TIGHT for box in left) else "bad"), None
+        if question.kind == q.BOX_COVERAGE:
+            return ("more" if left else "complete"), None
+        raise ValueError(f"no truth is known for question {question.kind!r}")
+
+
+def questions_about(golds: Iterable[Gold], *, seed: int) -> Iterator[tuple[str, Question, Truth]]:
+    """The questions that come up when a few sloppy workers annotate these images, each once: so that
+    every answer is the right one somewhere. With the image's name, and the truth about it."""
+    for image, size, gold in golds:
+        truth = Truth(gold, image=f"control {image}", size=size)
+        fold = Fold(gold.mentions)
+        judgments: list[Judgment] = []
+        seen: set[str] = set()
+        workers = [f"control-{i}" for i in range(ANSWERERS)]
+        while questions := fold(judgments).questions:
+            before = len(judgments)
+            for question in questions:
+                if question.key not in seen:
+                    seen.add(question.key)
+                    yield image, question, truth
+                worker = next((name for name in workers if name not in question.barred), None)
+                if worker is not None:
+                    dice = Dice(seed, worker, truth.image, question.key)
+                    answer, box = erring(question, truth, dice, error=ERROR, jitter=JITTER)
+                    judgments.append(Judgment(str(len(judgments)), question.key, worker, answer, box))
+            if len(judgments) == before:
+                break
+
+
+def erring(
+    question: Question, truth: Truth, dice: Dice, *, error: float, jitter: float
+) -> tuple[str, Box | None]:
+    """The answer of somebody who means well and errs with the chance `error`, with a box where it is "drawn".
+
+    `jitter`: the standard deviation of each side of a box they draw, as a share of the box's extent.
+    """
+    right, box = truth.answer(question)
+    if not dice.chance(error):
+        return right, _jittered(box, jitter, truth, dice) if box else None
+    if question.kind == q.BOX_DRAWING:
+        return _misdrawn(right, box, truth, dice)
+    return dice.choice([answer for answer in q.ANSWERS[question.kind] if answer != right]), None
+
+
+def _misdrawn(right: str, box: Box | None, truth: Truth, dice: Dice) -> tuple[str, Box | None]:
+    """A wrong answer to drawing: "none" while boxes are missing, a loose box, or one of nothing."""
+    if box is None or right == "none":
+        return "drawn", anywhere(truth, dice)
+    turn = dice.below(3)
+    if turn == 0:
+        return "none", None
+    return "drawn", _jittered(box, 0.4, truth, dice) if turn == 1 else anywhere(truth, dice)
+
+
+def _jittered(box: Box, jitter: float, truth: Truth, dice: Dice) -> Box:
+    """`box` with each side moved by a normal share of its extent, kept inside the picture."""
+    if not jitter:
+        return box
+    left = box.xmin + jitter * box.width * dice.normal()
+    right = box.xmax + jitter * box.width * dice.normal()
+    top = box.ymin + jitter * box.height * dice.normal()
+    bottom = box.ymax + jitter * box.height * dice.normal()
+    return _inside(left, top, right, bottom, truth)
+
+
+def anywhere(truth: Truth, dice: Dice) -> Box:
+    """A box that has nothing to do with the question."""
+    wide, high = (0.1 + 0.4 * dice.uniform()) * truth.width, (0.1 + 0.4 * dice.uniform()) * truth.height
+    left, top = dice.uniform() * (truth.width - wide), dice.uniform() * (truth.height - high)
+    return _inside(left + 1, top + 1, left + wide, top + high, truth)
+
+
+def _inside(left: float, top: float, right: float, bottom: float, truth: Truth) -> Box:
+    left, right = sorted((left, right))
+    top, bottom = sorted((top, bottom))
+    xmin = min(max(1, round(left)), truth.width)
+    ymin = min(max(1, round(top)), truth.height)
+    return Box(
+        xmin, ymin, max(xmin, min(round(right), truth.width)), max(ymin, min(round(bottom), truth.height))
+    )

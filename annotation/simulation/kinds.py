@@ -1,0 +1,89 @@
+"""Kinds of questions as the simulator has them: how long each takes, and what simulated workers answer.
+
+A kind's folder under `annotation.task_types` has a `simulate.py` that registers a `SimulatedKind` here.
+Whoever drives the simulator loads them once, by `annotation.task_types.discovery.load("simulate")`; pages
+never do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from annotation.common.registry import Registry, UnknownName
+from annotation.protocol.dice import Dice
+from annotation.protocol.gold import Truth, erring
+from annotation.protocol.questions import Answer
+from annotation.protocol.terms import Box
+from annotation.simulation.judging import Known, Someone
+
+#: What the API tells of a task, and how an image's name becomes its key -> the task's content.
+Content = Callable[[Mapping[str, Any], Callable[[str], str]], dict[str, Any]]
+
+
+def fields(*names: str) -> Content:
+    """The content made of those of the fields `names` that the API tells."""
+
+    def content(data: Mapping[str, Any], key_of: Callable[[str], str]) -> dict[str, Any]:
+        return {name: data[name] for name in names if name in data}
+
+    return content
+
+
+def chain_content(data: Mapping[str, Any], key_of: Callable[[str], str]) -> dict[str, Any]:
+    """What a question of the chain shows, as `protocol.contents` has it."""
+    return {
+        "mentions": [mention["id"] for mention in data["mentions"]],
+        "boxes": data["boxes"],
+        "pending": data["pending"],
+    }
+
+
+def _no_box(answer: str, truth: Truth, dice: Dice) -> Box | None:
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedKind:
+    """One kind of question, as simulated workers answer it.
+
+    - `key`: its name. `seconds`: what an answer takes on average, from which paid minutes are reckoned.
+    - `content(data, key_of)`: what is shown, from what the API tells of a task.
+
+    Of the chain, about whose images there is a `Truth`:
+
+    - `yes`: the answer of those who always say yes.
+    - `erring(question, truth, dice, error=, jitter=)`: the answer, with a box where it is "drawn", of those
+      who mean well and err with the chance `error`; `jitter` as in `gold.erring`.
+    - `blind(answer, truth, dice)`: the box that comes with an answer given without looking, if one does.
+
+    Only counted:
+
+    - `judge(worker, image, content, known)`: the answer to a question about the image with this key.
+    """
+
+    key: str
+    seconds: float
+    content: Content = chain_content
+    yes: str = ""
+    erring: Callable[..., tuple[str, Box | None]] = erring
+    blind: Callable[[str, Truth, Dice], Box | None] = _no_box
+    judge: Callable[[Someone, str, Mapping[str, Any], Known], Answer] | None = None
+
+
+class SimulatedKinds(Registry[SimulatedKind]):
+    """The registry; an unknown name says what to load."""
+
+    def get(self, key: str) -> SimulatedKind:
+        """What the simulator knows of the kind `key`; raises UnknownName with the remedy."""
+        try:
+            return super().get(key)
+        except UnknownName as error:
+            raise UnknownName(
+                f"{error}; the simulator's kinds are loaded by "
+                "annotation.task_types.discovery.load('simulate'), from simulate.py in each kind's folder"
+            ) from None
+
+
+SIMULATED = SimulatedKinds("simulated kind of question")

@@ -1,0 +1,19 @@
+"""How simulated workers draw boxes.
+
+An answer takes 35 s, the median of conventional drawing in Papadopoulos et al. 2017.
+"""
+
+from __future__ import annotations
+
+from annotation.protocol.dice import Dice
+from annotation.protocol.gold import Truth, anywhere
+from annotation.protocol.questions import BOX_DRAWING
+from annotation.protocol.terms import Box
+from annotation.simulation.kinds import SIMULATED, SimulatedKind
+
+
+def _blind(answer: str, truth: Truth, dice: Dice) -> Box | None:
+    return anywhere(truth, dice) if answer == "drawn" else None
+
+
+SIMULATED.register(BOX_DRAWING, SimulatedKind(key=BOX_DRAWING, seconds=35.0, yes="drawn", blind=_blind))

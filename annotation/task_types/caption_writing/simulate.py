@@ -1,0 +1,39 @@
+"""How simulated workers answer the test of spelling, and write captions. Seconds: our estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from annotation.protocol.dice import Dice
+from annotation.protocol.questions import Answer
+from annotation.simulation.judging import Known, Someone
+from annotation.simulation.kinds import SIMULATED, SimulatedKind, fields
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING, CORRECT, SPELLING
+
+
+def _judge(worker: Someone, image: str, content: Mapping[str, Any], known: Known) -> Answer:
+    if sentence := content.get("sentence"):
+        return Answer(_spelling(worker, sentence))
+    return Answer("written", content={"text": _caption(worker, image, known)})
+
+
+def _spelling(worker: Someone, sentence: str) -> str:
+    dice = Dice(worker.seed, worker.name, "spelling", sentence)
+    if worker.affirms:
+        return SPELLING[0]
+    if not worker.honest:
+        return dice.choice(SPELLING)
+    return SPELLING[0] if (sentence in CORRECT) != worker.errs(CAPTION_WRITING, dice) else SPELLING[1]
+
+
+def _caption(worker: Someone, image: str, known: Known) -> str:
+    """One of the captions that the image has, as if it were theirs."""
+    captions = known.captions.get(image) or ("Something can be seen here.",)
+    return Dice(worker.seed, worker.name, CAPTION_WRITING, image).choice(list(captions))
+
+
+SIMULATED.register(
+    CAPTION_WRITING,
+    SimulatedKind(key=CAPTION_WRITING, seconds=40.0, content=fields("sentence"), judge=_judge),
+)

@@ -1,0 +1,36 @@
+"""How simulated workers grade pairs of image and caption. Seconds: our estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from annotation.protocol.dice import Dice
+from annotation.protocol.grading import GRADES
+from annotation.protocol.questions import Answer
+from annotation.simulation.judging import Known, Someone
+from annotation.simulation.kinds import SIMULATED, SimulatedKind, fields
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
+
+
+def _judge(worker: Someone, image: str, content: Mapping[str, Any], known: Known) -> Answer:
+    return Answer(_grade(worker, image, content["caption"], known))
+
+
+def _grade(worker: Someone, image: str, caption: str, known: Known) -> str:
+    dice = Dice(worker.seed, worker.name, GRADED_RELEVANCE, image, caption)
+    right = known.grade(image, caption)
+    if (vote := known.vote(worker, image, caption)) is not None:
+        return str(int(vote))
+    if worker.affirms:
+        return str(GRADES[-1])
+    if worker.honest and not worker.errs(GRADED_RELEVANCE, dice):
+        return str(right)
+    wrong = [grade for grade in GRADES if not worker.honest or grade != right]
+    return str(dice.choice(wrong))
+
+
+SIMULATED.register(
+    GRADED_RELEVANCE,
+    SimulatedKind(key=GRADED_RELEVANCE, seconds=8.0, content=fields("caption"), judge=_judge),
+)

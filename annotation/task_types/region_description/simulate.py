@@ -1,0 +1,36 @@
+"""How simulated workers describe parts of a picture. Seconds: our estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from annotation.protocol.dice import Dice
+from annotation.protocol.questions import Answer
+from annotation.simulation.judging import Known, Someone
+from annotation.simulation.kinds import SIMULATED, SimulatedKind, fields
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+
+
+def _judge(worker: Someone, image: str, content: Mapping[str, Any], known: Known) -> Answer:
+    return Answer("described", content={"regions": _regions(worker, image, content["regions"], known)})
+
+
+def _regions(worker: Someone, image: str, number: int, known: Known) -> list[dict[str, Any]]:
+    """Known parts first, then boxes anywhere; no two alike."""
+    dice = Dice(worker.seed, worker.name, REGION_DESCRIPTION, image)
+    width, height = known.sizes.get(image, (100, 100))
+    parts = list(known.parts.get(image, ())) if worker.honest else []
+    found: dict[tuple[int, ...], str] = {tuple(box): text for box, text in parts[:number]}
+    while len(found) < number:
+        left, top = 1 + dice.below(max(1, width - 1)), 1 + dice.below(max(1, height - 1))
+        right = left + dice.below(max(1, width - left + 1))
+        bottom = top + dice.below(max(1, height - top + 1))
+        found.setdefault((left, top, right, bottom), "a part")
+    return [{"box": list(box), "text": text, "way": ""} for box, text in found.items()]
+
+
+SIMULATED.register(
+    REGION_DESCRIPTION,
+    SimulatedKind(key=REGION_DESCRIPTION, seconds=150.0, content=fields("regions"), judge=_judge),
+)
