@@ -25,9 +25,9 @@ from annotation.task_types.practice import PRACTICE
 #: Modules that register something under the kind's name when Django starts: where, the error's id, and what
 #: they hold.
 MODULES: dict[str, tuple[Registry[Any], str, str]] = {
-    "rules": (KINDS, "annotation.E001", "its answers, and how they are graded"),
-    "type": (TASK_TYPES, "annotation.E002", "what it shows, and how it reads an answer"),
-    "practice": (PRACTICE, "annotation.E003", "items to practise on, a good and a bad example"),
+    "rules": (KINDS, "E001", "its answers, and how they are graded"),
+    "type": (TASK_TYPES, "E002", "what it shows, and how it reads an answer"),
+    "practice": (PRACTICE, "E003", "items to practise on, a good and a bad example"),
 }
 #: What a task type says in words.
 LABELS = ("title", "summary", "name", "question_words")
@@ -49,16 +49,12 @@ def task_types(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckM
 
 def _lacking(kind: str, folder: Path) -> Iterator[Error]:
     for part, (registry, id, holds) in MODULES.items():
-        if not (folder / f"{part}.py").is_file():
-            yield Error(
-                f"the kind {kind!r} has no {part}.py", hint=f"write {folder / part}.py: {holds}", id=id
-            )
+        file = folder / f"{part}.py"
+        if not file.is_file():
+            yield _error(id, kind, f"has no {file.name}", f"write {file}: {holds}")
         elif kind not in registry and discovery.can_load(folder, part):
-            yield Error(
-                f"{part}.py of the kind {kind!r} registers nothing under that name",
-                hint=f"register it under {kind!r} in {folder / part}.py",
-                id=id,
-            )
+            hint = f"register it under {kind!r} in {file}"
+            yield _error(id, kind, f"is not registered by its {file.name}", hint)
     if not (folder / "simulate.py").is_file():
         hint = f"write {folder / 'simulate.py'}: how simulated workers answer it"
         yield _error("E004", kind, "has no simulate.py", hint)

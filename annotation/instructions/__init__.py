@@ -195,19 +195,19 @@ def _built_in(kind: str) -> str:
 
 @cache
 def _translated(kind: str, language: str) -> str:
-    path = _file(kind, f".{language}")
+    path = _file(kind, language)
     return "\n\n".join(_parts(path.read_text(encoding="utf-8"))) if path is not None else ""
 
 
 def _file(kind: str, language: str = "") -> Path | None:
-    """The file of a built-in text, in English or in a language (".de"); None where there is none."""
+    """The file of a built-in text, in English or in a language ("de"); None where there is none."""
     if kind == CONSENT:
-        path = _TEXTS / f"{CONSENT}{language}.txt"
+        path = _TEXTS / (f"{CONSENT}.{language}.txt" if language else f"{CONSENT}.txt")
     else:
         folder = discovery.folder_of(kind)
         if folder is None:
             return None
-        path = folder / f"instructions{language}.txt"
+        path = folder / discovery.instructions_file(language)
     return path if path.is_file() else None
 
 
