@@ -204,7 +204,7 @@ def _file(kind: str, language: str = "") -> Path | None:
     if kind == CONSENT:
         path = _TEXTS / (f"{CONSENT}.{language}.txt" if language else f"{CONSENT}.txt")
     else:
-        folder = discovery.folder_of(kind)
+        folder = discovery.kind_folder(kind)
         if folder is None:
             return None
         path = folder / discovery.instructions_file(language)

@@ -45,7 +45,7 @@ def folders() -> Iterator[tuple[str, Path]]:
                 yield f"{name}.{module.name}", path
 
 
-def folder_of(kind: str) -> Path | None:
+def kind_folder(kind: str) -> Path | None:
     """The folder of the kind of that name; None where there is none."""
     return next((path for name, path in folders() if name.rpartition(".")[2] == kind), None)
 

@@ -21,7 +21,7 @@ from django.utils._os import safe_join
 from annotation.task_types import discovery
 
 #: How the names of templates begin: `task_types/KIND/task.html` is `task.html` in the kind's folder.
-TEMPLATES = "task_types"
+_PREFIX = "task_types"
 #: Where signs lie among the static files: `annotation/signs/KIND.svg` is `sign.svg` in the kind's folder.
 SIGNS = PurePosixPath("annotation/signs")
 SIGN = "sign.svg"
@@ -33,7 +33,7 @@ class Templates(filesystem.Loader):
     def get_template_sources(self, template_name: str) -> Iterator[Origin]:
         first, _, rest = str(template_name).partition("/")
         kind, _, file = rest.partition("/")
-        folder = discovery.folder_of(kind) if first == TEMPLATES else None
+        folder = discovery.kind_folder(kind) if first == _PREFIX else None
         if folder is None or not file:
             return
         try:
@@ -47,7 +47,7 @@ class _InFolders(FileSystemStorage):
     """Signs under their static names; a sign's path is in its kind's folder."""
 
     def path(self, name: str) -> str:
-        folder = discovery.folder_of(PurePosixPath(name).stem)
+        folder = discovery.kind_folder(PurePosixPath(name).stem)
         if folder is None:
             raise FileNotFoundError(f"{name}: no kind of question has this sign")
         return str(folder / SIGN)
@@ -67,7 +67,9 @@ class Signs(BaseFinder):
     def find(self, path: str, find_all: bool = False, **kwargs: Any) -> Any:
         """The sign's file; [] where there is none, and a list where `find_all` asks for all."""
         asked = PurePosixPath(path)
-        folder = discovery.folder_of(asked.stem) if asked.parent == SIGNS and asked.suffix == ".svg" else None
+        folder = (
+            discovery.kind_folder(asked.stem) if asked.parent == SIGNS and asked.suffix == ".svg" else None
+        )
         if folder is None or not (folder / SIGN).is_file():
             return []
         return [str(folder / SIGN)] if find_all else str(folder / SIGN)
